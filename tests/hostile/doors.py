@@ -74,11 +74,13 @@ from headwater.platforms import responses
 from headwater.platforms.identifiers import meta_name, read_phone
 from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
+from headwater.sources.answers import AnswerRules, words_of
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
+from headwater.spaces.settings_input import SETTINGS
 from headwater.spend.inputs import read_spend
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of
@@ -114,6 +116,7 @@ SPACE = Space(
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
     cost_rate=None, event_labels={}, field_labels={}, source_names={}, answer_phrases={},
 )  # fmt: skip
+ANSWERS = AnswerRules({"the radio": "radio"})
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -266,6 +269,9 @@ TEXT_DOORS = [
     Door("origins.parse_origin", parse_origin, KB),
     Door("origins.cookie_domain", lambda text: cookie_domain(text, text[1:]), 255),
     Door("reports.language_tag", language_tag, HEADERS),
+    Door("answers.source_of", ANSWERS.source_of, FIELD),
+    Door("answers.words_of", words_of, KB),
+    Door("settings.cost_rate", SETTINGS["cost_rate"], KB),
     Door("addresses.read_address", read_address, FIELD),
     Door("addresses.name_in_ascii", name_in_ascii, FIELD),
     Door("classify", lambda text: classify(arrival(text)), FIELD),

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from headwater.api.operations import Operation
+from headwater.database import row_security
 from headwater.http.pagination import CURSOR
 from headwater.public_api.operations import OPERATIONS
 from headwater.sites.refusals import queries as refusals
@@ -53,14 +54,14 @@ LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emai
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that the application, which runs in this process, executes from now on; but
-    for the looking up of keys, and for notes that are written behind requests, which depend on the
-    clock.
+    for the looking up of keys and for notes that are written behind requests, which depend on the
+    clock, and for confining a connection to a Space, which depends on whom it served before.
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
     aside = {
         queries[name].as_string()
-        for queries in (key_lookups, key_uses, refusals)
+        for queries in (key_lookups, key_uses, refusals, row_security.queries)
         for name in queries.names()
     }
 

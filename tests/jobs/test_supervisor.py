@@ -96,21 +96,23 @@ def test_several_pipelines_share_the_spaces(data_dir: Path) -> None:
     """While one of two workers stands still, the other one does all there is to do."""
     with Serve(data_dir, "--port", "0", "--pipelines", "2") as serve:
         url = serve.url()
-        standing, _ = serve.named(" worker ")
-        standing.suspend()
         where = ("--data-dir", str(data_dir), "--json")
         space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)
         owner = ("--space", str(space["id"]))
         key = json.loads(headwater("key", "create", *owner, "--name", "k", *where).stdout)["key"]
-        answer = httpx.post(
-            f"{url}/public-api/v1/events/track",
-            json={"event_name": "purchase", "email": "ada@example.com", "amount": 5},
-            headers={"Authorization": f"Bearer {key}"},
-        )
-        assert answer.status_code == 202, answer.text
-        waited = headwater("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
-        assert waited.returncode == 0, waited.stderr
-        standing.resume()
+        standing, _ = serve.named(" worker ")
+        standing.suspend()
+        try:
+            answer = httpx.post(
+                f"{url}/public-api/v1/events/track",
+                json={"event_name": "purchase", "email": "ada@example.com", "amount": 5},
+                headers={"Authorization": f"Bearer {key}"},
+            )
+            assert answer.status_code == 202, answer.text
+            waited = headwater("queue", "wait", "--timeout", str(PATIENCE_SECONDS), *where[:2])
+            assert waited.returncode == 0, waited.stderr
+        finally:
+            standing.resume()  # or it would outlive the service
         assert serve.stop() == 0
 
 

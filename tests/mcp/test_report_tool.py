@@ -64,6 +64,7 @@ def test_it_works(assistant: Assistant) -> None:
         "attribution_window": 30,
         "query_mode": "profile",
         "date_basis": "conversion",
+        "ripeness": None,
     }
 
 

@@ -234,7 +234,8 @@ def test_files_are_looked_at(installed: Path, tmp_path_factory: pytest.TempPathF
     assert found.disks[0].total > found.disks[0].free > 0
     (installed / "secret.key").chmod(0o640)
     folder = tmp_path_factory.mktemp("backups")
-    (folder / "headwater-2026.zip").touch(0o604)
+    (folder / "headwater-2026.zip").touch()
+    (folder / "headwater-2026.zip").chmod(0o604)  # whatever this process masks
     found = gather_file_facts(settings, folder)
     assert found.open_paths == (installed / "secret.key", folder / "headwater-2026.zip")
     assert found.shares_disk

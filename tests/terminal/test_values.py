@@ -11,7 +11,7 @@ from headwater.terminal.failure import Failure
 
 
 def test_it_works() -> None:
-    assert (values.port("0"), values.worker_count("64")) == (0, 64)
+    assert (values.port("0"), values.process_count("64")) == (0, 64)
     assert values.row_count("10000") == 10_000
     assert values.seconds("0.5") == 0.5
     assert values.read_pairs(["a=1", "b=", "c==x"]) == {"a": "1", "b": "", "c": "=x"}
@@ -22,7 +22,7 @@ def test_it_works() -> None:
     [
         (values.port, "65536"),
         (values.port, "-1"),
-        (values.worker_count, "0"),
+        (values.process_count, "0"),
         (values.row_count, "10001"),
         (values.seconds, "-1"),
         (values.seconds, "inf"),
