@@ -249,7 +249,8 @@ def test_the_node_helper(email: str, tracking_id: str) -> None:
 @pytest.mark.skipif(shutil.which("php") is None, reason="no php on this machine")
 @pytest.mark.parametrize(("email", "tracking_id"), CASES)
 def test_the_php_helper(email: str, tracking_id: str) -> None:
-    given = ", ".join(map(json.dumps, (SECRET, AT, email, tracking_id)))
+    values = (SECRET, AT, email, tracking_id)
+    given = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
     script = f"{helper('php').removeprefix('<?php')}\necho sign_identity({given});"
     assert output("php", "-r", script) == sign(SECRET.encode(), AT, email, tracking_id)
 
