@@ -74,13 +74,11 @@ from headwater.platforms import responses
 from headwater.platforms.identifiers import meta_name, read_phone
 from headwater.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.sources.addresses import name_in_ascii, read_address
-from headwater.sources.answers import AnswerRules, words_of
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
-from headwater.spaces.settings_input import SETTINGS
 from headwater.spend.inputs import read_spend
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of
@@ -94,6 +92,7 @@ from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
+from tests.hostile.answer_doors import ANSWER_DOORS
 from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.growth import Door
 from tests.hostile.import_doors import IMPORT_DOORS
@@ -116,7 +115,6 @@ SPACE = Space(
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
     cost_rate=None, event_labels={}, field_labels={}, source_names={}, answer_phrases={},
 )  # fmt: skip
-ANSWERS = AnswerRules({"the radio": "radio"})
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -256,6 +254,7 @@ def _reasons(text: str) -> None:
 
 TEXT_DOORS = [
     *FORM_DOORS,
+    *ANSWER_DOORS,
     *IMPORT_DOORS,
     *LINK_DOORS,
     *SITE_DOORS,
@@ -269,9 +268,6 @@ TEXT_DOORS = [
     Door("origins.parse_origin", parse_origin, KB),
     Door("origins.cookie_domain", lambda text: cookie_domain(text, text[1:]), 255),
     Door("reports.language_tag", language_tag, HEADERS),
-    Door("answers.source_of", ANSWERS.source_of, FIELD),
-    Door("answers.words_of", words_of, KB),
-    Door("settings.cost_rate", SETTINGS["cost_rate"], KB),
     Door("addresses.read_address", read_address, FIELD),
     Door("addresses.name_in_ascii", name_in_ascii, FIELD),
     Door("classify", lambda text: classify(arrival(text)), FIELD),

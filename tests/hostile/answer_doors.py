@@ -1,0 +1,17 @@
+"""Readers of what people answer when asked how they heard of the business, and of the settings by
+which a business says more about itself.
+"""
+
+from __future__ import annotations
+
+from headwater.sources.answers import AnswerRules, words_of
+from headwater.spaces.settings_input import SETTINGS
+from tests.hostile.growth import Door
+
+ANSWER, SETTING = 2048, 1024
+
+ANSWER_DOORS = [
+    Door("answers.source_of", AnswerRules({"the radio": "radio"}).source_of, ANSWER),
+    Door("answers.words_of", words_of, SETTING),
+    Door("settings.cost_rate", SETTINGS["cost_rate"], SETTING),
+]
