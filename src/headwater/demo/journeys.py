@@ -37,6 +37,14 @@ COMPANIES = (
 )  # fmt: skip
 SPORTS = ("hiking", "climbing", "running", "skiing")
 PLANS = ("starter", "team", "enterprise")
+ANSWERS = (
+    "A friend told me", "Google", "Saw you on Instagram", "heard it in a podcast", "ChatGPT",
+    "my sister's birthday present", "Google ad", "YouTube video", "don't remember",
+    "read about you in a magazine", "facebook",
+)  # fmt: skip
+"""What people answer when the checkout asks how they heard of the shop."""
+ASKED = 3
+"""One person of so many answers."""
 REPEATED = 0.02
 ABROAD = 9
 """One person of so many pays in another currency, where the shop sells abroad."""
@@ -71,6 +79,13 @@ class SamplePerson:
         """The currency of the person's orders, where it is not the shop's."""
         abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
         return {"currency": self.shop.abroad} if abroad else {}
+
+    @property
+    def _answer(self) -> Payload:
+        """How the person says to have heard of the shop; most say nothing."""
+        if self.number % ASKED:
+            return {}
+        return {"heard_about_us": ANSWERS[self.number // ASKED % len(ANSWERS)]}
 
     def later(self, hours: float) -> None:
         """Let up to `hours` pass."""
@@ -110,7 +125,8 @@ class SamplePerson:
         """Order, and sometimes add to the order or send it back."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
-        self.known("purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid)
+        self.known("purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid,
+                   **self._answer)  # fmt: skip
         if self.dice.random() < 0.15:
             self.later(1)
             extra = round(amount * 0.3, 2)
