@@ -43,7 +43,7 @@ ANSWERS = (
     "read about you in a magazine", "facebook",
 )  # fmt: skip
 """What people answer when the checkout asks how they heard of the shop."""
-ASKED = 3
+ANSWERING = 3
 """One person of so many answers."""
 REPEATED = 0.02
 ABROAD = 9
@@ -82,10 +82,10 @@ class SamplePerson:
 
     @property
     def _answer(self) -> Payload:
-        """How the person says to have heard of the shop; most say nothing."""
-        if self.number % ASKED:
+        """The person's answer, where they heard of the shop; most give none."""
+        if self.number % ANSWERING:
             return {}
-        return {"heard_about_us": ANSWERS[self.number // ASKED % len(ANSWERS)]}
+        return {"heard_about_us": ANSWERS[self.number // ANSWERING % len(ANSWERS)]}
 
     def later(self, hours: float) -> None:
         """Let up to `hours` pass."""
