@@ -28,7 +28,8 @@ PAGES = (
 MODELS = ("last_touch", "linear", "u_shaped")
 
 # Two events and twenty touches a contact over 180 days. One touch in a hundred is of one rare
-# source (or of each of several), one in a thousand of another, the rest of eight common ones.
+# source (or of each of several), one in a thousand of another, the rest of eight common ones. One
+# event in fifty comes in up to six days late.
 FILL = """
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, %(base)s + n, now() - interval '180 days'
@@ -48,10 +49,13 @@ SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
 FROM (SELECT n, random() AS chance FROM generate_series(1, %(events)s * %(touches)s) n) drawn;
 
 INSERT INTO events
-    (space_id, id, contact_id, event_name, event_time, amount, received_at, source_mask)
+    (space_id, id, contact_id, event_name, event_time, amount, received_at, sender, source_mask)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2), 'purchase',
-       now() - interval '180 days' * random(), (random() * 20000)::int / 100.0, now(), masks.mask
-FROM generate_series(1, %(events)s) n
+       drawn.event_time, (random() * 20000)::int / 100.0,
+       drawn.event_time + interval '1 second' + interval '6 days' * random() * (n %% 50 = 0)::int,
+       'api_key', masks.mask
+FROM (SELECT n, now() - interval '180 days' * random() AS event_time
+      FROM generate_series(1, %(events)s) n) drawn
 JOIN (SELECT contact_id, bit_or(1::bigint << source_id) AS mask FROM touchpoints
       WHERE space_id = %(space_id)s GROUP BY contact_id) masks
   ON masks.contact_id = %(base)s + 1 + n %% (%(events)s / 2);

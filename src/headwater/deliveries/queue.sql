@@ -77,12 +77,11 @@ UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
 FROM events e
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
   AND e.space_id = %(space_id)s AND e.id = d.event_id
-  AND EXISTS (SELECT FROM erasures r
-              WHERE r.space_id = %(space_id)s AND r.receipt_mark >= e.id
-                AND r.contact_id = ANY(ARRAY(
-                    SELECT e.contact_id UNION ALL
-                    SELECT m.id FROM contacts m
-                    WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id)));
+  AND EXISTS (SELECT FROM (SELECT e.contact_id AS id UNION ALL
+                           SELECT m.id FROM contacts m
+                           WHERE m.space_id = %(space_id)s AND m.merged_into = e.contact_id) known
+              JOIN erasures r ON r.space_id = %(space_id)s AND r.contact_id = known.id
+              WHERE r.receipt_mark >= e.id);
 
 -- name: log_attempts
 -- One line for each delivery that was sent.

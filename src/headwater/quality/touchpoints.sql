@@ -3,20 +3,23 @@
 -- time, by value: values of utm_source that the rule which named the source does not go by, campaigns
 -- without one, hosts of unlisted sites, and sources whose click names no campaign. There is no index
 -- by time; ids follow the order of arrival, and those of events are near enough to their times.
-WITH bound AS (
-    SELECT max(e.id) AS id
+WITH bound AS MATERIALIZED (
+    SELECT coalesce(max(e.id), 9223372036854775807) AS id
     FROM (SELECT e.id FROM events e
           WHERE e.space_id = %(space_id)s AND e.event_time < %(end)s
           ORDER BY e.event_time DESC, e.id DESC
           LIMIT 100) e
     WHERE %(is_past)s
 ), latest AS MATERIALIZED (
-    SELECT t.id, t.occurred_at, t.source_id, t.source_rule, t.tag_set_id, t.url, t.referrer_host
-    FROM touchpoints t
-    WHERE t.space_id = %(space_id)s
-      AND t.id <= coalesce((SELECT b.id FROM bound b), 9223372036854775807)
-    ORDER BY t.id DESC
-    LIMIT %(most)s
+    SELECT l.*
+    FROM bound b
+    CROSS JOIN LATERAL (
+        SELECT t.id, t.occurred_at, t.source_id, t.source_rule, t.tag_set_id, t.url, t.referrer_host
+        FROM touchpoints t
+        WHERE t.space_id = %(space_id)s AND t.id <= b.id
+        ORDER BY t.id DESC
+        LIMIT %(most)s
+    ) l
 ), inside AS MATERIALIZED (
     SELECT l.*, substring(l.url FROM '[?&]utm_source=([^&#]*)') AS utm_source
     FROM latest l

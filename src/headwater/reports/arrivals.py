@@ -4,16 +4,18 @@ figure belongs to and by the day of its arrival; and what follows for days that 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.reader import PathReader
 from headwater.reports.dimensions import Step
 from headwater.reports.errors import MissingRates
 from headwater.reports.measures import figure_of
@@ -47,23 +49,30 @@ LONGEST_LAG = 90
 
 
 @dataclass(frozen=True)
+class LateEvents:
+    """The events that came in on a later day than theirs."""
+
+    ids: IntArray
+    """Ascending."""
+    places: IntArray
+    """The place of the day on which each came in, from 1; after the last for what came in later."""
+    known_from: int
+    """The place of the first day that was seen as it came in."""
+
+
+@dataclass(frozen=True)
 class ArrivalDay:
-    """The day on which an event came in, by its place among the days, from 1; after the last of
-    them for what came in later.
-    """
+    """The day on which an event came in, by its place among the days."""
 
     of_event: Step
     """The days of events, which are those of arrival but for the late ones."""
-    late: IntArray
-    """The events that came in on a later day, ascending."""
-    places: IntArray
-    """The place of that day, of each."""
+    late: LateEvents
     of_touch = False
     columns = (Column.SECONDS, Column.EVENT_IDS)
 
     def keys(self, paths: PathData) -> IntArray:
-        arrived = NumberMap(self.late, self.places, 0).find(paths[Column.EVENT_IDS])
-        return np.maximum(self.of_event.keys(paths), arrived)
+        late = NumberMap(self.late.ids, self.late.places, 0)
+        return np.maximum(self.of_event.keys(paths), late.find(paths[Column.EVENT_IDS]))
 
 
 def horizon_of(query: ReportQuery) -> int:
@@ -104,30 +113,40 @@ async def _load_arrivals(
     # After the days of the range comes everything later, which is not of the past.
     of_event = Step(np.append(step.starts, seconds.stop))
     cut = planned.period.steps[0].days
-    arrival = await _load_late(reader, of_event, cut, seconds)
-    plan = replace(planned.plan, dimensions=(step, arrival))
+    late = await _load_late(reader, of_event)
+    plan = replace(planned.plan, dimensions=(step, ArrivalDay(of_event, late)))
     (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
     sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
     by_age = await in_thread(_by_age, sums, len(cut), horizon)
-    return ArrivedFigures(cut, by_age, await _known_from(reader, cut))
+    return ArrivedFigures(cut, by_age, late.known_from)
 
 
-async def _load_late(
-    reader: ReportReader, of_event: Step, days: Sequence[date], seconds: range
-) -> ArrivalDay:
+async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
+    """Return the late events of some days, which stay the same until a path of theirs changes."""
+    starts = [datetime.fromtimestamp(int(second), UTC) for second in of_event.starts]
+    paths = PathReader(reader.connection, reader.space.id, ArrivalDay.columns)
+    survey = await reader.survey(paths, (starts[0].date(), starts[-1].date()))
+    made_of = ("late events", tuple(starts)), survey.history(starts[-1].date())
+    return await reader.remembered(made_of, lambda: _read_late(reader, starts))
+
+
+async def _read_late(reader: ReportReader, starts: Sequence[datetime]) -> LateEvents:
     values = {
-        "space_id": reader.space.id, "zone": reader.space.timezone,
-        "start": seconds.start, "end": seconds.stop,
+        "space_id": reader.space.id, "starts": starts, "start": starts[0], "end": starts[-1],
     }  # fmt: skip
     await reader.bound_time()
-    rows = await fetch_all(reader.connection.cursor(binary=True), queries["late"], values)
-    place_of = {day: place for place, day in enumerate(days, 1)}
-    ids = [read_numbers(packed) for _, packed in rows]
-    places = [place_of.get(day, 1 + len(days)) for day, _ in rows]
-    late = np.concatenate([np.array([], dtype=np.int64), *ids])
-    of_late = np.repeat(np.array(places, dtype=np.int64), [len(some) for some in ids])
-    order = np.argsort(late)
-    return ArrivalDay(of_event, late[order], of_late[order])
+    # Not prepared: a plan that does not know the days may search an index for nearly all events.
+    cursor = reader.connection.cursor(binary=True)
+    await cursor.execute(queries["arrivals"], values, prepare=False)
+    rows = await cursor.fetchall()
+    days = len(starts) - 1
+    received = min((first for _, _, first in rows), default=starts[-1])
+    late = {place: read_numbers(packed) for place, packed, _ in rows if packed is not None}
+    ids = np.concatenate([np.array([], dtype=np.int64), *late.values()])
+    places = np.repeat(np.array([*late], dtype=np.int64), [*map(len, late.values())])
+    order = np.argsort(ids)
+    known_from = min(days, bisect_right(starts, received))
+    return LateEvents(ids[order], places[order], known_from)
 
 
 def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
@@ -141,14 +160,3 @@ def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
             figure = figure_of(sums.query, column, sums.at(place), sums.whole)
             by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
     return by_age
-
-
-async def _known_from(reader: ReportReader, days: Sequence[date]) -> int:
-    """Return the place of the first day that was seen as it came in: the Space has been sent events
-    since before it.
-    """
-    row = await fetch_optional(reader.connection, queries["first"], {"space_id": reader.space.id})
-    if row is None:
-        return len(days)
-    first = row[0].astimezone(reader.space.zone).date()
-    return sum(day <= first for day in days)

@@ -1,20 +1,16 @@
--- name: first
--- When the first event came in that is of no file: what happened before was not seen as it came.
-SELECT e.received_at FROM events e
-WHERE e.space_id = %(space_id)s AND e.sender <> 'import'
-ORDER BY e.id
-LIMIT 1;
-
--- name: late
--- The events of a time that came in on a later day than theirs, by that day, numbers of eight octets.
--- Files bring the past in at once: their events count as in on their own day.
-SELECT late.day, string_agg(int8send(late.id), '' ORDER BY late.id)
-FROM (SELECT e.id, (e.received_at AT TIME ZONE %(zone)s)::date AS day
+-- name: arrivals
+-- The events of some days that came in on a later day than theirs, by the place of that day among
+-- %(starts)s, the days' starts and the last one's end: numbers of eight octets. Place 0 is for those that
+-- came in in time, without numbers. And when the first of each came in. Files bring the past in at
+-- once: their events are left out.
+SELECT CASE WHEN e.received_at >= e.day_end
+            THEN width_bucket(e.received_at, %(starts)s::timestamptz[]) ELSE 0 END AS place,
+       string_agg(int8send(e.id), '') FILTER (WHERE e.received_at >= e.day_end),
+       min(e.received_at)
+FROM (SELECT e.id, e.received_at,
+             (%(starts)s::timestamptz[])[
+                 1 + width_bucket(e.event_time, %(starts)s::timestamptz[])] AS day_end
       FROM events e
-      WHERE e.space_id = %(space_id)s
-        AND e.event_time >= to_timestamp(%(start)s) AND e.event_time < to_timestamp(%(end)s)
-        AND e.received_at >= e.event_time AND e.sender <> 'import'
-        AND (e.received_at AT TIME ZONE %(zone)s)::date
-            > (e.event_time AT TIME ZONE %(zone)s)::date) late
-GROUP BY late.day
-ORDER BY late.day;
+      WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
+        AND e.sender <> 'import') e
+GROUP BY place;
