@@ -1,0 +1,56 @@
+"""A pipeline that stands is told of: who looks at Spaces does not wait for who processes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+
+from headwater.alerts.rules import Rule
+from headwater.database.embedded import Embedded
+from headwater.notifications.channels import NewChannel, create_channel
+from headwater.spaces.encryption import derive_key
+from tests.support.accounts import Accounts
+from tests.support.pretend_slack import PretendSlack, serve_slack
+from tests.support.processes import Serve
+from tests.support.waiting import wait_until
+
+SECRET = "x" * 32
+
+
+def add_channel(url: str, space_id: int, address: str) -> None:
+    accounts = Accounts(url)
+    user = accounts.member(space_id)
+    new = NewChannel("webhook", "webhook", address, [Rule.PROCESSING_LATE], user.id)
+    accounts.run(lambda connection: create_channel(connection, space_id, new, derive_key(SECRET)))
+
+
+def headlines(connection: psycopg.Connection, space_id: int, slack: PretendSlack) -> list[str]:
+    """The first lines of what was told, after another look at the Space."""
+    connection.execute("UPDATE alert_watches SET next_at = now() WHERE space_id = %s", (space_id,))
+    return [taken["text"].partition("\n")[0] for taken in slack.taken]
+
+
+def test_it_works(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    variables = {"HEADWATER_NOTIFY_HOSTS": "127.0.0.1", "HEADWATER_SECRET_KEY": SECRET}
+    with serve_slack() as slack, Serve(data_dir, **variables) as serve:
+        serve.url()
+        url = Embedded(data_dir).url
+        with psycopg.connect(url, autocommit=True) as connection:
+            made = connection.execute("INSERT INTO spaces (name) VALUES ('Shop') RETURNING id")
+            ((space_id,),) = made.fetchall()
+            add_channel(url, space_id, slack.url)
+            with psycopg.connect(url) as standing:
+                # The row is rejected, which the worker cannot write down, and waits.
+                standing.execute("LOCK TABLE rejected IN SHARE ROW EXCLUSIVE MODE")
+                connection.execute(
+                    "INSERT INTO inbox (space_id, kind, received_at, payload)"
+                    " VALUES (%s, 'none', now() - interval '6 minutes', '{}')", (space_id,),
+                )  # fmt: skip
+                wait_until(lambda: headlines(connection, space_id, slack))
+            wait_until(lambda: len(headlines(connection, space_id, slack)) > 1)
+            first, last = headlines(connection, space_id, slack)
+            assert first == "*1 event is waiting to be processed*"
+            assert last == "*Over: 1 event is waiting to be processed*"
+        assert serve.stop() == 0
