@@ -121,7 +121,8 @@ def test_an_older_schema_is_migrated(
     databases: Databases, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("backup", folder / "b.zip")
-    later = [*migrator.migrations(), ("9999_later", "CREATE TABLE later (id int)")]
+    added = migrator.read_migration("9999_later", "CREATE TABLE later (id int)")
+    later = [*migrator.migrations(), added]
     monkeypatch.setattr(migrator, "migrations", lambda: later)
     databases.use(databases.empty)
     assert run("restore", folder / "b.zip")["migrated"] == ["9999_later"]

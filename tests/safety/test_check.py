@@ -131,6 +131,7 @@ def server(**changes: Any) -> DatabaseFacts:
         (replace(DATABASE, skew=timedelta(seconds=4)), []),
         (replace(DATABASE, schema=SchemaState(("0099_x",), ())), ["schema_behind"]),
         (replace(DATABASE, schema=SchemaState((), ("9999_y",))), ["schema_ahead"]),
+        (replace(DATABASE, schema=SchemaState((), (), ("9999_z",))), ["schema_newer"]),
         (replace(DATABASE, confines=False), ["no_second_wall"]),
         (replace(DATABASE, has_stored_key=True), ["key_in_database"]),
         (

@@ -80,7 +80,7 @@ class Restored:
 
 def refuse_newer(archive: Archive) -> None:
     """Raise BackupError for a backup whose schema this version does not know."""
-    known = {name for name, _ in migrations()}
+    known = {migration.name for migration in migrations()}
     newer = sorted(set(archive.manifest.migrations) - known)
     if newer:
         raise BackupError(

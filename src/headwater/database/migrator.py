@@ -3,21 +3,34 @@
 Every file runs in a transaction of its own together with the row that records it, so a killed
 migration leaves either all of a file or nothing. An advisory lock lets one process migrate at a
 time; it is held by the connection, so a killed process never leaves it behind.
+
+A migration expands the schema: the version before goes on working on it, beside this one. One that
+takes away what nothing uses any more contracts it. Its file ends in `.contract.sql`, and its first
+line names the version since which that holds: `-- Unused since 0.2.0: the column notes.colour.`
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, NamedTuple, cast
 
 import psycopg
 from psycopg.sql import SQL
 
+from headwater import __version__
 from headwater.database.row_security import protect
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
+LOCK_SECONDS = 1.0
+"""A migration's wait for a table: whoever comes after it for the same table waits behind it."""
+PAUSE_SECONDS = 2.0
+"""Between two such waits, so that those who queued get their turn."""
+PATIENCE_SECONDS = 600.0
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations (
@@ -26,10 +39,21 @@ CREATE TABLE IF NOT EXISTS migrations (
     applied_at timestamptz NOT NULL DEFAULT now()
 )
 """
+_CONTRACTS = ".contract"
+_UNUSED_SINCE = re.compile(r"-- Unused since (\d+\.\d+\.\d+): \S")
 
 
 class MigrationError(RuntimeError):
     """The database cannot be brought to this version's schema."""
+
+
+class Migration(NamedTuple):
+    """A file of this version."""
+
+    name: str
+    sql: str
+    unused_since: str | None = None
+    """Of one that contracts, the version since which nothing uses what it takes away."""
 
 
 @dataclass(frozen=True)
@@ -38,66 +62,145 @@ class SchemaState:
 
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
-    """Those of a newer version."""
+    """Those of a newer version that take away what this one uses."""
+    newer: tuple[str, ...] = ()
+    """Those of a newer version with which this one works."""
 
     @property
     def is_current(self) -> bool:
+        """True when this version works with the schema."""
         return not self.missing and not self.unknown
 
 
-def migrations() -> list[tuple[str, str]]:
-    """Return every migration of this version as (name, SQL), in the order of application."""
+def migrations() -> list[Migration]:
+    """Return every migration of this version, in the order of application."""
     folder = files("headwater.database").joinpath("migrations")
     return sorted(
-        (entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
+        read_migration(entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
         for entry in folder.iterdir()
         if entry.name.endswith(".sql")
     )
 
 
+def read_migration(stem: str, sql: str) -> Migration:
+    """Return the migration of a file. Raises MigrationError for one that contracts and does not
+    name a version.
+    """
+    if not stem.endswith(_CONTRACTS):
+        return Migration(stem, sql)
+    match = _UNUSED_SINCE.match(sql)
+    if match is None:
+        raise MigrationError(f"{stem}.sql has to begin with `-- Unused since VERSION: what`")
+    return Migration(stem.removesuffix(_CONTRACTS), sql, match[1])
+
+
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError when an applied file has since been edited, or when the database holds
-    migrations this version does not know: older code must not write to a newer schema.
+    Raises MigrationError when an applied file has since been edited, when the database has a
+    migration of a newer version that takes away what this one uses, or when a table stays in use
+    by others for ten minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute(_LEDGER)
         known = migrations()
-        applied = dict(connection.execute("SELECT name, checksum FROM migrations").fetchall())
-        _refuse_drift(dict(known), applied)
-        missing = [(name, sql) for name, sql in known if name not in applied]
-        for name, sql in missing:
-            _apply(connection, name, sql)
-        protect(connection)
-        return [name for name, _ in missing]
+        applied = _read_ledger(connection)
+        _refuse_drift(known, applied)
+        missing = [each for each in known if each.name not in applied]
+        connection.execute(
+            "SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",)
+        )
+        for migration in missing:
+            _persist(migration.name, lambda each=migration: _apply(connection, each))
+        _persist("row-level security", lambda: protect(connection))
+        return [migration.name for migration in missing]
 
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
     """Return what the database's schema lacks or has beyond this version's, changing nothing."""
-    known = {name for name, _ in migrations()}
+    known = {migration.name for migration in migrations()}
     try:
-        applied = {name for (name,) in connection.execute("SELECT name FROM migrations")}
+        applied = _read_ledger(connection)
     except psycopg.errors.UndefinedTable:
-        applied = set[str]()
-    return SchemaState(tuple(sorted(known - applied)), tuple(sorted(applied - known)))
+        applied = dict[str, _Applied]()
+    beyond = {name: entry for name, entry in applied.items() if name not in known}
+    newer = {name for name, entry in beyond.items() if entry.leaves_what_is_used}
+    return SchemaState(
+        tuple(sorted(known - applied.keys())),
+        tuple(sorted(beyond.keys() - newer)),
+        tuple(sorted(newer)),
+    )
 
 
-def _apply(connection: psycopg.Connection, name: str, sql: str) -> None:
+class _Applied(NamedTuple):
+    """A row of the ledger."""
+
+    checksum: str
+    unused_since: str | None
+
+    @property
+    def leaves_what_is_used(self) -> bool:
+        """True when this version works behind a migration that it may not know."""
+        return self.unused_since is None or _number(self.unused_since) <= _number(__version__)
+
+
+def _read_ledger(connection: psycopg.Connection[Any]) -> dict[str, _Applied]:
+    # The last column is one of the ledger's own migrations, and may not be there yet.
+    rows = connection.execute(
+        "SELECT name, checksum, to_jsonb(m) ->> 'unused_since' FROM migrations m"
+    )
+    return {name: _Applied(checksum, unused_since) for name, checksum, unused_since in rows}
+
+
+def _persist(name: str, step: Callable[[], None]) -> None:
+    """Take a step that changes tables, again and again while others use them. Without an end to
+    each wait, whoever came after it would wait behind it for as long.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            step()
+        except psycopg.errors.LockNotAvailable:
+            if time.monotonic() > deadline:
+                raise MigrationError(
+                    f"{name}: a table that it changes was in use for {PATIENCE_SECONDS:.0f} s,"
+                    " by a backup or a long report; try again later"
+                ) from None
+            time.sleep(PAUSE_SECONDS)
+        else:
+            return
+
+
+def _apply(connection: psycopg.Connection, migration: Migration) -> None:
     with connection.transaction():
-        connection.execute(SQL(cast("LiteralString", sql)))
+        connection.execute(SQL(cast("LiteralString", migration.sql)))
         connection.execute(
-            "INSERT INTO migrations (name, checksum) VALUES (%s, %s)", (name, _checksum(sql))
+            "INSERT INTO migrations (name, checksum) VALUES (%s, %s)",
+            (migration.name, _checksum(migration.sql)),
         )
+        if migration.unused_since is not None:
+            connection.execute(
+                "UPDATE migrations SET unused_since = %s WHERE name = %s",
+                (migration.unused_since, migration.name),
+            )
 
 
-def _refuse_drift(known: dict[str, str], applied: dict[str, str]) -> None:
-    for name, checksum in applied.items():
-        if name not in known:
-            raise MigrationError(f"the database has migration {name!r}, which this version lacks")
-        if _checksum(known[name]) != checksum:
+def _refuse_drift(known: Sequence[Migration], applied: dict[str, _Applied]) -> None:
+    checksums = {migration.name: _checksum(migration.sql) for migration in known}
+    for name, entry in applied.items():
+        if name not in checksums:
+            if not entry.leaves_what_is_used:
+                raise MigrationError(
+                    f"the database has migration {name!r}, which takes away what this version uses:"
+                    f" run {entry.unused_since} or newer"
+                )
+        elif checksums[name] != entry.checksum:
             raise MigrationError(f"migration {name!r} was edited after it had been applied")
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _checksum(sql: str) -> str:

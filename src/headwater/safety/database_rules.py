@@ -91,6 +91,12 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "a newer version has changed the database; this one may write what that one misreads",
             "install the newer version on this machine, too",
         )  # fmt: skip
+    if facts.schema.newer:
+        yield Risk(
+            "schema_newer", RiskSeverity.NOTICE, f"unknown: {', '.join(facts.schema.newer)}",
+            "a newer version has added to the database; this one works with it, during an upgrade",
+            "install the newer version on this machine, too",
+        )  # fmt: skip
 
 
 def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:

@@ -1,0 +1,129 @@
+"""The version before survives every migration: a service is upgraded process by process, so that
+for a while both work on the new schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from headwater.database import migrator
+from headwater.database.migrator import MigrationError, read_migration
+from tests.support.schema_changes import Schema, breaking, read_schema
+from tests.support.sizes import ROOT
+
+FIRST = "0070"
+"""Migrations from this number on keep to the rule. 0.1.0 has to be stopped to be upgraded."""
+WIDER: dict[str, str] = {}
+"""Migrations that make a rule about existing columns another one, and why the version before keeps
+to it nevertheless, and bears what the new one lets in.
+"""
+
+
+@pytest.fixture(scope="module")
+def empty(database_url: str) -> Iterator[psycopg.Connection]:
+    """A database without a schema."""
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute("CREATE DATABASE expanding")
+        with psycopg.connect(
+            make_conninfo(database_url, dbname="expanding"), autocommit=True
+        ) as connection:
+            yield connection
+        server.execute("DROP DATABASE expanding WITH (FORCE)")
+
+
+def test_it_works(empty: psycopg.Connection) -> None:
+    """Each migration leaves what the version before uses, or says since when nothing does."""
+    empty.execute(migrator._LEDGER)
+    faults: dict[str, list[str]] = {}
+    before = None
+    for migration in migrator.migrations():
+        if migration.name >= FIRST and before is None:
+            before = read_schema(empty)
+        with empty.transaction():
+            empty.execute(migration.sql.encode())
+        if before is not None:
+            after = read_schema(empty)
+            found = breaking(before, after)
+            if found and migration.unused_since is None and migration.name not in WIDER:
+                faults[migration.name] = found
+            before = after
+    assert faults == {}
+
+
+def test_what_is_taken_away_was_unused_in_a_version_that_is_out() -> None:
+    released = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    for migration in migrator.migrations():
+        assert migration.unused_since in (None, *released), migration.name
+
+
+@pytest.fixture
+def schema(connection: psycopg.Connection) -> Iterator[Schema]:
+    """The schema of today, to which a test does something that is rolled back."""
+    with connection.transaction(force_rollback=True):
+        yield read_schema(connection)
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("DROP TABLE rejected", "rejected.id is gone"),
+        ("ALTER TABLE rejected RENAME TO refused", "rejected.id is gone"),
+        ("ALTER TABLE sites DROP COLUMN last_bot_at", "sites.last_bot_at is gone"),
+        ("ALTER TABLE sites RENAME last_bot_at TO bot_at", "sites.last_bot_at is gone"),
+        ("ALTER TABLE sites ALTER last_bot_at TYPE date",
+         "sites.last_bot_at was timestamp with time zone and is date"),
+        ("ALTER TABLE sites ALTER last_bot_at SET NOT NULL",
+         "sites.last_bot_at can no longer be left out"),
+        ("ALTER TABLE spaces ALTER cost_rate SET DEFAULT 0, ALTER cost_rate SET NOT NULL",
+         "spaces.cost_rate can no longer be null"),
+        ("ALTER TABLE webhooks ALTER language DROP DEFAULT",
+         "webhooks.language can no longer be left out"),
+        ("ALTER TABLE sites ADD COLUMN colour text NOT NULL",
+         "sites.colour is new and cannot be left out"),
+        ("ALTER TABLE spaces ADD CONSTRAINT short CHECK (length(name) < 1000)",
+         "spaces: short is a new rule for what was there before"),
+        ("CREATE UNIQUE INDEX once ON rejected (space_id, id, reason)",
+         "rejected: once is a new rule for what was there before"),
+        ("DROP INDEX events_idempotency",
+         "events: events_idempotency is gone, by which ON CONFLICT finds rows"),
+        ("ALTER SEQUENCE contact_ids RENAME TO people_ids", "sequence contact_ids is gone"),
+    ],
+)  # fmt: skip
+def test_what_the_version_before_does_not_survive(
+    connection: psycopg.Connection, schema: Schema, statement: str, fault: str
+) -> None:
+    connection.execute(statement.encode())
+    assert fault in breaking(schema, read_schema(connection))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE colours (space_id bigint NOT NULL, name text NOT NULL UNIQUE)",
+        "ALTER TABLE sites ADD COLUMN colour text",
+        "ALTER TABLE sites ADD COLUMN shade int NOT NULL DEFAULT 0 CHECK (shade >= 0)",
+        "ALTER TABLE sites ADD COLUMN twin bigint UNIQUE",
+        "CREATE INDEX rejected_reason ON rejected (space_id, reason)",
+        "DROP INDEX events_answers",
+        "ALTER TABLE webhooks ALTER language DROP NOT NULL",
+        "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql RETURN 2 * n",
+    ],
+)
+def test_what_it_does_survive(
+    connection: psycopg.Connection, schema: Schema, statement: str
+) -> None:
+    connection.execute(statement.encode())
+    assert breaking(schema, read_schema(connection)) == []
+
+
+def test_one_that_contracts_has_to_say_since_when() -> None:
+    first = "-- Unused since 0.2.0: sites.colour.\n"
+    migration = read_migration("0099_colours.contract", first)
+    assert migration == ("0099_colours", first, "0.2.0")
+    with pytest.raises(MigrationError, match=r"0099_colours.contract.sql has to begin with"):
+        read_migration("0099_colours.contract", "ALTER TABLE sites DROP COLUMN colour")
