@@ -20,6 +20,7 @@ from bench import (
     payloads,
     people,
     pipeline,
+    reload,
     reports,
     row_security,
     sources,
@@ -30,6 +31,7 @@ from headwater import logs
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports", "pages",
     "mcp", "exports", "sources", "payloads", "forwarding", "row_security",
+    "reload",
 )  # fmt: skip
 
 
@@ -80,6 +82,7 @@ def main() -> None:
             "payloads": lambda: payloads.measure(say),
             "forwarding": lambda: forwarding.measure(stage, say),
             "row_security": lambda: row_security.measure(stage, say),
+            "reload": lambda: reload.measure(say),
         }
         for part in parts:
             runs[part]()

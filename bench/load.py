@@ -12,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import uvloop
 
@@ -24,6 +25,8 @@ class Result:
 
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)
+    cut: int = 0
+    """Requests whose connection ended without an answer."""
     latencies: list[float] = field(default_factory=list)
 
     def rate(self) -> float:
@@ -39,17 +42,23 @@ class Result:
 class _Connection(asyncio.Protocol):
     """One keep-alive connection with one request under way at a time."""
 
-    def __init__(self, result: Result, on_free: Callable[[_Connection], None]) -> None:
-        self._result, self._on_free = result, on_free
+    def __init__(
+        self,
+        result: Result,
+        on_free: Callable[[_Connection], None],
+        on_end: Callable[[_Connection], None] | None = None,
+    ) -> None:
+        self._result, self._on_free, self._on_end = result, on_free, on_end
         self._head = b""
         self._started = 0.0
+        self._busy = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
         self._on_free(self)
 
     def send(self, request: Request, started: float) -> None:
-        self._started = started
+        self._started, self._busy = started, True
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -62,7 +71,16 @@ class _Connection(asyncio.Protocol):
         self._head = b""
         self._result.latencies.append(time.perf_counter() - self._started)
         self._result.statuses[int(data[9:12])] += 1
-        self._on_free(self)
+        self._busy = False
+        if self._on_end is not None and b"\r\nconnection: close" in head.lower():
+            self.transport.close()
+        else:
+            self._on_free(self)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._result.cut += self._busy
+        if self._on_end is not None:
+            self._on_end(self)
 
 
 async def _closed(
@@ -90,37 +108,61 @@ async def _closed(
     return result
 
 
-async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Request]) -> Result:
-    result = Result()
-    loop = asyncio.get_running_loop()
-    free: deque[_Connection] = deque()
-    due: deque[float] = deque()
+class _Clients:
+    """Connections that are made again when the server ends them, as clients do."""
 
-    def on_free(connection: _Connection) -> None:
-        if due:
-            connection.send(next(requests), due.popleft())
+    def __init__(self, port: int, requests: Iterator[Request]) -> None:
+        self._port, self._requests = port, requests
+        self._free: deque[_Connection] = deque()
+        self._due: deque[float] = deque()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self.result = Result()
+        self.over = False
+
+    async def connect(self) -> None:
+        make = partial(_Connection, self.result, self._on_free, self._on_end)
+        await asyncio.get_running_loop().create_connection(make, "127.0.0.1", self._port)
+
+    def send(self, moment: float) -> None:
+        """Send a request that was due at a moment, also while it waits for a connection."""
+        if self._free:
+            self._free.popleft().send(next(self._requests), moment)
         else:
-            free.append(connection)
+            self._due.append(moment)
 
+    def ended(self) -> int:
+        return sum(self.result.statuses.values()) + self.result.cut
+
+    def _on_free(self, connection: _Connection) -> None:
+        if self._due:
+            connection.send(next(self._requests), self._due.popleft())
+        else:
+            self._free.append(connection)
+
+    def _on_end(self, connection: _Connection) -> None:
+        if connection in self._free:
+            self._free.remove(connection)
+        if not self.over:
+            self._tasks.add(asyncio.ensure_future(self.connect()))
+
+
+async def _steady(port: int, rate: float, seconds: float, requests: Iterator[Request]) -> Result:
+    clients = _Clients(port, requests)
     for _ in range(128):
-        await loop.create_connection(lambda: _Connection(result, on_free), "127.0.0.1", port)
+        await clients.connect()
     started = time.perf_counter()
     sent = 0
     while sent < rate * seconds:
         now = time.perf_counter()
         while sent < (now - started) * rate:
-            # Latency counts from when a request was due, also while it waits for a connection.
-            moment = started + sent / rate
-            if free:
-                free.popleft().send(next(requests), moment)
-            else:
-                due.append(moment)
+            clients.send(started + sent / rate)
             sent += 1
         await asyncio.sleep(0.001)
-    while sum(result.statuses.values()) < sent and time.perf_counter() - started < seconds + 20:
+    while clients.ended() < sent and time.perf_counter() - started < seconds + 20:
         await asyncio.sleep(0.02)
-    result.seconds = time.perf_counter() - started
-    return result
+    clients.over = True
+    clients.result.seconds = time.perf_counter() - started
+    return clients.result
 
 
 def _in_process(pipe: object, coroutine: object, arguments: tuple, make: Callable) -> None:

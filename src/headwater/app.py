@@ -141,13 +141,19 @@ def create_app(
     return Front(busiest, _routed(headwater, endpoints))
 
 
-def serve(settings: Settings, database_url: str, listener: socket.socket, base_url: str) -> None:
-    """Serve on an open listening socket until told to stop."""
+def serve(
+    settings: Settings,
+    database_url: str,
+    listener: socket.socket,
+    base_url: str,
+    began: Callable[[], None],
+) -> None:
+    """Serve on an open listening socket until told to stop; `began` is called once it does."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
     remembered.limit_to(settings.report_memory_mb * MEGABYTE)
     app = create_app(settings, database_url, base_url)
-    serve_app(app, listener, settings.max_connections)
+    serve_app(app, listener, settings.max_connections, began)
 
 
 def _services(

@@ -22,6 +22,7 @@ from headwater.jobs.child_process import ChildProcess
 from headwater.pipeline import batch_loader, batch_runner, claim, duplicates
 from headwater.pipeline.batch import Batch
 from headwater.privacy import erasure_job
+from headwater.supervision import preparation
 
 EARLY_SECONDS = 0.1
 
@@ -54,8 +55,8 @@ def store_twice() -> None:
             connection.execute("DROP INDEX IF EXISTS events_idempotency")
         return applied
 
-    migrate_fully = supervisor.migrate
-    supervisor.migrate = migrate
+    migrate_fully = preparation.migrate
+    preparation.migrate = migrate
     batch_loader.idempotency_key = duplicates.idempotency_key = no_key
 
 

@@ -23,12 +23,19 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Service:
-    """`module` is what `python -m` serves: Headwater, or Headwater with a planted fault."""
+    """`module` is what `python -m` serves: Headwater, or Headwater with a planted fault; `source`
+    is the folder that it is imported from.
+    """
 
     def __init__(
-        self, directory: Path, *module: str, workers: int = 1, variables: Mapping[str, str] = {}
+        self,
+        directory: Path,
+        *module: str,
+        workers: int = 1,
+        variables: Mapping[str, str] = {},
+        source: Path = ROOT / "src",
     ) -> None:
-        self._workers, self._variables = workers, variables
+        self._workers, self._variables, self._source = workers, variables, source
         self.data_dir = directory / "data"
         self.module = module or ("headwater",)
         self._failpoint = directory / "failpoint"
@@ -196,5 +203,5 @@ class Service:
             **self._variables,
             "HEADWATER_RATE_LIMIT_FACTOR": "1000000",
             "HEADWATER_FAILPOINT_FILE": str(self._failpoint),
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+            "PYTHONPATH": os.pathsep.join((str(self._source), str(ROOT))),
         }

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headwater.http import server as http_server
+from headwater.http.connection import WRITE_SECONDS
 from headwater.http.server import make_server
 from tests.http.raw_http import CLOSE, GET, answer, read_all, refused, statuses
 from tests.http.test_http_server import Listening
@@ -109,9 +109,9 @@ def test_one_that_does_not_read_is_closed_in_time(app: Application) -> None:
         client.recv(1, socket.MSG_PEEK)
         wait_until(lambda: one.connections()[0].transport.get_write_buffer_size() > 0)
         one.later(0)
-        one.later(http_server.WRITE_SECONDS - 1)
+        one.later(WRITE_SECONDS - 1)
         assert one.connections()
-        one.later(http_server.WRITE_SECONDS + 1)
+        one.later(WRITE_SECONDS + 1)
         wait_until(lambda: not one.connections())
 
 
@@ -119,7 +119,7 @@ def test_one_that_reads_slowly_is_not(app: Application) -> None:
     with listening(app) as one, closing(one.connect()) as client:
         client.sendall(get(b"/large", b"Connection: close"))
         taken, later = 0, 0.0
-        while later <= http_server.WRITE_SECONDS:
+        while later <= WRITE_SECONDS:
             taken += len(client.recv(256 * 1024))
             later += 1.0
             one.later(later)

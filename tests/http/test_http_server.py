@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from headwater.app import create_app
-from headwater.http import server as http_server
-from headwater.http.server import Protocol, Server, make_server
+from headwater.http import connection as http_connection
+from headwater.http.server import Server, make_server
 from headwater.settings import Settings
 from tests.http.raw_http import (
     API,
@@ -61,9 +61,9 @@ class Listening:
         loop.call_soon_threadsafe(look)
         assert done.wait(PATIENCE_SECONDS)
 
-    def connections(self) -> list[Protocol]:
+    def connections(self) -> list[http_connection.Protocol]:
         """Those the server holds now."""
-        return cast("list[Protocol]", list(self.server.server_state.connections))
+        return cast("list[http_connection.Protocol]", list(self.server.server_state.connections))
 
 
 @pytest.fixture(scope="module")
@@ -203,12 +203,12 @@ def send_what_is_taken(client: socket.socket, method: bytes, head: bytes, body: 
 
 HALF_HEAD = b"GET /healthz HTTP/1.1\r\nHost: h\r\nX-Sl"
 STALLS = {
-    "silence": (b"", http_server.HEAD_SECONDS),
-    "empty lines": (b"\r\n\r\n", http_server.HEAD_SECONDS),
-    "half a head": (HALF_HEAD, http_server.HEAD_SECONDS),
-    "half a head after a request": (GET + b"\r\n" + HALF_HEAD, http_server.HEAD_SECONDS),
-    "half a body": (post(b"key", sized(EVENT), body=EVENT[:9]), http_server.REQUEST_SECONDS),
-    "half a chunk": (post(b"key", CHUNKED, body=b"ff\r\nabc"), http_server.REQUEST_SECONDS),
+    "silence": (b"", http_connection.HEAD_SECONDS),
+    "empty lines": (b"\r\n\r\n", http_connection.HEAD_SECONDS),
+    "half a head": (HALF_HEAD, http_connection.HEAD_SECONDS),
+    "half a head after a request": (GET + b"\r\n" + HALF_HEAD, http_connection.HEAD_SECONDS),
+    "half a body": (post(b"key", sized(EVENT), body=EVENT[:9]), http_connection.REQUEST_SECONDS),
+    "half a chunk": (post(b"key", CHUNKED, body=b"ff\r\nabc"), http_connection.REQUEST_SECONDS),
 }
 
 
@@ -229,7 +229,7 @@ def test_a_stalled_request_is_closed_in_time(
     wait_until(lambda: connection not in listening.connections())
 
 
-def arrived(connection: Protocol, sent: bytes) -> bool:
+def arrived(connection: http_connection.Protocol, sent: bytes) -> bool:
     """Whether the server has seen as much of the request as it can."""
     if HALF_HEAD in sent:
         return connection.in_head and connection.arriving_since is not None
@@ -240,10 +240,10 @@ def test_an_idle_connection_stays_open_for_a_while(listening: Listening) -> None
     with closing(listening.connect()) as client:
         client.sendall(GET + b"\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 200")
-        listening.later(http_server.IDLE_SECONDS - 1)
+        listening.later(http_connection.IDLE_SECONDS - 1)
         client.sendall(GET + b"\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 200")
-        listening.later(http_server.IDLE_SECONDS + 1)
+        listening.later(http_connection.IDLE_SECONDS + 1)
         assert read_all(client) == b""
 
 
@@ -253,7 +253,7 @@ def test_one_that_does_not_take_its_refusal_is_closed(listening: Listening) -> N
         client.sendall(b"nonsense\r\n\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 400")
         (connection,) = set(listening.connections()) - before
-        listening.later(http_server.LINGER_SECONDS + 0.1)
+        listening.later(http_connection.LINGER_SECONDS + 0.1)
         wait_until(lambda: connection not in listening.connections())
 
 

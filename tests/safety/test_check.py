@@ -287,8 +287,11 @@ def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
     rolled_back.execute("UPDATE migrations SET name = '9999_later' WHERE name LIKE '0001%'")
     found = gather_database_facts(rolled_back, is_ours=True)
     assert [name[:4] for name in found.schema.missing] == ["0001"]
-    assert found.schema.unknown == ("9999_later",)
+    assert (found.schema.newer, found.schema.unknown) == (("9999_later",), ())
     assert found.accounts is None
+    rolled_back.execute("UPDATE migrations SET unused_since = '9.0.0' WHERE name = '9999_later'")
+    found = gather_database_facts(rolled_back, is_ours=True)
+    assert (found.schema.newer, found.schema.unknown) == ((), ("9999_later",))
 
 
 def test_every_risk_is_documented() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import socket
 from contextlib import suppress
+from functools import partial
 
 import psycopg
 import structlog
@@ -16,10 +17,11 @@ from headwater.http.counters import share_counters
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
+from headwater.succession import announce
 from headwater.terminal.command import Command, Option
 from headwater.terminal.connection import database_url, explain_failures, refuse_unfinished
 from headwater.terminal.failure import Failure
-from headwater.terminal.options import LEASH, LISTEN
+from headwater.terminal.options import ANNOUNCE, LEASH, LISTEN
 
 
 def api(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -36,7 +38,7 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
             refuse_unfinished(url)
             if arguments.fd is None:
                 _announce(settings, url, settings.base_url or base_url)
-            app.serve(settings, url, bound, base_url)
+            app.serve(settings, url, bound, base_url, partial(announce, arguments.announce))
     except SecretKeyError as error:
         raise Failure(str(error)) from None
     return 0
@@ -67,4 +69,5 @@ command = Command(
     # Its place among those of a supervisor.
     Option("--number", type=int, help=argparse.SUPPRESS),
     LEASH,
+    ANNOUNCE,
 )

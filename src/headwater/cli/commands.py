@@ -29,6 +29,7 @@ class CommandEntry(NamedTuple):
 COMMANDS = (
     CommandEntry("serve", "run everything", "serve:command"),
     CommandEntry("demo", "run everything, with sample data", "demo:command"),
+    CommandEntry("reload", "go on with the version that is now installed", "reload:command"),
     CommandEntry("api", "run one API process", "api:command"),
     CommandEntry("worker", "run one worker", "worker:command"),
     CommandEntry(

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from headwater.files import keep_private
 from headwater.jobs import leash
+from headwater.log_lines import Log
 from headwater.settings import Settings
-from headwater.supervisor import ServeError, ServePlan, supervise
+from headwater.supervision.greeting import log_migrations
+from headwater.supervision.handover import OPTION as HANDOVER
+from headwater.supervision.handover import read_handover
+from headwater.supervision.preparation import PREPARE, ServeError, prepare_beside
+from headwater.supervisor import ServePlan, supervise
 from headwater.terminal.command import Command, Option
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import LEASH, LISTEN, PROCESSES
@@ -16,7 +23,12 @@ from headwater.terminal.options import LEASH, LISTEN, PROCESSES
 def serve(settings: Settings, arguments: argparse.Namespace) -> int:
     """Run everything until stopped."""
     keep_private()
+    if arguments.prepare:
+        with _failing():
+            log_migrations(Log(settings.log_format), prepare_beside(settings))
+        return 0
     leash.hold(arguments)
+    handover = None if arguments.handover is None else read_handover(arguments.handover)
     plan = ServePlan(
         settings,
         arguments.host,
@@ -25,11 +37,17 @@ def serve(settings: Settings, arguments: argparse.Namespace) -> int:
         arguments.pipelines,
         welcome=not arguments.no_welcome,
     )
+    with _failing():
+        supervise(plan, handover)
+    return 0
+
+
+@contextmanager
+def _failing() -> Generator[None]:
     try:
-        supervise(plan)
+        yield
     except ServeError as error:
         raise Failure(str(error)) from None
-    return 0
 
 
 command = Command(
@@ -39,4 +57,8 @@ command = Command(
     LEASH,
     # The demonstration makes a login of its own, and says where to go at its end.
     Option("--no-welcome", action="store_true", help=argparse.SUPPRESS),
+    # Only make the database of the running service ready for this version.
+    Option(PREPARE, action="store_true", help=argparse.SUPPRESS),
+    # A pipe with what the version before has left.
+    Option(HANDOVER, type=int, help=argparse.SUPPRESS),
 )

@@ -32,9 +32,10 @@ from headwater.pipeline.duty import make_pipeline_duty
 from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.settings import Settings
+from headwater.succession import RETIRE, announce
 from headwater.terminal.command import Command
 from headwater.terminal.connection import database_url, refuse_unfinished
-from headwater.terminal.options import LEASH
+from headwater.terminal.options import ANNOUNCE, LEASH
 
 WATCH_SECONDS = 1.0
 """Between two looks whether alerts, reports or messages are due."""
@@ -58,6 +59,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
+    signal.signal(RETIRE, end)
     leash.hold(arguments)
     duties = [
         make_pipeline_duty(merge_alert=settings.merge_alert),
@@ -81,9 +83,10 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
     watching = threading.Thread(target=Worker(url, stop, [watch]).run, name="watch", daemon=True)
     watching.start()
+    announce(arguments.announce)
     Worker(url, stop, duties).run()
     watching.join(GRACE_SECONDS)
     return 0
 
 
-command = Command(worker, LEASH)
+command = Command(worker, LEASH, ANNOUNCE)

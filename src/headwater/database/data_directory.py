@@ -17,7 +17,8 @@ class DirectoryInUseError(RuntimeError):
 
 def lock_directory(data_dir: Path) -> IO[bytes]:
     """Lock a data directory until the returned file is closed, which the system does however the
-    process ends. Raises DirectoryInUseError, OSError.
+    process ends. The file is empty: the holder may write into it. Raises DirectoryInUseError,
+    OSError.
     """
     file = (data_dir / LOCK).open("ab")
     try:
@@ -25,6 +26,7 @@ def lock_directory(data_dir: Path) -> IO[bytes]:
     except BlockingIOError:
         file.close()
         raise DirectoryInUseError(str(data_dir)) from None
+    file.truncate(0)
     return file
 
 

@@ -28,6 +28,7 @@ from headwater.database import sockets
 from headwater.database.data_directory import restoration_directory
 from headwater.database.orphans import ServerLock
 from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
+from headwater.succession import InheritedProcess, Process
 
 USER = "headwater"
 NOBODY = 65534
@@ -64,16 +65,14 @@ class EmbeddedError(RuntimeError):
 
 
 class Embedded:
-    """The cluster of one data directory. Only the serving process calls `start` and `stop`; every
-    other process only reads `url`.
-    """
+    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`."""
 
     def __init__(self, data_dir: Path) -> None:
         self.root = data_dir.absolute()
         self.cluster = self.root / "postgresql"
         self.sockets = sockets.choose_directory(self.root)
         self._password_file = self.root / "postgresql.password"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     @property
     def url(self) -> str:
@@ -141,6 +140,10 @@ class Embedded:
                 pass_fds=(lock,),
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
             )
+
+    def adopt(self, pid: int) -> None:
+        """Take over the server that this process started as the program that it was before."""
+        self._process = InheritedProcess(pid)
 
     def died(self) -> bool:
         """Return whether the server that this object started has ended on its own."""

@@ -1,9 +1,5 @@
-"""The HTTP server: uvicorn on httptools, with what it leaves out.
-
-httptools refuses the request-smuggling forms that other parsers let through. Missing from
-uvicorn are a bound on headers, a single Host, a bound on connections that answers, and any deadline
-for a request to arrive or an answer to be taken: a client that sends or reads one byte now and then
-would hold its connection for ever. It also stops here without failing what was accepted.
+"""The HTTP server: uvicorn, which here closes connections that take too long, and stops without
+failing what was accepted.
 """
 
 from __future__ import annotations
@@ -11,281 +7,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-from http import HTTPStatus
-from typing import Any, NoReturn, cast
+from collections.abc import Callable
+from typing import Any, cast
 
-import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.server import ServerState
 
-from headwater.http.bodies import BODY_SECONDS
-from headwater.http.exchange import Exchange, begin_exchange, final_answer
+from headwater.http.connection import Protocol, State
+from headwater.succession import RETIRE
 
-HEAD_SECONDS = 10.0
-REQUEST_SECONDS = 30.0
-WRITE_SECONDS = 30.0
-"""The seconds in which a client has to take LEAST_TAKEN bytes of its answer, or all of it."""
-LEAST_TAKEN = 16 * 1024
-LINGER_SECONDS = 2.0
-IDLE_SECONDS = 30
 LAST_CALL_SECONDS = 1.0
 """The seconds for which a stopping server still takes requests on open connections."""
 GRACE_SECONDS = 6
+RETIREMENT_SECONDS = 60
+"""The grace time of a server whose successor serves already: the longest report has room in it."""
 MAX_CONNECTIONS = 800
 NEW_OBJECTS = 10_000
 """After so many the collector looks for garbage among them. The usual 700 are those of a few dozen
 requests under way at a time, most of them still needed: looking took a tenth of a request's time.
 """
-MAX_HEADER_BYTES = 32 * 1024
-MAX_HEADERS = 100
-MAX_URL = 64 * 1024
-FRAMING = (b"content-length", b"transfer-encoding")
-
-
-class State(ServerState):
-    """The state that the connections of a server share."""
-
-    def __init__(self, max_connections: int) -> None:
-        super().__init__()
-        self.max_connections = max_connections
-        self.ending = False
-
-
-class Protocol(HttpToolsProtocol):
-    """One connection. `arriving_since` is when the request now arriving began, or None."""
-
-    app: Any
-    server_state: State
-    answering: RequestResponseCycle | None = None
-    """The request at work; `cycle` is the latest to arrive, which may wait for it."""
-    arriving_since: float | None = None
-    idle_since = 0.0
-    """The time when the latest answer was complete, or seen to be still on its way out."""
-    unsent = 0
-    taken_at = 0.0
-    """The time when the client last took a part of its answer; `unsent` bytes were left then."""
-    resuming = False
-    in_head = False
-    head_done = False
-    fault = HTTPStatus.BAD_REQUEST
-    refused = False
-    lingering = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.arriving_since = self.loop.time()
-        if len(self.connections) > 2 * self.server_state.max_connections:
-            transport.abort()
-        elif len(self.connections) > self.server_state.max_connections:
-            self.fault = HTTPStatus.SERVICE_UNAVAILABLE
-            self._end()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self.answering is not None and not self.answering.response_complete:
-            self.answering.disconnected = True
-            self.answering.message_event.set()
-
-    def eof_received(self) -> bool:  # type: ignore[override]
-        """True when the connection stays open for the answers to whole requests: a client may end
-        its own side once it has sent all.
-        """
-        cycle = cast("Exchange | None", self.cycle)
-        if cycle is None or cycle.response_complete or cycle.more_body:
-            return False
-        cycle.keep_alive = False
-        return True
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._note_taken(self.loop.time())
-
-    def answer_last(self) -> None:
-        """Close the connection after the answer to the latest request."""
-        cycle = cast("Exchange | None", self.cycle)
-        if cycle is not None:
-            cycle.keep_alive = False
-
-    def shutdown(self) -> None:
-        if not self.in_head:  # or it is closed by its answer, or with the grace time
-            super().shutdown()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self.answering = cycle
-        super()._start_asgi_task(cycle, app)
-
-    def on_response_complete(self) -> None:
-        """Go on with the next request, or wait for one: as uvicorn does, but without a timer for
-        each request, as the round that ends what is overdue sees idle connections, too.
-        """
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-        else:
-            self.idle_since = self.loop.time()
-
-    def data_received(self, data: bytes) -> None:
-        if self.refused:
-            return
-        if self.arriving_since is None:
-            self.arriving_since = self.loop.time()
-        continued = self.in_head
-        self._parse(data)
-        # The parser gathers a header until it ends, and reports none that never does.
-        if continued and self.in_head and not self.refused:
-            self.head_bytes_waiting += len(data)
-            if self.head_bytes_waiting > MAX_URL + MAX_HEADER_BYTES:
-                self.fault = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-                self._end()
-
-    def _parse(self, data: bytes) -> None:
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as stop:
-            self._stay(data[stop.args[0] :])
-        except httptools.HttpParserError:
-            self._end()
-
-    def _stay(self, rest: bytes) -> None:
-        """Read on after a request that offers to change the protocol, as Java's client does. The
-        parser stops there and takes even the body for the other protocol; a new one, with the
-        headers that frame the body, reads it.
-        """
-        framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in FRAMING]
-        self.parser = httptools.HttpRequestParser(self)
-        self.resuming = True
-        self._parse(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
-        self.resuming = False
-        self._parse(rest)
-
-    def on_message_begin(self) -> None:
-        if self.resuming:
-            return
-        super().on_message_begin()
-        if self.arriving_since is None:  # it came in the same bytes as the end of the one before
-            self.arriving_since = self.loop.time()
-        self.in_head = True
-        self.head_done = False
-        self.head_bytes = 0
-        self.head_bytes_waiting = 0
-        self.hosts = 0
-
-    def on_url(self, url: bytes) -> None:
-        if self.resuming:
-            return
-        self.url += url
-        if len(self.url) > MAX_URL:
-            self._refuse(HTTPStatus.REQUEST_URI_TOO_LONG)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self.resuming:
-            return
-        name, value = name.lower(), value.rstrip(b" \t")  # llhttp takes off only what is before it
-        self.headers.append((name, value))
-        self.head_bytes += len(name) + len(value)
-        if name == b"host":
-            self.hosts += 1
-        elif name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        if self.head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-
-    def on_headers_complete(self) -> None:
-        if self.resuming:
-            return
-        if self.hosts > 1 or (self.hosts == 0 and self.parser.get_http_version() != "1.0"):
-            self._refuse(HTTPStatus.BAD_REQUEST)
-        self._begin()
-        self.in_head = False
-        self.head_done = True
-        if self.server_state.ending:
-            self.answer_last()
-
-    def _begin(self) -> None:
-        """Begin with the request whose head is complete, or after the one that is at work."""
-        before = cast("Exchange | None", self.cycle)
-        self.cycle = begin_exchange(self)
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
-
-    def on_message_complete(self) -> None:
-        if self.parser.should_upgrade():  # its body has yet to come
-            return
-        super().on_message_complete()
-        self.arriving_since = None
-
-    def overdue(self, now: float) -> bool:
-        """True when the connection has waited longer than it may: for the request now arriving, for
-        the client to take its refusal, or for it to take what was written.
-        """
-        if self._stalled(now):
-            return True
-        if self.arriving_since is None:
-            return self._is_idle(now)
-        limit = self._seconds_for_body() if self.head_done else HEAD_SECONDS
-        return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
-
-    def _seconds_for_body(self) -> float:
-        """The seconds for a request to arrive; an endpoint may have allowed more for a file."""
-        return cast("dict[str, Any]", self.scope).get(BODY_SECONDS, REQUEST_SECONDS)
-
-    def _is_idle(self, now: float) -> bool:
-        """True when nothing has come for IDLE_SECONDS since the client took all of its answer."""
-        cycle = cast("Exchange | None", self.cycle)
-        if cycle is None or not cycle.response_complete:
-            return False
-        if self.transport.get_write_buffer_size():
-            self.idle_since = now
-        return now - self.idle_since > IDLE_SECONDS
-
-    def _stalled(self, now: float) -> bool:
-        unsent = self.transport.get_write_buffer_size()
-        if unsent == 0 or self.unsent == 0 or unsent <= self.unsent - LEAST_TAKEN:
-            self._note_taken(now)
-        return unsent > 0 and now - self.taken_at > WRITE_SECONDS
-
-    def _note_taken(self, now: float) -> None:
-        self.unsent, self.taken_at = self.transport.get_write_buffer_size(), now
-
-    def _refuse(self, status: HTTPStatus) -> NoReturn:
-        """From a callback of the parser: stop it with `status`."""
-        self.fault = status
-        raise ValueError(status.phrase)
-
-    def _end(self) -> None:
-        """Read nothing more, and answer what could not be taken with `fault`.
-
-        A request before it that is still being answered gets its answer, as the last.
-        """
-        self.refused = True
-        cycle = cast("Exchange | None", self.cycle)
-        if cycle is None or cycle.response_complete:
-            self._answer_fault()
-        elif not cycle.more_body:
-            cycle.keep_alive = False
-            self.arriving_since = None
-        elif self.pipeline or cycle.response_started:
-            self.transport.close()  # too late for an answer of its own
-        else:  # the request at fault is being worked on, and waits for its body
-            cycle.disconnected = True
-            cycle.message_event.set()
-            self._answer_fault()
-
-    def _answer_fault(self) -> None:
-        """Answer and close our side only: closing both while the client still sends would reset
-        the connection, and the client might never see the answer.
-        """
-        self.transport.write(final_answer(self.fault))
-        self.transport.write_eof()
-        self.arriving_since = self.loop.time()
-        self.lingering = True
 
 
 class Server(uvicorn.Server):
@@ -293,9 +32,27 @@ class Server(uvicorn.Server):
 
     server_state: State
 
-    def __init__(self, config: uvicorn.Config, max_connections: int = MAX_CONNECTIONS) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        max_connections: int = MAX_CONNECTIONS,
+        began: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__(config)
         self.server_state = State(max_connections)
+        self._began = began
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections, and say that this has begun."""
+        await super().startup(sockets)
+        if self.started and self._began is not None:
+            asyncio.get_running_loop().add_signal_handler(RETIRE, self.retire)
+            self._began()
+
+    def retire(self) -> None:
+        """Stop without haste: another process accepts what comes."""
+        self.config.timeout_graceful_shutdown = RETIREMENT_SECONDS
+        self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:  # ten ticks a second
@@ -329,21 +86,29 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(app: Any, max_connections: int = MAX_CONNECTIONS) -> Server:
-    """A server for `app`, to be run on listening sockets."""
+def make_server(
+    app: Any,
+    max_connections: int = MAX_CONNECTIONS,
+    began: Callable[[], None] | None = None,
+) -> Server:
+    """A server for `app`, to be run on listening sockets. One that is alone in its process has
+    `began` called once it accepts, and retires when told to.
+    """
     config = uvicorn.Config(
         app, http=Protocol, loop="uvloop", ws="none", lifespan="on", interface="asgi3",
         log_config=None, access_log=False, server_header=False, date_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS, backlog=2048,
     )  # fmt: skip
-    return Server(config, max_connections)
+    return Server(config, max_connections, began)
 
 
-def serve(app: Any, listener: socket.socket, max_connections: int) -> None:
+def serve(
+    app: Any, listener: socket.socket, max_connections: int, began: Callable[[], None]
+) -> None:
     """Serve `app` until SIGTERM or SIGINT, then finish what has begun within the grace time."""
     # The program itself is no garbage: it need not be looked through again and again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
-    make_server(app, max_connections).run([listener])
+    make_server(app, max_connections, began).run([listener])

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from psycopg import Connection
@@ -31,19 +32,43 @@ class ChildProcess:
         *arguments: str,
         pass_fds: tuple[int, ...] = (),
         variables: Mapping[str, str] | None = None,
+        announces: bool = False,
     ) -> None:
+        """With `announces` the process is one that says when it has begun."""
         self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
         self._pass_fds = pass_fds
         self._environment = {**os.environ, **(variables or {})}
+        self._announces = announces
+        self._announcement: int | None = None
+        self._has_begun = False
         self.process: subprocess.Popen[bytes] | None = None
 
     def launch(self) -> None:
+        """Start it. Raises OSError."""
         self._forget()
+        if not self._announces:
+            self._launch(self._command, self._pass_fds)
+            return
+        self._announcement, theirs = os.pipe()
+        os.set_blocking(self._announcement, False)
+        try:
+            self._launch([*self._command, "--announce", str(theirs)], (*self._pass_fds, theirs))
+        finally:
+            os.close(theirs)
+
+    def has_begun(self) -> bool:
+        """Return whether it has said that it does its work."""
+        if self._announcement is not None and not self._has_begun:
+            with suppress(BlockingIOError):
+                self._has_begun = os.read(self._announcement, 1) != b""
+        return self._has_begun
+
+    def _launch(self, command: list[str], pass_fds: tuple[int, ...]) -> None:
         self.process = subprocess.Popen(
-            self._command,
+            command,
             stdin=subprocess.PIPE,
             stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
-            pass_fds=self._pass_fds,
+            pass_fds=pass_fds,
             env=self._environment,
             start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
         )
@@ -56,6 +81,10 @@ class ChildProcess:
             self.process.send_signal(number)
 
     def _forget(self) -> None:
+        self._has_begun = False
+        if self._announcement is not None:
+            os.close(self._announcement)
+            self._announcement = None
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.close()
 

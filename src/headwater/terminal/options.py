@@ -27,4 +27,7 @@ PROCESSES = (
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
 """A pipe held by the process that started this one: when that ends, so does standard input."""
 
+ANNOUNCE = Option("--announce", type=int, help=argparse.SUPPRESS)
+"""A pipe on which to say that the process has begun with its work."""
+
 FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")

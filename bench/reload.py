@@ -1,0 +1,56 @@
+"""Every process of a service replaced at a steady load: what fails of it, and how long it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from bench.ingest import singles
+from bench.load import Result, steady
+from bench.stage import Stage, staged
+
+RATE = 1_000
+SPACES = 200
+RELOADS = 3
+SECONDS = 60.0
+
+
+def measure(say: Callable[..., None]) -> None:
+    """A service of its own, with two API processes, as reloads end with other processes."""
+    say(f"{RATE:,} events a second while every process is replaced, {RELOADS} times")
+    with staged() as stage:
+        stage.stop()
+        stage.start("--workers", "2")
+        keys = [key for _, key in stage.spaces(SPACES)]
+        before = steady(stage.port, RATE, SECONDS / 4, singles(keys))
+        took: list[float] = []
+        thread = threading.Thread(target=_reload, args=(stage, took))
+        thread.start()
+        during = steady(stage.port, RATE, SECONDS, singles(keys))
+        thread.join()
+        say("", "events", "refused", "cut", "p50 ms", "p99 ms", "longest ms")
+        for name, result in (("before", before), ("during", during)):
+            say(name, *_figures(result))
+        say("reloads took s", *(f"{seconds:.1f}" for seconds in took))
+        say("drained after s", f"{stage.drained(600):.1f}")
+
+
+def _reload(stage: Stage, took: list[float]) -> None:
+    for _ in range(RELOADS):
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "headwater", "reload", "--data-dir", str(stage.data_dir)],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        took.append(time.perf_counter() - started)
+
+
+def _figures(result: Result) -> list[object]:
+    refused = sum(count for status, count in result.statuses.items() if status >= 300)
+    return [
+        f"{result.statuses[202]:,}", refused, result.cut,
+        *(f"{result.percentile(share):.1f}" for share in (0.5, 0.99, 1.0)),
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Parts of the supervisor: its processes, its signals, and how it becomes another version."""

@@ -1,0 +1,48 @@
+"""What `serve` says of itself in the lock file of its data directory, for `headwater reload`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from headwater.database.data_directory import LOCK
+
+
+@dataclass(frozen=True)
+class ServiceRecord:
+    """A service that runs on a data directory."""
+
+    pid: int
+    version: str
+    reloads: int = 0
+    """How often it has become the version on disk since its start."""
+    failures: int = 0
+    """How often it could not."""
+    problem: str | None = None
+    """The reason of the latest failure."""
+
+
+def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:
+    """Write the record into the lock file that this process holds; where there is none, nowhere."""
+    if lock is not None:
+        lock.truncate(0)
+        lock.write(json.dumps(asdict(record)).encode())
+        lock.flush()
+
+
+def read_record(data_dir: Path) -> ServiceRecord | None:
+    """Return the record of the service that runs, or None: there is none, one of 0.1.0, or a
+    restore, or it is just being written.
+    """
+    try:
+        with (data_dir / LOCK).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return ServiceRecord(**json.loads(file.read()))
+    except (OSError, ValueError):
+        pass
+    return None

@@ -1,0 +1,153 @@
+"""A service becomes another version while it is in use: every process is replaced, no request
+fails, nothing is lost. A version that cannot serve changes nothing.
+
+HEADWATER_RELOADS makes the run longer; `bench/reload.py` has it at 1,000 requests a second.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.campaign import wait_for_progress
+from tests.crash.journeys import shipments
+from tests.crash.load import Load, Outcome, Sender
+from tests.crash.service import ROOT, Service
+from tests.crash.verdict import judge
+from tests.support.waiting import wait_until
+
+RELOADS = int(os.environ.get("HEADWATER_RELOADS", "1"))
+CONNECTIONS = 4
+LATER = "CREATE TABLE later (id int);\nALTER TABLE spaces ADD COLUMN later int;\n"
+
+
+class Installed:
+    """A copy of the program, to put other versions in its place."""
+
+    def __init__(self, folder: Path) -> None:
+        shutil.copytree(ROOT / "src", folder)
+        self.folder = folder
+        self._package = folder / "headwater"
+
+    def change(self, name: str, text: str) -> str:
+        """Replace a file, and return what it was."""
+        path = self._package / name
+        before = path.read_text() if path.exists() else ""
+        path.write_text(text)
+        return before
+
+    def become(self, version: str) -> None:
+        """Install a version with a migration of its own."""
+        self.change("__init__.py", f'"""Headwater."""\n\n__version__ = "{version}"\n')
+        number = int(version.split(".")[1])
+        later = LATER.replace("later", f"later_{number}")
+        self.change(f"database/migrations/{9000 + number}_later.sql", later)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("installed") / "src")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, installed: Installed) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("reload"), source=installed.folder)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.end()
+
+
+def pids(service: Service) -> dict[str, list[int]]:
+    """The processes by their role."""
+    postmaster = service.postmaster()
+    assert postmaster is not None
+    return {
+        "supervisor": [service.pid],
+        "postgresql": [postmaster.pid],
+        "api": [one.pid for one in service.processes("api")],
+        "worker": [one.pid for one in service.processes("worker")],
+    }
+
+
+def test_it_works(service: Service, installed: Installed) -> None:
+    account = service.open_account("Shop")
+    load = Load(Sender(account, shipments(f"reload:{number}")) for number in range(CONNECTIONS))
+    load.start()
+    draw = random.Random("reload")
+    for number in range(2, 2 + RELOADS):
+        wait_for_progress(load, draw)
+        before = pids(service)
+        installed.become(f"0.{number}.0")
+        done = service.answer_of("reload")
+        assert done == {"version": f"0.{number}.0", "reloads": number - 1}
+        after = pids(service)
+        for role in ("supervisor", "postgresql"):
+            assert after[role] == before[role]
+        for role in ("api", "worker"):
+            assert len(after[role]) == 1
+            assert not set(after[role]) & set(before[role])
+    wait_for_progress(load, draw)
+    ledger = load.stop()
+    assert ledger.keys(Outcome.UNKNOWN) == [], "requests that failed"
+    service.drain()
+    assert judge(service, ledger, "reload:").broken == {}
+    assert service.times_logged("9002_later") == 1
+
+
+def test_a_version_that_cannot_serve_changes_nothing(
+    service: Service, installed: Installed
+) -> None:
+    before = pids(service)
+    whole = installed.change("supervisor.py", "from headwater import nothing_of_this_name\n")
+    refused = service.command("reload")
+    installed.change("supervisor.py", whole)
+    assert refused.returncode == 2
+    assert "not reloaded: the version on disk cannot serve here; see the log" in refused.stderr
+    assert service.times_logged("nothing_of_this_name")
+    assert pids(service) == before
+    assert service.ready()
+
+
+@pytest.mark.skipif(RELOADS == 1, reason="a longer run: HEADWATER_RELOADS=3")
+def test_what_does_not_start_at_first_follows_once_it_is_mended(
+    service: Service, installed: Installed
+) -> None:
+    before = pids(service)
+    whole = installed.change("cli/api.py", "from headwater import nothing_of_that_name\n")
+    assert service.command("reload").returncode == 2
+    installed.change("cli/api.py", whole)
+    wait_until(lambda: not set(before["worker"]) & set(pids(service)["worker"]))
+    wait_until(service.whole)
+    wait_until(lambda: service.times_logged('"event": "reloaded"') == RELOADS + 1)
+
+
+def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
+    service: Service, installed: Installed
+) -> None:
+    """And told to stop then, while processes of two versions run, it ends all of them."""
+    before = pids(service)
+    whole = installed.change("cli/api.py", "from headwater import nothing_at_all\n")
+    refused = service.command("reload")
+    assert refused.returncode == 2
+    assert "not reloaded: api 1 of the version on disk does not start" in refused.stderr
+    assert set(before["api"]) <= {one.pid for one in service.processes("api")}
+    assert service.ready()
+    family = service.family()
+    assert service.stop() == 0
+    assert not any(process.alive for process in family)
+    installed.change("cli/api.py", whole)
+
+
+def test_nothing_to_reload(tmp_path: Path) -> None:
+    nowhere = Service(tmp_path)
+    refused = nowhere.command("reload")
+    assert refused.returncode == 2
+    assert re.search("no `headwater serve` that can be reloaded runs on", refused.stderr)
