@@ -1,0 +1,156 @@
+"""The code from before the newest migration, as the repository has it, at work on the schema of
+today beside the code of today.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from headwater.database.migrator import migrate
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+from headwater.settings import Settings
+from tests.conftest import API, BASE_URL, client_for, run_application
+from tests.database.test_migrations_expand import FIRST
+from tests.support.factories import Stage, make_stage
+from tests.support.processes import environment, is_ready
+from tests.support.sizes import ROOT
+from tests.support.waiting import wait_until
+
+MIGRATIONS = "src/headwater/database/migrations"
+DAY = timedelta(days=1)
+EVENT = {"event_name": "purchase", "amount": 50, "trk_source": "google_ads"}
+
+
+def git(*words: str) -> bytes:
+    """What git answers; the test is skipped where there is no history to ask."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no history of the repository: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources as they were before the newest migration under the rule was added."""
+    newest = max(path.name for path in (ROOT / MIGRATIONS).glob("*.sql"))
+    if newest < FIRST:
+        pytest.skip("no migration under the rule yet")
+    found = git("log", "-1", "--format=%P", "--diff-filter=A", "--", f"{MIGRATIONS}/{newest}")
+    if not found.split():
+        pytest.skip("the newest migration is not committed yet")
+    folder = tmp_path_factory.mktemp("former")
+    archive = git("archive", found.split()[0].decode(), "src")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return folder / "src"
+
+
+@pytest.fixture(scope="module")
+def url(database_url: str) -> Iterator[str]:
+    """A database with the schema of today."""
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute("CREATE DATABASE two_versions")
+        own = make_conninfo(database_url, dbname="two_versions")
+        migrate(own)
+        yield database_url.replace("/headwater?", "/two_versions?")
+        server.execute("DROP DATABASE two_versions WITH (FORCE)")
+
+
+@dataclass
+class Former:
+    """Processes of the version before."""
+
+    source: Path
+    url: str
+    folder: Path
+
+    @contextmanager
+    def run(self, *words: str) -> Iterator[None]:
+        """Run one of its commands for the length of the block."""
+        variables = environment(
+            PYTHONPATH=str(self.source), HEADWATER_DATABASE_URL=self.url,
+            HEADWATER_DATA_DIR=str(self.folder),
+        )  # fmt: skip
+        with (self.folder / "log").open("ab") as log:
+            command = [sys.executable, "-P", "-m", "headwater", *words]
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=variables)
+        try:
+            yield
+            assert process.poll() is None, (self.folder / "log").read_text()[-3000:]
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def track(client: httpx.Client, email: str) -> None:
+    answer = client.post(f"{API}/events/track", json={**EVENT, "email": email})
+    assert answer.status_code == 202, answer.text
+
+
+def processed(stage: Stage) -> bool:
+    rows = stage.connection.execute(
+        "SELECT FROM inbox WHERE space_id = %s", (stage.space_id,)
+    ).fetchall()
+    return not rows
+
+
+def test_it_works(former: Path, url: str, tmp_path: Path) -> None:
+    """Each accepts what the other one processes, and both answer every question."""
+    before = Former(former, url, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    now = datetime.now(UTC)
+    with ExitStack() as stack, psycopg.connect(url, autocommit=True) as connection:
+        today = run_application(Settings(base_url=BASE_URL, data_dir=tmp_path), url)
+        stack.callback(today.stop)
+        stage = make_stage(connection)
+        headers = {"Authorization": f"Bearer {stage.key}"}
+        with (
+            before.run("api", "--port", str(port)),
+            client_for(today, stage.key) as client,
+            httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as old,
+        ):
+            wait_until(lambda: is_ready(str(old.base_url)))
+            track(old, "ada@example.com")
+            with connect(url) as worker:
+                drain(worker)
+            assert processed(stage)
+            answer = client.post("/events/track", json={**EVENT, "email": "bob@example.com"})
+            assert answer.status_code == 202
+            with before.run("worker"):
+                wait_until(lambda: processed(stage))
+            assert_answers(old)
+            listed = {"start_date": f"{now - DAY:%F %T}", "end_date": f"{now + DAY:%F %T}"}
+            answers = [
+                each.get(path, params=listed).json()["data"]
+                for each, path in ((old, f"{API}/events"), (client, "/events"))
+            ]
+            assert answers[0] == answers[1]
+            assert len(answers[0]) == 2
+
+
+def assert_answers(old: httpx.Client) -> None:
+    """Whatever can be read without an id is answered."""
+    paths = old.get(f"{API}/openapi.json").json()["paths"]
+    readable = [path for path, methods in paths.items() if "get" in methods and "{" not in path]
+    assert len(readable) > 10
+    between = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
+    for path in readable:
+        for parameters in ({}, between):
+            answer = old.get(path if path.startswith(API) else f"{API}{path}", params=parameters)
+            assert answer.status_code < 500, (path, parameters, answer.text)
