@@ -10,7 +10,9 @@ import os
 import random
 import re
 import shutil
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tests.crash.journeys import shipments
 from tests.crash.load import Load, Outcome, Sender
 from tests.crash.service import ROOT, Service
 from tests.crash.verdict import judge
+from tests.support.kills import KILLS
 from tests.support.waiting import wait_until
 
 RELOADS = int(os.environ.get("HEADWATER_RELOADS", "1"))
@@ -114,6 +117,31 @@ def test_a_version_that_cannot_serve_changes_nothing(
     assert service.times_logged("nothing_of_this_name")
     assert pids(service) == before
     assert service.ready()
+
+
+@pytest.mark.skipif(KILLS == 0, reason="a longer run: HEADWATER_KILLS=60")
+def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whenever the supervisor is killed, everything is there at the next start."""
+    account = service.open_account("Shop")
+    load = Load([Sender(account, shipments("killed"), persistent=True)])
+    load.start()
+    draw = random.Random("killed")
+    for _ in range(KILLS):
+        family = service.family()
+        service.signal(signal.SIGUSR2)
+        with suppress(AssertionError):  # the time was over, as it usually is
+            wait_until(lambda: False, draw.uniform(0.0, 6.0))
+        service.kill_supervisor()
+        wait_until(lambda: not any(process.alive for process in family))
+        service.start()
+    wait_until(service.whole)
+    wait_for_progress(load, draw)
+    ledger = load.stop()
+    service.drain()
+    assert judge(service, ledger, "killed:").broken == {}
+    with capsys.disabled():
+        acknowledged = len(ledger.keys(Outcome.OK))
+        print(f"\n{KILLS} kills, {acknowledged} acknowledged")  # noqa: T201 # its figures
 
 
 @pytest.mark.skipif(RELOADS == 1, reason="a longer run: HEADWATER_RELOADS=3")

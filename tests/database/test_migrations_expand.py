@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import psycopg
 import pytest
@@ -24,35 +25,40 @@ to it nevertheless, and bears what the new one lets in.
 """
 
 
+@dataclass(frozen=True)
+class History:
+    """A database to which every migration was applied, one after the other."""
+
+    connection: psycopg.Connection
+    faults: dict[str, list[str]]
+    """By migration, what the version before would not survive."""
+
+
 @pytest.fixture(scope="module")
-def empty(database_url: str) -> Iterator[psycopg.Connection]:
-    """A database without a schema."""
+def history(database_url: str) -> Iterator[History]:
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE expanding")
         with psycopg.connect(
             make_conninfo(database_url, dbname="expanding"), autocommit=True
         ) as connection:
-            yield connection
+            yield History(connection, dict(apply_all(connection)))
         server.execute("DROP DATABASE expanding WITH (FORCE)")
 
 
-def test_it_works(empty: psycopg.Connection) -> None:
-    """Each migration leaves what the version before uses, or says since when nothing does."""
-    empty.execute(migrator._LEDGER)
-    faults: dict[str, list[str]] = {}
-    before = None
+def apply_all(connection: psycopg.Connection) -> Iterator[tuple[str, list[str]]]:
+    """Every migration under the rule, with its faults."""
+    connection.execute(migrator._LEDGER)
     for migration in migrator.migrations():
-        if migration.name >= FIRST and before is None:
-            before = read_schema(empty)
-        with empty.transaction():
-            empty.execute(migration.sql.encode())
-        if before is not None:
-            after = read_schema(empty)
-            found = breaking(before, after)
-            if found and migration.unused_since is None and migration.name not in WIDER:
-                faults[migration.name] = found
-            before = after
-    assert faults == {}
+        before = read_schema(connection) if migration.name >= FIRST else None
+        with connection.transaction():
+            connection.execute(migration.sql.encode())
+        if before is not None and migration.unused_since is None and migration.name not in WIDER:
+            yield migration.name, breaking(before, read_schema(connection))
+
+
+def test_it_works(history: History) -> None:
+    """Each migration leaves what the version before uses, or says since when nothing does."""
+    assert {name: faults for name, faults in history.faults.items() if faults} == {}
 
 
 def test_what_is_taken_away_was_unused_in_a_version_that_is_out() -> None:
@@ -62,10 +68,16 @@ def test_what_is_taken_away_was_unused_in_a_version_that_is_out() -> None:
 
 
 @pytest.fixture
-def schema(connection: psycopg.Connection) -> Iterator[Schema]:
-    """The schema of today, to which a test does something that is rolled back."""
-    with connection.transaction(force_rollback=True):
-        yield read_schema(connection)
+def connection(history: History) -> Iterator[psycopg.Connection]:
+    """A connection to the schema of today, in a transaction that is rolled back."""
+    with history.connection.transaction(force_rollback=True):
+        yield history.connection
+
+
+@pytest.fixture
+def schema(connection: psycopg.Connection) -> Schema:
+    """The schema before a test does something to it."""
+    return read_schema(connection)
 
 
 @pytest.mark.parametrize(

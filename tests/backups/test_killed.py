@@ -1,0 +1,64 @@
+"""Backups and restores that are killed at any moment leave nothing that is taken for whole, and
+nothing that is in the way of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from headwater.backups.archive import open_archive
+from headwater.database.embedded import Embedded
+from tests.backups.conftest import Installation, all_rows
+from tests.support.kills import KILLS, Victim
+from tests.support.processes import headwater
+
+Run = Callable[..., dict[str, Any]]
+
+
+def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
+    """A backup has its name once it is whole."""
+    file = folder / "b.zip"
+    where = ("--data-dir", str(installation.data_dir))
+    victim = Victim("-m", "headwater", "backup", str(file), *where)
+    while victim.killed < (KILLS or 2):
+        victim.strike()
+        if file.exists():
+            with open_archive(file) as archive:
+                assert sum(map(len, archive.chunks(lambda _: None))) > 0
+            file.unlink()
+    made = run("backup", file, *where)
+    assert made["rows"] > 0
+
+
+def test_a_killed_restore(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run,
+    serving: Callable[[Path], psycopg.Connection],
+) -> None:  # fmt: skip
+    """Nothing starts on half of it; begun anew, it comes to its end."""
+    file = folder / "b.zip"
+    made = run("backup", file, "--data-dir", installation.data_dir)
+    new = tmp_path / "new"
+    words = ("restore", str(file), "--without-erasures", "--data-dir", str(new))
+    victim = Victim("-m", "headwater", *words)
+    victim.seconds = 3.0
+    while victim.killed < (KILLS or 1):
+        victim.strike()
+        if Embedded(new).cluster.exists():  # at its end, or the moment before
+            assert_whole(serving(new), made["rows"])
+            new.rename(tmp_path / f"restored {victim.killed}")
+        elif (new / "postgresql.restoring").exists():
+            started = headwater("serve", "--port", "0", "--data-dir", str(new))
+            assert started.returncode == 2
+            assert "`headwater restore` has not finished" in started.stderr
+    if not Embedded(new).cluster.exists():
+        assert run(*words)["rows"] == made["rows"]
+    assert_whole(serving(new), made["rows"])
+
+
+def assert_whole(connection: psycopg.Connection, rows: int) -> None:
+    """The rows of every table are there."""
+    assert sum(map(len, all_rows(connection).values())) >= rows
