@@ -87,10 +87,10 @@ class Service:
         assert self._process is not None
         self._process.send_signal(number)
 
-    def wait(self) -> int:
-        """Wait for the supervisor's end and return its exit code."""
+    def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
+        """Wait for the supervisor's end and return its exit code. Raises TimeoutExpired."""
         assert self._process is not None
-        return self._process.wait(PATIENCE_SECONDS)
+        return self._process.wait(seconds)
 
     def stop(self) -> int:
         """Stop it as an operator would and return its exit code."""

@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from tests.crash.campaign import wait_for_progress
 from tests.crash.journeys import shipments
 from tests.crash.load import Load, Outcome, Sender
+from tests.crash.processes import Process
 from tests.crash.service import ROOT, Service
 from tests.crash.verdict import judge
 from tests.support.kills import KILLS
@@ -80,6 +82,10 @@ def pids(service: Service) -> dict[str, list[int]]:
     }
 
 
+def await_end(processes: list[Process]) -> None:
+    wait_until(lambda: not any(process.alive for process in processes))
+
+
 def test_it_works(service: Service, installed: Installed) -> None:
     account = service.open_account("Shop")
     load = Load(Sender(account, shipments(f"reload:{number}")) for number in range(CONNECTIONS))
@@ -129,10 +135,10 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
     for _ in range(KILLS):
         family = service.family()
         service.signal(signal.SIGUSR2)
-        with suppress(AssertionError):  # the time was over, as it usually is
-            wait_until(lambda: False, draw.uniform(0.0, 6.0))
+        with suppress(subprocess.TimeoutExpired):
+            service.wait(draw.uniform(0.0, 6.0))
         service.kill_supervisor()
-        wait_until(lambda: not any(process.alive for process in family))
+        await_end(family)
         service.start()
     wait_until(service.whole)
     wait_for_progress(load, draw)
