@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import structlog
+from psycopg.errors import LockNotAvailable
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -73,6 +74,7 @@ from headwater.sites.sites import REPORTING, SiteCache
 from headwater.spaces.access import KeyCache
 from headwater.spaces.credential_cache import Listener
 from headwater.spaces.encryption import derive_key
+from headwater.spaces.lock_refusals import note_lock_refusal
 from headwater.spaces.secret_key import find_secret_key
 from headwater.storage import open_storage
 from headwater.tracker import endpoint as tracker
@@ -293,7 +295,10 @@ def _refusal(error: HTTPException) -> Problem:
 
 
 def _unavailable(error: Exception) -> Problem:
-    log.warning("database_unavailable", error=type(error).__name__)
+    if isinstance(error, LockNotAvailable):
+        note_lock_refusal()
+    else:
+        log.warning("database_unavailable", error=type(error).__name__)
     return Unavailable()
 
 

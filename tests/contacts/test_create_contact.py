@@ -11,10 +11,12 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from headwater.contacts.inputs import read_new_contact
 from headwater.http.errors import MAX_FAULTS, Invalid
 from headwater.spaces import spaces
+from headwater.spaces.lock_refusals import lock_refusals
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event
@@ -249,10 +251,15 @@ def test_a_space_that_stays_locked_is_answered_503(
     with psycopg.connect(database_url) as other:
         lock = "SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE"
         other.execute(lock, (stage.space_id,))
-        response = api.send("POST", "/contacts", json={"emails": [EMAIL]})
+        before = lock_refusals._value.get()
+        with capture_logs() as lines:
+            response = api.send("POST", "/contacts", json={"emails": [EMAIL]})
     assert response.status_code == 503
     assert int(response.headers["retry-after"]) > 0
     assert rows(stage, "contacts", "id") == []
+    kept = {"event": "space_kept", "space_id": stage.space_id, "log_level": "warning"}
+    assert kept in lines
+    assert lock_refusals._value.get() == before + 1
     create(api)
 
 
