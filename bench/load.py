@@ -33,6 +33,13 @@ class Result:
         """Successful requests a second."""
         return sum(n for status, n in self.statuses.items() if status < 300) / self.seconds
 
+    def add(self, other: Result) -> None:
+        """Take another run in."""
+        self.seconds += other.seconds
+        self.statuses += other.statuses
+        self.cut += other.cut
+        self.latencies += other.latencies
+
     def percentile(self, share: float) -> float:
         """A latency in milliseconds."""
         ordered = sorted(self.latencies)

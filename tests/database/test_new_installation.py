@@ -4,11 +4,13 @@ seconds leaves either nothing or all of it.
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from headwater.database.embedded import Embedded
+from headwater.database.data_directory import POSTGRESQL_MAJOR
+from headwater.database.embedded import Embedded, EmbeddedError, program_path
 from tests.support.durability import Disk
 
 
@@ -34,3 +36,19 @@ def test_the_model_catches_what_is_not_synced(disk: Disk, tmp_path: Path) -> Non
     assert disk.missing(tmp_path) == [tmp_path, written]
     written.rename(tmp_path / "file")
     assert disk.unsynced == [written]
+
+
+def test_the_cluster_of_another_major_version_is_left_as_it_is(tmp_path: Path) -> None:
+    server = Embedded(tmp_path)
+    server.cluster.mkdir()
+    (server.cluster / "PG_VERSION").write_text("16\n")
+    with pytest.raises(EmbeddedError, match=r"is of PostgreSQL 16, and this version brings 18: .*"):
+        server.start()
+    assert [path.name for path in server.cluster.iterdir()] == ["PG_VERSION"]
+
+
+def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
+    told = subprocess.run(
+        [program_path("postgres"), "--version"], capture_output=True, text=True, check=True
+    )
+    assert f" {POSTGRESQL_MAJOR}." in told.stdout

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import psycopg
 
 from headwater.database import sockets
-from headwater.database.data_directory import restoration_directory
+from headwater.database.data_directory import explain_other_major, restoration_directory
 from headwater.database.orphans import ServerLock
 from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 from headwater.succession import InheritedProcess, Process
@@ -125,21 +125,15 @@ class Embedded:
             close_to_others(log_file)
             self._process = subprocess.Popen(
                 [
-                    *self._account(),
-                    *(_tie() if tied else []),
-                    self._binary("postgres"),
-                    "-D",
-                    str(self.cluster),
-                    "-k",
-                    str(self.sockets),
-                    *options,
+                    *self._account(), *(_tie() if tied else []), self._binary("postgres"),
+                    "-D", str(self.cluster), "-k", str(self.sockets), *options,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=(lock,),
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
-            )
+            )  # fmt: skip
 
     def adopt(self, pid: int) -> None:
         """Take over the server that this process started as the program that it was before."""
@@ -193,6 +187,8 @@ class Embedded:
         """
         self.make_root()
         if (self.cluster / "PG_VERSION").exists():
+            if (reason := explain_other_major(self.cluster)) is not None:
+                raise EmbeddedError(reason)
             return
         if restoration_directory(self.root).exists():
             raise EmbeddedError(
