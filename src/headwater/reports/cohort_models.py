@@ -31,7 +31,7 @@ MOST_MONTHS = 60
 
 
 class Payback(StrEnum):
-    """Whether a cohort has earned what its acquisition has cost."""
+    """The answers to whether a cohort has earned what it had cost."""
 
     REACHED = "reached"
     NOT_YET = "not_yet"
@@ -113,7 +113,7 @@ class Cohort:
 
     @property
     def complete_months(self) -> int:
-        """How many of the months are over: all but the present one."""
+        """The number of months that are over: all but the present one."""
         return len(self.revenue) - 1
 
     @property
@@ -126,8 +126,8 @@ class Cohort:
 
     @property
     def contribution(self) -> tuple[Decimal, ...] | None:
-        """What the cost rate and the month's spend leave of the revenue until each month, exactly;
-        None where the Space has no cost rate.
+        """The rest of the revenue until each month after the cost rate and the month's spend,
+        exactly; None where the Space has no cost rate.
         """
         return None if self.cost_rate is None else self._left(self.cost_rate)
 
@@ -158,6 +158,7 @@ class Cohort:
 
 
 def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
+    """Return the spend for one customer; None where either is nothing."""
     return rounded(Fraction(spend) / customers) if spend is not None and customers else None
 
 

@@ -24,7 +24,7 @@ _NOBODY = -1
 
 @dataclass(frozen=True)
 class Observation:
-    """What of a piece of paths is about cohorts."""
+    """The part of a piece of paths that is about cohorts."""
 
     firsts: PathData
     """The first orders in the months of acquisition, with the touches in the window before them."""

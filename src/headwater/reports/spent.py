@@ -1,4 +1,4 @@
-"""What was spent, by the groups that spend and reports have in common, in one currency."""
+"""The spend of some days in one currency, by the groups that it has in common with reports."""
 
 from __future__ import annotations
 

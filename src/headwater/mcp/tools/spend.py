@@ -19,7 +19,8 @@ from headwater.mcp.confirmation import (
     read_confirmation,
 )
 from headwater.mcp.context import ToolContext
-from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_words
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in
+from headwater.reports.cohort_answer import COHORTS as COHORTS_ANSWER
 from headwater.reports.cohort_answer import cohorts_answer
 from headwater.reports.cohort_parameters import LIMIT, read_cohort_query
 from headwater.reports.cohort_report import query_cohorts
@@ -55,6 +56,8 @@ COHORTS = Parameter(
     description="1: customers by month of first order, with payback.",
 )  # fmt: skip
 MOST_KEYS = 5
+_ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
+"""One of two, of which the list of tools has no words."""
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
@@ -112,7 +115,7 @@ TOOLS = (
         description="Ad spend beside what it brought: ROAS, CPA, CAC. unmatched is in no row.",
         arguments=arguments_of(GROUP, COHORTS)
         | as_in("query_report", arguments_of(*PARAMETERS[1:])),
-        answer=without_words(SPEND),
+        answer=_ANSWER,
         call=_query,
     ),
     Tool(
