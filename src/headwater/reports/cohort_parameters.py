@@ -9,7 +9,7 @@ from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES
-from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery
+from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery, months_after
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import MOST_CONDITIONS, only_parameter
 from headwater.reports.models import Group, KeyCondition
@@ -62,7 +62,9 @@ def _month(text: str) -> date:
     if not re.fullmatch("[0-9]{4}-[0-9]{2}", text):
         raise ValueError("must be a month: 2026-05.")
     try:
-        return date(int(text[:4]), int(text[5:]), 1)
+        month = date(int(text[:4]), int(text[5:]), 1)
+        months_after(month, 1)  # which the calendar has not of its last month
+        return month
     except ValueError:
         raise ValueError("must be a month that exists.") from None
 
@@ -73,7 +75,7 @@ def _acquired_by(text: str) -> KeyCondition | str:
 
 _TOUCHES = only_parameter(GROUPS, "")
 ACQUIRED = Parameter(
-    name="acquired", kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}, _month),
+    name="acquired", kind=written({"type": "string", "pattern": "^$|^[0-9]{4}-[0-9]{2}$"}, _month),
     description="Only events of customers whose first order was in this month: 2026-05.",
 )  # fmt: skip
 ACQUIRED_BY = ListParameter(
