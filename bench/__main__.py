@@ -10,6 +10,7 @@ import platform
 
 from bench import (
     assistants,
+    cohorts,
     crowd,
     exports,
     forwarding,
@@ -29,8 +30,8 @@ from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports", "pages",
-    "mcp", "exports", "sources", "payloads", "forwarding", "row_security",
+    "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports",
+    "cohorts", "pages", "mcp", "exports", "sources", "payloads", "forwarding", "row_security",
     "reload",
 )  # fmt: skip
 
@@ -76,6 +77,7 @@ def main() -> None:
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
             "reports": lambda: reports.measure(stage, say, sizes[-1:]),
+            "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),

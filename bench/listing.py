@@ -27,12 +27,12 @@ PAGES = (
 )  # fmt: skip
 MODELS = ("last_touch", "linear", "u_shaped")
 
-# Two events and twenty touches a contact over 180 days. One touch in a hundred is of one rare
+# Two events and twenty touches a contact. One touch in a hundred is of one rare
 # source (or of each of several), one in a thousand of another, the rest of eight common ones. One
 # event in fifty comes in up to six days late.
 FILL = """
 INSERT INTO contacts (space_id, id, created_at)
-SELECT %(space_id)s, %(base)s + n, now() - interval '180 days'
+SELECT %(space_id)s, %(base)s + n, now() - make_interval(days => %(days)s)
 FROM generate_series(1, %(events)s / 2) n;
 
 INSERT INTO tag_sets (space_id, id, digest, campaign_id)
@@ -41,7 +41,7 @@ FROM generate_series(1, 40) n;
 
 INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule, tag_set_id)
 SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2),
-       now() - interval '180 days' * random(),
+       now() - make_interval(days => %(days)s) * random(),
        CASE WHEN chance < 0.001 THEN %(tenth)s
             WHEN chance < 0.001 + 0.01 * cardinality(%(rare)s::smallint[])
             THEN (%(rare)s::smallint[])[1 + floor((chance - 0.001) * 100)::int]
@@ -54,7 +54,7 @@ SELECT %(space_id)s, %(base)s + n, %(base)s + 1 + n %% (%(events)s / 2), 'purcha
        drawn.event_time, (random() * 20000)::int / 100.0,
        drawn.event_time + interval '1 second' + interval '6 days' * random() * (n %% 50 = 0)::int,
        'api_key', masks.mask
-FROM (SELECT n, now() - interval '180 days' * random() AS event_time
+FROM (SELECT n, now() - make_interval(days => %(days)s) * random() AS event_time
       FROM generate_series(1, %(events)s) n) drawn
 JOIN (SELECT contact_id, bit_or(1::bigint << source_id) AS mask FROM touchpoints
       WHERE space_id = %(space_id)s GROUP BY contact_id) masks
@@ -127,13 +127,15 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
             connection.execute(f"VACUUM (ANALYZE) {table}")
 
 
-def fill(url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,)) -> None:
-    """A Space of `events` events, written by SQL: what is measured is reading."""
+def fill(
+    url: str, space_id: int, events: int, rare: Sequence[str] = (ONE_PERCENT,), *, days: int = 180
+) -> None:
+    """A Space of `events` events over some days, written by SQL: what is measured is reading."""
     common = [SOURCE_IDS[name] for name in EIGHT]
     with psycopg.connect(url, autocommit=True) as connection:
         parameters = {
             "space_id": space_id, "base": 10_000_000_000 * space_id, "events": events,
-            "touches": TOUCHES_PER_EVENT, "common": common,
+            "touches": TOUCHES_PER_EVENT, "common": common, "days": days,
             "rare": [SOURCE_IDS[name] for name in rare], "tenth": SOURCE_IDS[TENTH],
         }  # fmt: skip
         for statement in FILL.split(";\n"):

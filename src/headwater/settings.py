@@ -81,6 +81,10 @@ class Settings:
     """The largest file that can be uploaded in the console, in megabytes."""
     report_memory_mb: int = 96
     """What an API process keeps of what reports have added up, in megabytes; 0 keeps nothing."""
+    fetch_rates: bool = False
+    """True to fetch the European Central Bank's reference rates every day."""
+    rates_url: str = "https://www.ecb.europa.eu"
+    """The origin that they are fetched from."""
     smtp_url: str | None = field(default=None, repr=False)
     """The mail server, as smtp:// or smtps:// URL; None sends no mail."""
     mail_from: str | None = None
@@ -269,6 +273,8 @@ READERS = {
     "merge_alert": _count,
     "max_upload_mb": _count,
     "report_memory_mb": _memory,
+    "fetch_rates": _yes_or_no,
+    "rates_url": _base_url,
     "smtp_url": _smtp_url,
     "mail_from": _mail_from,
     "notify_hosts": _private_hosts,

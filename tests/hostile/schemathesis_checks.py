@@ -29,6 +29,11 @@ UNSTATED = re.compile(
     r"|can have .* only with sources\."
     r"|is not a cursor of this list\."
     r"|must be a date( and time)? that exists?\."
+    r"|must be a month that exists\."
+    r"|must not begin after this month\."
+    r"|must begin in the latest 60 months\."
+    r"|needs acquired\."
+    r"|must not have unattributed beside others\."
     r"|must not be before start(_date)?\."
     r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
     r"|must be an ISO 8601 date-time or a Unix timestamp in seconds\."
@@ -73,7 +78,10 @@ def refused_only_for_unstated_rules(
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive or response.status_code != 422:
         return
-    for rules in response.json()["errors"].values():
+    answer = response.json()
+    if answer.get("reason") == "missing_rates":
+        return
+    for rules in answer["errors"].values():
         for rule in rules:
             assert UNSTATED.search(rule), f"refused although it fits the document: {rule}"
 

@@ -15,6 +15,7 @@ TRUSTED: Mapping[str, str] = {
     "console/order_pages/webhook_view.py": "an event that we accepted",
     "console/platform_pages/": "rows that we wrote; of a platform's answer 4 KiB",
     "console/report_pages/campaigns.py": "days of ours",
+    "console/report_pages/cohorts.py": "spend of months that we stored",
     "console/report_pages/course.py": "days of ours",
     "console/report_pages/figures.py": "figures of ours",
     "console/report_pages/rates.py _decoded": "rows that we wrote",

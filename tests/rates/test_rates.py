@@ -61,7 +61,8 @@ def test_the_banks_files(text: str) -> None:
         assert rates[DAY, "JPY"] == Decimal("161.25")
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04broken", b"<html></html>"])
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04broken", b"<html></html>",
+                                     OF_ALL_DAYS[:-8].encode(), XML[:-9].encode()])  # fmt: skip
 def test_other_files_are_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_file(content)

@@ -25,7 +25,7 @@ from psycopg import AsyncConnection
 from headwater.paths import builder
 from headwater.paths.builder import build_next
 from headwater.paths.upkeep import check_space, forget_space
-from tests.reports import answers, list_answers, path_answers
+from tests.reports import answers, cohort_answers, list_answers, path_answers
 from tests.reports.faults import Plant
 from tests.reports.histories import History, described, histories
 from tests.reports.playing import Between, World, new_world, play
@@ -107,6 +107,7 @@ class Subject:
 REPORTS = Subject(some_question, answers.answer, answers.expected)
 LISTS = Subject(list_answers.some_question, list_answers.answer, list_answers.expected)
 PATHS = Subject(path_answers.some_question, path_answers.answer, path_answers.expected)
+COHORTS = Subject(cohort_answers.some_question, cohort_answers.answer, cohort_answers.expected)
 
 
 @dataclass

@@ -973,6 +973,92 @@ export type GetReportAnswer = {
   ripeness: Record<string, unknown> | null;
 };
 
+export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
+
+export type Group = {
+  key: string | null;
+  name: string | null;
+  new_customers: number;
+  spend: number | null;
+  cac: number | null;
+  revenue: number;
+  contribution: number | null;
+};
+
+export type Payback = "reached" | "not_yet" | "no_spend";
+
+export type Cohort = {
+  key: string | null;
+  name: string | null;
+  /** Of the first order: 2026-05. */
+  month: string;
+  /** Each once, with any part of the first order. */
+  new_customers: number;
+  /** Of that month. */
+  spend: number | null;
+  cac: number | null;
+  payback: Payback;
+  /** From 0: the first until which the contribution covers the spend. */
+  payback_month: number | null;
+  /** Months of the lists that are over. */
+  complete_months: number;
+  /** By months since, from 0. */
+  revenue: Array<number>;
+  cumulative_revenue: Array<number>;
+  /** Cumulated, after cost rate and spend; null without a rate. */
+  contribution: Array<number> | null;
+  /** Those with an order. */
+  customers: Array<number>;
+};
+
+export type Total = {
+  /** Of the first order: 2026-05. */
+  month: string;
+  /** Each once, with any part of the first order. */
+  new_customers: number;
+  /** Of that month. */
+  spend: number | null;
+  cac: number | null;
+  payback: Payback;
+  /** From 0: the first until which the contribution covers the spend. */
+  payback_month: number | null;
+  /** Months of the lists that are over. */
+  complete_months: number;
+  /** By months since, from 0. */
+  revenue: Array<number>;
+  cumulative_revenue: Array<number>;
+  /** Cumulated, after cost rate and spend; null without a rate. */
+  contribution: Array<number> | null;
+  /** Those with an order. */
+  customers: Array<number>;
+};
+
+export type Unmatched = {
+  month: string;
+  spend: number;
+};
+
+export type GetCohortsAnswer = {
+  groups: Array<Group>;
+  cohorts: Array<Cohort>;
+  /** Groups beyond the limit. */
+  left_out: number;
+  /** Of all customers, each once. */
+  totals: Array<Total>;
+  /** Of customers whose first order nobody has credit of. */
+  unattributed: Array<Total> | null;
+  /** Spend that is in no group. */
+  unmatched: Array<Unmatched> | null;
+  as_of: string;
+  timezone: string;
+  currency: string;
+  cost_rate: number | null;
+  group_by: string | null;
+  attribution_model: string;
+  attribution_window: number;
+  query_mode: string;
+};
+
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
 
 export type Touch = {
@@ -1041,7 +1127,7 @@ export type ListCreditsAnswer = {
   date_basis: string;
 };
 
-export type GroupBy2 = "source" | "channel";
+export type GroupBy3 = "source" | "channel";
 
 export type Totals2 = {
   events: number;
@@ -1073,7 +1159,7 @@ export type GetPathsAnswer = {
   query_mode: string;
 };
 
-export type GroupBy3 = "source" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
+export type GroupBy4 = "source" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
 export type GetSpendReportAnswer = {
   columns: Array<string>;
@@ -1485,23 +1571,28 @@ export abstract class Api {
     return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
   }
 
+  /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
+  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number } = {}): Promise<GetCohortsAnswer> {
+    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit })) as GetCohortsAnswer;
+  }
+
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
-    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
+    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
-    return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
+    return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Count the ways by which people came to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
-  async getPaths(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetPathsAnswer> {
+  async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetPathsAnswer> {
     return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as GetPathsAnswer;
   }
 
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number } = {}): Promise<GetSpendReportAnswer> {
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number } = {}): Promise<GetSpendReportAnswer> {
     return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit })) as GetSpendReportAnswer;
   }
 

@@ -17,8 +17,9 @@ _SCHEMAS: dict[str, Any] = {
     "Error": {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
     "ValidationError": {
         "type": "object",
-        "required": ["message", "errors"],
-        "properties": {"message": TEXT, "errors": _ERRORS},
+        "required": ["message"],
+        "properties": {"message": TEXT, "errors": _ERRORS, "reason": TEXT},
+        "anyOf": [{"required": ["errors"]}, {"required": ["reason"]}],
     },
 }
 _WHOLE = {"type": "integer", "minimum": 0}

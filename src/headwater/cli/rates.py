@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import structlog
+
+from headwater import logs
+from headwater.jobs import leash
 from headwater.rates.ecb import read_file
-from headwater.rates.store import put_reference_rates
+from headwater.rates.store import ReferenceRate, fetch_reference_day, put_reference_rates
 from headwater.settings import Settings
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON
-from headwater.terminal.output import Row
+from headwater.terminal.options import JSON, LEASH
+from headwater.terminal.output import Row, print_output
 
 group = CommandGroup()
+log = structlog.get_logger()
 
 
 def _content(file: str) -> bytes:
@@ -39,5 +47,50 @@ async def import_rates(settings: Settings, arguments: Namespace) -> Row:
         raise Failure(f"{arguments.file}: {error.strerror}") from None
     async with transaction(settings) as connection:
         await put_reference_rates(connection, rates)
+    return _stored(rates)
+
+
+@group.command("fetch", "the same from the bank's own server", JSON, LEASH)
+def fetch(settings: Settings, arguments: Namespace) -> int:
+    """Store the latest rates; at a worker's leash what becomes of that is logged. Raises Failure
+    when there are none to be had.
+    """
+    # The client takes its time to import, and only this command sends something.
+    from headwater.rates.download import RatesUnavailableError  # noqa: PLC0415
+
+    leash.hold(arguments)
+    try:
+        stored = asyncio.run(_fetch(settings))
+    except RatesUnavailableError as error:
+        if not arguments.leash:
+            raise Failure(f"{settings.rates_url}: {error}") from None
+        logs.configure(settings.log_level, settings.log_format)
+        log.warning("rates not fetched", reason=str(error))
+        return 1
+    if arguments.leash:
+        logs.configure(settings.log_level, settings.log_format)
+        log.info("rates fetched", rates=stored["rates"], last_day=str(stored["last_day"]))
+    else:
+        print_output(stored, as_json=arguments.json)
+    return 0
+
+
+async def _fetch(settings: Settings) -> Row:
+    from headwater.egress.client import Egress  # noqa: PLC0415
+    from headwater.rates.download import fetch_reference_rates  # noqa: PLC0415
+
+    async with transaction(settings) as connection:
+        known = await fetch_reference_day(connection)
+    own = settings.rates_url != Settings().rates_url
+    hosts = [urlsplit(settings.rates_url).hostname or ""] if own else []
+    async with Egress(hosts) as egress:
+        today = datetime.now(UTC).date()
+        rates = await fetch_reference_rates(egress, settings.rates_url, known, today)
+    async with transaction(settings) as connection:
+        await put_reference_rates(connection, rates)
+    return _stored(rates)
+
+
+def _stored(rates: list[ReferenceRate]) -> Row:
     days = [rate.date for rate in rates]
     return {"rates": len(rates), "first_day": min(days), "last_day": max(days)}

@@ -22,7 +22,7 @@ from headwater.files import keep_private
 from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs import leash
 from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import look_every
+from headwater.jobs.duties import INSTALLATION, Duty, look_every
 from headwater.jobs.worker import Worker
 from headwater.notifications import messages
 from headwater.oauth.cleanup import make_cleanup_duty
@@ -39,6 +39,8 @@ from headwater.terminal.options import ANNOUNCE, LEASH
 
 WATCH_SECONDS = 1.0
 """Between two looks whether alerts, reports or messages are due."""
+RATES_SECONDS = 6 * 3600.0
+"""Between two fetches of reference rates."""
 GRACE_SECONDS = 5.0
 
 
@@ -81,12 +83,20 @@ def worker(settings: Settings, arguments: Namespace) -> int:
         refuse_unfinished(url)
     # In a thread of its own, so that alerts do not wait for a pipeline that stands.
     watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
-    watching = threading.Thread(target=Worker(url, stop, [watch]).run, name="watch", daemon=True)
+    aside = [watch, *([make_rates_duty(settings)] if settings.fetch_rates else [])]
+    watching = threading.Thread(target=Worker(url, stop, aside).run, name="watch", daemon=True)
     watching.start()
     announce(arguments.announce)
     Worker(url, stop, duties).run()
     watching.join(GRACE_SECONDS)
     return 0
+
+
+def make_rates_duty(settings: Settings) -> Duty:
+    """Return the duty to fetch reference rates, which the bank publishes once a working day."""
+    return make_process_duty(
+        "rates fetch", settings, look_every(RATES_SECONDS, lambda _: [INSTALLATION])
+    )
 
 
 command = Command(worker, LEASH, ANNOUNCE)

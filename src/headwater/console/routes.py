@@ -37,6 +37,7 @@ from headwater.console.people_pages import company, contact, contact_changes, ev
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
     campaigns,
+    cohorts,
     csv_file,
     events,
     models,
@@ -75,6 +76,7 @@ PAGES = [
     *models.ROUTES,
     *paths.ROUTES,
     *campaigns.ROUTES,
+    *cohorts.ROUTES,
     *rates.ROUTES,
     *self_reported.ROUTES,
     *ripeness.ROUTES,

@@ -45,6 +45,8 @@ ANSWERS = (
 """What people answer when the checkout asks how they heard of the shop."""
 ANSWERING = 3
 """One person of so many answers."""
+REGULARS = 0.2
+"""The part of people who buy from month to month, so that cohorts have something to show."""
 REPEATED = 0.02
 ABROAD = 9
 """One person of so many pays in another currency, where the shop sells abroad."""
@@ -218,4 +220,9 @@ def _journey(shop: Shop, number: int, now: datetime) -> SamplePerson:
         person.visit()
         person.later(4)
         person.buy()
+    if dice.random() < REGULARS:
+        for _ in range(dice.choice((1, 2, 3))):
+            person.later(24 * 45)
+            person.visit()
+            person.buy()
     return person

@@ -90,8 +90,10 @@ class ChildProcess:
 
 
 def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Duty:
-    """Return the duty to run `headwater <command>` while `waiting` returns Spaces."""
-    child = ChildProcess(command, "--data-dir", str(settings.data_dir.absolute()))
+    """Return the duty to run `headwater <command>`, of one or more words, while `waiting` returns
+    Spaces.
+    """
+    child = ChildProcess(*command.split(), "--data-dir", str(settings.data_dir.absolute()))
     launched = -PAUSE_SECONDS
 
     def look(connection: Connection[Any]) -> list[int]:

@@ -5,7 +5,7 @@ Reports compute on them in bulk, whether they come out of segments or straight f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -123,6 +123,11 @@ class PathData:
             for column, values in self.columns.items()
         }
         return PathData(columns, self.event_names, len(places), self.touches)
+
+    def only(self, columns: Iterable[Column]) -> PathData:
+        """Return the same with some of the columns: what is read from the tables has all."""
+        kept = {column: self[column] for column in dict.fromkeys(columns)}
+        return PathData(kept, self.event_names, self.events, self.touches)
 
     def without_unused(self) -> PathData:
         """Return the same events without the touches that are on none of their paths."""

@@ -17,6 +17,10 @@ from headwater.contacts import filters
 from headwater.http.openapi import answer
 from headwater.http.parameters import Input
 from headwater.http.rate_limits import RateLimit
+from headwater.reports.cohort_answer import COHORTS, cohorts_answer, cohorts_csv
+from headwater.reports.cohort_parameters import PARAMETERS as COHORT_PARAMETERS
+from headwater.reports.cohort_parameters import read_cohort_query
+from headwater.reports.cohort_report import query_cohorts
 from headwater.reports.credit_answer import CREDITS, credits_answer, credits_csv
 from headwater.reports.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
 from headwater.reports.credit_parameters import credit_cursors, read_credits_query
@@ -77,6 +81,17 @@ async def get_spend_report(call: Call) -> Response:
     if _wants_csv(call):
         return _csv_response(spend_csv(report))
     return json_response(msgspec.json.encode(spend_answer(query, report)))
+
+
+async def get_cohorts(call: Call) -> Response:
+    """Follow customers from the month of their first order: what those of each month and source, or
+    other group, have brought since, and when that covers what they had cost. With
+    `Accept: text/csv`, a line for every month since of every cohort.
+    """
+    query, report = await _load(call, read_cohort_query, query_cohorts)
+    if _wants_csv(call):
+        return _csv_response(cohorts_csv(report))
+    return json_response(msgspec.json.encode(cohorts_answer(query, report)))
 
 
 async def list_credits(call: Call) -> Response:
@@ -149,6 +164,18 @@ OPERATIONS = (
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
         answer=answer("The report of spend.", SPEND),
         handler=get_spend_report,
+    ),
+    Operation(
+        id="get_cohorts",
+        method="GET",
+        path="/reports/cohorts",
+        tag="Reports",
+        summary="Get Cohorts",
+        scope="reports:read",
+        limit=RateLimit("get_cohorts", 30),
+        parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
+        answer=answer("The report of cohorts.", COHORTS),
+        handler=get_cohorts,
     ),
     Operation(
         id="list_credits",

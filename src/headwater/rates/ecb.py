@@ -49,6 +49,8 @@ def _of_csv(text: str) -> Iterator[ReferenceRate]:
     if header[:1] != ["Date"]:
         raise ValueError("its first column is not Date")
     for cells in rows:
+        if cells and len(cells) < len(header):
+            raise ValueError(f"line {rows.line_num} is cut off")
         day = _day(cells[0].strip()) if cells else None
         for currency, cell in zip(header[1:], cells[1:], strict=False):
             rate = _rate(cell.strip())
@@ -57,6 +59,8 @@ def _of_csv(text: str) -> Iterator[ReferenceRate]:
 
 
 def _of_xml(content: bytes) -> Iterator[ReferenceRate]:
+    if not content.rstrip().endswith(b"Envelope>"):
+        raise ValueError("its end is missing")
     for part in content.split(b"<Cube time=")[1:]:
         match = re.match(rb"""["']([0-9]{4}-[0-9]{2}-[0-9]{2})["']""", part)
         day = _day(match[1].decode()) if match else None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from headwater.http.pagination import Position
+from headwater.reports.cohort_models import Acquisition
 from headwater.reports.models import (
     DateBasis,
     DateTimeSpan,
@@ -55,6 +56,8 @@ class CreditsQuery:
     by_company: bool = False
     filters: Filters = field(default_factory=Filters)
     date_basis: DateBasis = DateBasis.CONVERSION
+    acquired: Acquisition | None = None
+    """Only events of customers of one cohort; None is of anybody."""
     credit: CreditFilter | None = None
     """None is credited events where the credit of only some touches counts, else all."""
     per_page: int = 200

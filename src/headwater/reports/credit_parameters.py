@@ -16,6 +16,7 @@ from headwater.events.parameters import (
 from headwater.http.fields import one_of
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, Parameter
+from headwater.reports.cohort_parameters import ACQUIRED, ACQUIRED_BY, read_acquisition
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import ONLY
@@ -44,7 +45,7 @@ PER_PAGE = page_size(MOST_ROWS)
 
 SELECTION = (
     PERIOD, *TIME.parameters, MODEL, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_FILTER,
-    CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, CREDIT,
+    CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, ACQUIRED, ACQUIRED_BY, CREDIT,
 )  # fmt: skip
 PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
@@ -65,6 +66,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
         window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        acquired=read_acquisition(query),
         credit=None if credit is None else CreditFilter(credit),
         per_page=PER_PAGE.read(query) or 0, at=cursors.read_from(query),
     )  # fmt: skip

@@ -19,6 +19,7 @@ from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.pagination import Page, page_of
 from headwater.paths.path_data import NO_AMOUNT, Column, IntArray
+from headwater.reports.acquisition_loader import load_acquired
 from headwater.reports.chosen_events import WHOLE_EVENT
 from headwater.reports.credit_list import (
     ListedEvents,
@@ -64,7 +65,10 @@ async def query_credits(
     check_credits(query)
     span = DateTimeSpan(query.start, query.end)
     async with open_reader(connection, space_id) as reader:
-        (planned,) = await PlanLoader(reader, [query.report]).plans(query.report)
+        acquired = (
+            [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
+        )
+        (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
         work = partial(list_piece, planned.plan, request)
         read = path_reader(reader, [planned.plan])

@@ -1,4 +1,4 @@
-"""The first order of every contact, by which new customers are known. Pure."""
+"""The first order of every customer, by which new ones are known. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.paths.survey import Survey
+from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import NO_KEY
 from headwater.reports.order import distinct_values
 from headwater.reports.plan import NO_MARK, FirstOrders
@@ -28,7 +29,11 @@ class OfCustomer:
 
     first_orders: FirstOrders
     of_touch = False
-    columns = (Column.CONTACTS, Column.AMOUNTS, Column.EVENT_IDS)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        of_customers = self.first_orders.customers.columns
+        return (*of_customers, Column.AMOUNTS, Column.EVENT_IDS)
 
     def keys(self, paths: PathData) -> IntArray:
         returning = np.where(self.first_orders.include(paths), 0, 1)
@@ -41,17 +46,20 @@ class OrderScope:
 
     event_names: frozenset[str]
     """Empty is all."""
+    customers: Customers = CONTACTS
 
-    columns = (Column.CONTACTS, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
-    """The columns of paths that tell them."""
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of paths that tell them."""
+        return (*self.customers.columns, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
 
     def orders(self, paths: PathData) -> IntArray:
-        """Return the orders of a piece, as columns of contact, second and event."""
+        """Return the orders of a piece, as columns of customer, second and event."""
         chosen = paths[Column.AMOUNTS] > 0
         if self.event_names:
             chosen &= are_named(self.event_names, paths)
-        columns = (Column.CONTACTS, Column.SECONDS, Column.EVENT_IDS)
-        return np.stack([paths[column][chosen].astype(np.int64) for column in columns])
+        columns = [self.customers.keys(paths), paths[Column.SECONDS], paths[Column.EVENT_IDS]]
+        return np.stack([column[chosen].astype(np.int64) for column in columns])
 
 
 def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
@@ -59,8 +67,10 @@ def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArra
     return [scope.orders(paths) for scope in scopes]
 
 
-def first_of(orders: Sequence[IntArray], survey: Survey) -> FirstOrders:
-    """Return the earliest of each contact's orders of a survey; in one second, that of the least
+def first_of(
+    orders: Sequence[IntArray], survey: Survey, customers: Customers = CONTACTS
+) -> FirstOrders:
+    """Return the earliest of each customer's orders of a survey; in one second, that of the least
     id.
     """
     contacts, seconds = (_together(orders, place) for place in (0, 1))
@@ -70,10 +80,10 @@ def first_of(orders: Sequence[IntArray], survey: Survey) -> FirstOrders:
     known = earliest != _NEVER
     if np.count_nonzero(at_first) == np.count_nonzero(known):
         marks = NumberMap(numbers[known], earliest[known], NO_MARK)
-        return FirstOrders(marks, Column.SECONDS, survey)
+        return FirstOrders(marks, Column.SECONDS, survey, customers)
     ids = _least(places[at_first], _together(orders, 2)[at_first], len(numbers))
     marks = NumberMap(numbers[known], ids[known], NO_MARK)
-    return FirstOrders(marks, Column.EVENT_IDS, survey)
+    return FirstOrders(marks, Column.EVENT_IDS, survey, customers)
 
 
 def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from headwater.paths.path_data import IntArray
 from headwater.paths.reader import PathReader
+from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, steps
 from headwater.reports.first_orders import OfCustomer, OrderScope, first_of, gather_orders
 from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
@@ -51,16 +52,16 @@ class GroupLoader:
             self._loaded[group] = await self._load(group)
         return self._loaded[group]
 
-    async def first_orders(self) -> FirstOrders:
-        """Return the first order of every contact until the end of the range. A compared range is
+    async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
+        """Return the first order of every customer until the end of the range. A compared range is
         before it, and has the same.
         """
         last_day = self.last_day(self._subject.span)
-        names = frozenset(self._subject.filters.event_names)
+        scope = OrderScope(frozenset(self._subject.filters.event_names), customers)
         read = self._reader.first_orders
-        if (names, last_day) not in read:
-            read[names, last_day] = await self._load_first_orders(names, last_day)
-        return read[names, last_day]
+        if (scope, last_day) not in read:
+            read[scope, last_day] = await self._load_first_orders(scope, last_day)
+        return read[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last day, in UTC, of the events that a range is about."""
@@ -102,15 +103,15 @@ class GroupLoader:
             of_touch_dates=self._subject.of_touch_dates, window_days=self._subject.window_days,
         )  # fmt: skip
 
-    async def _load_first_orders(self, names: frozenset[str], last_day: date) -> FirstOrders:
-        reader, scope = self._reader, OrderScope(names)
+    async def _load_first_orders(self, scope: OrderScope, last_day: date) -> FirstOrders:
+        reader = self._reader
         paths = PathReader(reader.connection, reader.space.id, scope.columns)
         survey = await reader.survey(paths, (date.min, last_day))
 
         async def load() -> FirstOrders:
             sums = reader.sums(paths, survey, [scope], gather_orders, signs=True)
             orders = [of async for (of,) in sums]
-            return await in_thread(first_of, orders, survey)
+            return await in_thread(first_of, orders, survey, scope.customers)
 
         return await reader.remembered((scope, survey.history(last_day)), load)
 

@@ -179,14 +179,17 @@ def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
     )  # fmt: skip
 
 
-def read_span(query: Input, space: Space, now: datetime) -> DateTimeSpan:
+def read_span(
+    query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
+) -> DateTimeSpan:
     """Read the period, in words or dates."""
     today = now.astimezone(space.zone).date()
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
-    dates = read_period(query, PERIOD, today, dated=dated, default=DEFAULT_PERIOD)
+    usual = period.default or DEFAULT_PERIOD
+    dates = read_period(query, period, today, dated=dated, default=usual)
     if dated and (local := TIME.read(query)) is not None:
         return DateTimeSpan(*local)
-    dates = dates or read_dates(DEFAULT_PERIOD, today)
+    dates = dates or read_dates(usual, today)
     return DateTimeSpan(
         datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
     )

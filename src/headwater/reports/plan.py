@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.paths.survey import Survey
+from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, time_column
 from headwater.reports.forms import FORMS, Sum
 from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
@@ -18,20 +19,21 @@ NO_MARK = -(1 << 63)
 
 @dataclass(frozen=True)
 class FirstOrders:
-    """The first order of every contact."""
+    """The first order of every customer."""
 
     marks: NumberMap
-    """The mark by which each contact's is known among its orders."""
+    """The mark by which each customer's is known among its orders."""
     marked_by: Column
-    """The column of the marks: times, or ids where some contact has several orders at its first
+    """The column of the marks: times, or ids where some customer has several orders at its first
     time.
     """
     survey: Survey
     """What they were found in."""
+    customers: Customers = CONTACTS
 
     def include(self, paths: PathData) -> BoolArray:
-        """Return which events are the first order of their contact."""
-        marks = self.marks.find(paths[Column.CONTACTS])
+        """Return which events are the first order of their customer."""
+        marks = self.marks.find(self.customers.keys(paths))
         return (marks == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
 
 

@@ -51,8 +51,11 @@ def subject_of(query: ReportQuery) -> ReportQuery:
 class PlanLoader:
     """Loads what the reports of one subject need of the database besides paths."""
 
-    def __init__(self, reader: ReportReader, queries: Sequence[ReportQuery]) -> None:
-        """The queries have one subject."""
+    def __init__(
+        self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
+    ) -> None:
+        """The queries have one subject; events meet some more conditions than theirs."""
+        self._also = also
         self._reader, self._subject = reader, subject_of(queries[0])
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
         self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
@@ -99,10 +102,11 @@ class PlanLoader:
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
+        of_events = None if self._of_touch_dates else seconds
         conditions, tag_sets = await self._selected()
         return ReportScope(
             self._subject, seconds,
-            conditions.with_keys(only).within(None if self._of_touch_dates else seconds),
+            conditions.with_keys([*only, *self._also]).within(of_events),
             frozenset(SOURCE_IDS[name] for name in filters.sources), tag_sets,
             tuple(each for each in only if each.of_touch),
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,

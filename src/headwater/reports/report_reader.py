@@ -24,6 +24,7 @@ from headwater.paths.reader import PathReader, Piece
 from headwater.paths.survey import Block, Survey
 from headwater.reports.conversion import ConvertedAmounts, load_conversion
 from headwater.reports.errors import ReportTooLarge
+from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
@@ -106,8 +107,8 @@ class ReportReader:
         *self._ends, number = ends
         self._source = SumSource(connection.info.dsn, number, space.id)
         self._deadline = deadline
-        self.first_orders: dict[tuple[frozenset[str], date], FirstOrders] = {}
-        """The first orders among events with some names, until a day, that some report has read."""
+        self.first_orders: dict[tuple[OrderScope, date], FirstOrders] = {}
+        """The first orders of a scope, until a day, that some report has read."""
         self._patience = float("inf")
         """The seconds that a statement may take."""
 

@@ -4,20 +4,15 @@ that both know. Money is exact, and ratios are of sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from psycopg import AsyncConnection
 
-from headwater.ads.catalogue import fetch_names
 from headwater.http.errors import Invalid
-from headwater.rates.exchange import converted
-from headwater.rates.store import load_rates
-from headwater.reports.conversion import missing_rates
-from headwater.reports.errors import MissingRates, ReportTooLarge
+from headwater.reports.errors import ReportTooLarge
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import (
     DateTimeSpan,
@@ -30,11 +25,10 @@ from headwater.reports.models import (
     ReportRow,
 )
 from headwater.reports.report import query_reports
+from headwater.reports.spent import MILLIONTHS, Key, Spent, load_spent, sum_of
 from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.spaces import fetch_space
-from headwater.spend.breakdown import NOTHING, Figures, Piece
-from headwater.spend.ledger import read_pieces
-from headwater.spend.models import source_of
+from headwater.spend.breakdown import NOTHING, Figures
 
 GROUPS = (
     Group.SOURCE, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.COUNTRY, Group.DAY, Group.WEEK,
@@ -44,17 +38,9 @@ GROUPS = (
 ONLY = (Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
 """The groups whose keys a report may be narrowed by."""
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS, Measure.NEW_CUSTOMERS)
-MILLIONTHS = 10**6
-_HUNDREDTH = 10**4
 _SMALLEST = 10**4
 """Amounts of events have four decimals."""
 _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
-_UNNAMED: Mapping[str, str] = {}
-_DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
-
-Key = str | None
-Names = Mapping[Group, Mapping[str, str]]
-"""By group what ids are called."""
 
 
 @dataclass(frozen=True)
@@ -172,40 +158,21 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     if report.left_out:
         raise ReportTooLarge
     first, last = query.start.date(), query.end.date()
-    pieces = await read_pieces(connection, space_id, first, last)
-    names = await _names(connection, space_id, pieces)
-    chosen = [piece for piece in pieces if _is_chosen(piece, query, names)]
-    spent = await _in_one_currency(connection, space_id, report.currency, chosen)
+    spent = await load_spent(
+        connection, space_id, (first, last), report.currency, query.filters.only
+    )
     space = await fetch_space(connection, space_id)
-    return _joined(query, (report, of_firsts), spent, names).at_cost_rate(space.cost_rate)
+    return _joined(query, (report, of_firsts), spent).at_cost_rate(space.cost_rate)
 
 
-async def _names(
-    connection: AsyncConnection, space_id: int, pieces: Sequence[Piece]
-) -> Names:  # fmt: skip
-    """Return what the ad catalogue calls the ids of pieces."""
-    names: dict[Group, Mapping[str, str]] = {}
-    for group, depth in _DEPTH.items():
-        ids = {piece.row.path[depth] for piece in pieces if len(piece.row.path) > depth}
-        names[group] = await fetch_names(connection, space_id, str(group), ids) if ids else {}
-    return names
-
-
-def _joined(
-    query: ReportQuery, reports: tuple[Report, Report], spent: Iterable[Piece], names: Names
-) -> CostReport:
+def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) -> CostReport:
     """Return spend and credit in one; the second report is of first orders alone."""
     report, of_firsts = reports
     group = query.group_by[0] if query.group_by else None
-    by_key = _by_key(group, spent)
-    whole = _sum(by_key.values())
-    nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
-    of_group = _UNNAMED if group is None else names.get(group, _UNNAMED)
     listed = {row.keys[0].value: row for row in report.rows} if group is not None else {}
-    for key in [key for key in by_key if key not in listed]:
-        name = of_group.get(key or "")
-        if name is not None and name in listed:  # of touchpoints that came without an id
-            by_key[name] = _plus(by_key.get(name, NOTHING), by_key.pop(key))
+    by_key = spent.by_key(group, listed)
+    whole = sum_of(by_key.values())
+    nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
     firsts = {row.keys[0].value: row for row in of_firsts.rows} if group is not None else {}
     rows = [
         CostRow(key, row.keys[0].label, _figures(row, firsts.get(key), by_key.pop(key, NOTHING)))
@@ -213,7 +180,7 @@ def _joined(
     ]
     if group is not None:
         rows += [
-            CostRow(key, of_group.get(key or "", key), CostFigures(figures))
+            CostRow(key, spent.names_of(group).get(key or "", key), CostFigures(figures))
             for key, figures in by_key.items()
         ]
     rows.sort(key=_order)
@@ -223,74 +190,6 @@ def _joined(
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
         CostFigures(nowhere), report.span, report.timezone, report.currency,
     )  # fmt: skip
-
-
-def _by_key(group: Group | None, spent: Iterable[Piece]) -> dict[Key, Figures]:
-    by_key: dict[Key, Figures] = {}
-    for piece in spent:
-        key = key_of(group, piece)
-        by_key[key] = _plus(by_key.get(key, NOTHING), piece.row.figures)
-    return by_key
-
-
-def key_of(group: Group | None, piece: Piece) -> Key:
-    """Return the key of a piece in a group, as a report's rows have it; None where it has none."""
-    row = piece.row
-    match group:
-        case Group.SOURCE:
-            return source_of(row.platform)
-        case Group.CAMPAIGN | Group.ADSET | Group.AD:
-            return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None
-        case Group.COUNTRY:
-            return row.country or None
-        case Group.WEEK:
-            return f"{row.date - timedelta(days=row.date.weekday())}"
-        case Group.MONTH:
-            return f"{row.date.replace(day=1)}"
-        case _:
-            return f"{row.date}"
-
-
-def _is_chosen(piece: Piece, query: ReportQuery, names: Names) -> bool:
-    """Return whether a piece meets the conditions on keys, by its id or by its name."""
-    wanted: dict[Group, set[Key]] = {}
-    for condition in query.filters.only:
-        wanted.setdefault(condition.group, set()).add(condition.key)
-    for group, keys in wanted.items():
-        key = key_of(group, piece)
-        if keys.isdisjoint({key, names.get(group, {}).get(key or "", key)}):
-            return False
-    return True
-
-
-async def _in_one_currency(
-    connection: AsyncConnection, space_id: int, target: str, pieces: Sequence[Piece]
-) -> list[Piece]:
-    """Return pieces with their money in one currency, each at the rate of its own day. Raises
-    MissingRates.
-    """
-    foreign = {(piece.row.currency, piece.row.date) for piece in pieces}
-    foreign = {(currency, day) for currency, day in foreign if currency != target}
-    currencies = {currency for currency, _ in foreign} | {target}
-    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies)
-    rates = {pair: table.rate(pair[1], pair[0], target) for pair in foreign}
-    missing = [pair for pair, rate in rates.items() if rate is None]
-    if missing:
-        raise MissingRates(target, missing_rates(missing))
-    known = {pair: rate for pair, rate in rates.items() if rate is not None}
-    return [_converted(piece, known) for piece in pieces]
-
-
-def _converted(piece: Piece, rates: Mapping[tuple[str, date], Fraction]) -> Piece:
-    rate = rates.get((piece.row.currency, piece.row.date))
-    if rate is None:
-        return piece
-    amount, impressions, clicks, conversions, revenue = piece.row.figures
-    figures = (
-        converted(amount, rate, _HUNDREDTH), impressions, clicks, conversions,
-        converted(revenue, rate, _HUNDREDTH),
-    )  # fmt: skip
-    return Piece(piece.row._replace(figures=figures), piece.left_over)
 
 
 def _figures(row: ReportRow, firsts: ReportRow | None, spent: Figures) -> CostFigures:
@@ -310,7 +209,7 @@ def _of(row: ReportRow, measure: Measure) -> Fraction:
 
 def _total(several: Sequence[CostFigures]) -> CostFigures:
     return CostFigures(
-        _sum(each.spent for each in several),
+        sum_of(each.spent for each in several),
         sum((each.credited_revenue for each in several), Decimal(0)),
         sum((each.credited_events for each in several), Fraction(0)),
         sum(each.new_customers for each in several),
@@ -321,17 +220,6 @@ def _total(several: Sequence[CostFigures]) -> CostFigures:
 def _order(row: CostRow) -> tuple[int, Decimal, str]:
     """The most spend first, then the most revenue."""
     return -row.figures.spent[0], -row.figures.credited_revenue, row.key or "\U0010ffff"
-
-
-def _plus(some: Figures, others: Figures) -> Figures:
-    return tuple(a + b for a, b in zip(some, others, strict=True))
-
-
-def _sum(several: Iterable[Figures]) -> Figures:
-    total = NOTHING
-    for figures in several:
-        total = _plus(total, figures)
-    return total
 
 
 def _ratio(part: Fraction, whole: Fraction) -> Decimal | None:

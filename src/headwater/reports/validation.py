@@ -5,6 +5,7 @@ from __future__ import annotations
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
+from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.models import (
     AVERAGES,
@@ -40,6 +41,20 @@ def check_paths(query: PathsQuery) -> None:
         *_common_rules(query),
         ("group_by", query.group in BY, f"must be one of {', '.join(BY)}."),
         ("filters", not query.filters.of_touches, "must be conditions on events only."),
+    ])  # fmt: skip
+
+
+def check_cohorts(query: CohortQuery) -> None:
+    """The same for a query of cohorts."""
+    groups = {condition.group for condition in query.only}
+    _check([
+        *_common_rules(query.report),
+        ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        ("group_by", query.group in {None, *GROUPS}, f"must be one of {', '.join(GROUPS)}."),
+        ("only", groups <= set(ONLY), f"must be of {', '.join(ONLY)}."),
+        ("period", query.first <= query.today, "must not begin after this month."),
+        ("period", query.first > query.today or len(months_of(query.first, query.today))
+         <= MOST_MONTHS, f"must begin in the latest {MOST_MONTHS} months."),
     ])  # fmt: skip
 
 

@@ -1352,6 +1352,93 @@ class GetReportAnswer(TypedDict):
     ripeness: dict[str, Any] | None
 
 
+GroupBy2: TypeAlias = Literal[
+    "source", "channel", "campaign", "adset", "ad", "keyword", "landing_page", "none"
+]
+
+
+class Group(TypedDict):
+    key: str | None
+    name: str | None
+    new_customers: int
+    spend: float | None
+    cac: float | None
+    revenue: float
+    contribution: float | None
+
+
+class Cohort(TypedDict):
+    key: str | None
+    name: str | None
+    month: str
+    """Of the first order: 2026-05."""
+    new_customers: int
+    """Each once, with any part of the first order."""
+    spend: float | None
+    """Of that month."""
+    cac: float | None
+    payback: Literal["reached", "not_yet", "no_spend"]
+    payback_month: int | None
+    """From 0: the first until which the contribution covers the spend."""
+    complete_months: int
+    """Months of the lists that are over."""
+    revenue: list[float]
+    """By months since, from 0."""
+    cumulative_revenue: list[float]
+    contribution: list[float] | None
+    """Cumulated, after cost rate and spend; null without a rate."""
+    customers: list[int]
+    """Those with an order."""
+
+
+class Total(TypedDict):
+    month: str
+    """Of the first order: 2026-05."""
+    new_customers: int
+    """Each once, with any part of the first order."""
+    spend: float | None
+    """Of that month."""
+    cac: float | None
+    payback: Literal["reached", "not_yet", "no_spend"]
+    payback_month: int | None
+    """From 0: the first until which the contribution covers the spend."""
+    complete_months: int
+    """Months of the lists that are over."""
+    revenue: list[float]
+    """By months since, from 0."""
+    cumulative_revenue: list[float]
+    contribution: list[float] | None
+    """Cumulated, after cost rate and spend; null without a rate."""
+    customers: list[int]
+    """Those with an order."""
+
+
+class Unmatched(TypedDict):
+    month: str
+    spend: float
+
+
+class GetCohortsAnswer(TypedDict):
+    groups: list[Group]
+    cohorts: list[Cohort]
+    left_out: int
+    """Groups beyond the limit."""
+    totals: list[Total]
+    """Of all customers, each once."""
+    unattributed: list[Total] | None
+    """Of customers whose first order nobody has credit of."""
+    unmatched: list[Unmatched] | None
+    """Spend that is in no group."""
+    as_of: str
+    timezone: str
+    currency: str
+    cost_rate: float | None
+    group_by: str | None
+    attribution_model: str
+    attribution_window: int
+    query_mode: str
+
+
 Credit2: TypeAlias = Literal[
     "all", "credited", "unattributed", "no_touch", "outside_window", "not_counted", "touched"
 ]
@@ -1453,7 +1540,7 @@ class GetPathsAnswer(TypedDict):
     query_mode: str
 
 
-GroupBy2: TypeAlias = Literal[
+GroupBy3: TypeAlias = Literal[
     "source", "campaign", "adset", "ad", "country", "day", "week", "month", "none"
 ]
 
@@ -2242,6 +2329,46 @@ class Api:
             ),
         )
 
+    def get_cohorts(
+        self,
+        *,
+        group_by: GroupBy2 | None = None,
+        period: str | None = None,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        attribution_model: AttributionModel | None = None,
+        attribution_window: AttributionWindow | None = None,
+        query_mode: Literal["profile", "company"] | None = None,
+        event_names: Sequence[EventName] | None = None,
+        only: Sequence[str] | None = None,
+        currency: str | None = None,
+        limit: int | None = None,
+    ) -> GetCohortsAnswer:
+        """Follow customers from the month of their first order: what those of each month and source,
+        or other group, have brought since, and when that covers what they had cost. With `Accept:
+        text/csv`, a line for every month since of every cohort.
+        """
+        return cast(
+            "GetCohortsAnswer",
+            self.call(
+                "GET",
+                "/reports/cohorts",
+                {
+                    "group_by": group_by,
+                    "period": period,
+                    "start_date": start_date,
+                    "end_date": end_date,
+                    "attribution_model": attribution_model,
+                    "attribution_window": attribution_window,
+                    "query_mode": query_mode,
+                    "event_names[]": event_names,
+                    "only[]": only,
+                    "currency": currency,
+                    "limit": limit,
+                },
+            ),
+        )
+
     def list_credits(
         self,
         *,
@@ -2258,6 +2385,8 @@ class Api:
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
         date_basis: Literal["conversion", "touch"] | None = None,
+        acquired: str | None = None,
+        acquired_by: Sequence[str] | None = None,
         credit: Credit2 | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
@@ -2285,6 +2414,8 @@ class Api:
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
+                    "acquired": acquired,
+                    "acquired_by[]": acquired_by,
                     "credit": credit,
                     "per_page": per_page,
                     "cursor": cursor,
@@ -2309,6 +2440,8 @@ class Api:
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
         date_basis: Literal["conversion", "touch"] | None = None,
+        acquired: str | None = None,
+        acquired_by: Sequence[str] | None = None,
         credit: Credit2 | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -2330,6 +2463,8 @@ class Api:
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "date_basis": date_basis,
+                "acquired": acquired,
+                "acquired_by[]": acquired_by,
                 "credit": credit,
                 "per_page": per_page,
                 "custom_field_filters": custom_field_filters,
@@ -2380,7 +2515,7 @@ class Api:
     def get_spend_report(
         self,
         *,
-        group_by: GroupBy2 | None = None,
+        group_by: GroupBy3 | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,

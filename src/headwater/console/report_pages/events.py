@@ -4,7 +4,7 @@ credited to. The totals above the list are the figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,13 +19,13 @@ from headwater.console.report_pages.bar import (
     ChoiceLinks,
     Filter,
     conversion_title,
+    filter_text,
     model_title,
     read_bar,
 )
 from headwater.console.report_pages.basis import REASONS
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
-from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.pagination import Position
 from headwater.http.parameters import Query
@@ -57,17 +57,21 @@ class ListChoices:
     credit: str = ""
     amount_min: str = ""
     amount_max: str = ""
+    acquired: str = ""
+    acquired_by: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, query: Query) -> ListChoices:
         """Return the choices; `read_credits_query` finds those that are wrong."""
-        names = ("credit", *_AMOUNTS)
-        return cls(*(str(query.single(name) or "") for name in names))
+        names = ("credit", *_AMOUNTS, "acquired")
+        chosen = {name: str(query.single(name) or "") for name in names}
+        return cls(**chosen, acquired_by=tuple(query.several("acquired_by")))
 
     @property
-    def pairs(self) -> dict[str, str]:
+    def pairs(self) -> dict[str, str | list[str]]:
         """Those that were made."""
-        return {name: value for name, value in vars(self).items() if value}
+        made = {name: value for name, value in vars(self).items() if value}
+        return {name: value if isinstance(value, str) else [*value] for name, value in made.items()}
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ async def show_events(request: Request) -> Response:
         "events.html",
         read_bar(
             page.space, view, path, without=frozenset({"compare"}), also=choices.pairs,
-            filters=_amount_filters(view, choices.pairs, path),
+            filters=_own_filters(page, choices.pairs),
         ),
         problem, listed=listed, Measure=Measure, reasons=REASONS, source_title=title_of,
         menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
@@ -140,15 +144,29 @@ def _listed(listed: EventList | None) -> CreditFilter:
     return listed.page.credit if listed else CreditFilter.ALL
 
 
-def _amount_filters(view: ReportView, pairs: Mapping[str, str], path: str) -> tuple[Filter, ...]:
-    return tuple(
-        Filter(
-            f"amount {words} {pairs[name]}",
-            view.link(path, **{key: value for key, value in pairs.items() if key != name}),
-        )
+def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
+    """Return the filters of amounts, and of the cohort that customers are of."""
+
+    def without(*names: str) -> str:
+        kept = {name: value for name, value in pairs.items() if name not in names}
+        return page.view.link(page.path, **kept)
+
+    filters = [
+        Filter(f"amount {words} {pairs[name]}", without(name))
         for name, words in _AMOUNTS.items()
         if name in pairs
-    )
+    ]
+    if "acquired" in pairs:
+        whole = without("acquired", "acquired_by")
+        filters.append(Filter(f"first order in {pairs['acquired']}", whole))
+    if by := pairs.get("acquired_by"):
+        texts = [by] if isinstance(by, str) else by
+        of = " or ".join(
+            text if ":" not in text else filter_text(page.space, *text.split(":", 1))
+            for text in texts
+        )
+        filters.append(Filter(f"first order by {of}", without("acquired_by")))
+    return tuple(filters)
 
 
 async def send_events_csv(request: Request) -> Response:

@@ -21,7 +21,16 @@ from headwater.http.errors import Invalid
 
 queries = Queries(__name__, "saved_views.sql")
 
-PAGES = ("", "/models", "/paths", "/campaigns", "/self-reported", "/ripeness", "/events")
+PAGES = (
+    "",
+    "/models",
+    "/paths",
+    "/campaigns",
+    "/cohorts",
+    "/self-reported",
+    "/ripeness",
+    "/events",
+)
 """The ends of the addresses of pages that can be saved."""
 MOST = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000

@@ -250,7 +250,7 @@ READING = (
         title="Get a contact's journey",
         description=(
             "What a contact did, most recent first: touchpoints (where they came from) and "
-            "conversions (what they did); `left_out` is how many older items there are."
+            "conversions (what they did); `left_out` counts older items."
         ),
         arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
         required=("contact_id",),

@@ -27,11 +27,11 @@ from headwater.spaces.models import Space
 
 _DESTINATION_ID = Parameter(
     name="destination_id", kind=whole_number(1, 10**18 - 1),
-    description="Only what was meant for this destination.",
+    description="Only for this destination.",
 )  # fmt: skip
 _PLATFORM = Parameter(
     name="platform", kind=one_of(tuple(registry.PLATFORMS)),
-    description="Only what was meant for this platform.",
+    description="Only for this platform.",
 )  # fmt: skip
 _REASON = replace(
     parameters.REASON, kind=parameters.REASON.kind.documented(type="string"),
@@ -99,8 +99,8 @@ TOOLS = (
         title="List deliveries",
         description=(
             "What became of events at the ad platforms, the latest first, and how many by status "
-            "(`counts`): delivered, failed, skipped and why, or still waiting. The time is that at "
-            "which an event was stored. `error` says what a platform answered."
+            "(`counts`): delivered, failed, skipped and why, or still waiting. The time is when "
+            "an event was stored. `error` is what a platform answered."
         ),
         arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(

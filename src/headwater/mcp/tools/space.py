@@ -9,7 +9,7 @@ from headwater.events.accepted import CUSTOM_NAMES
 from headwater.http.fields import text_up_to
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.http.parameters import JsonInput
-from headwater.http.period_words import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
+from headwater.http.period_words import LONGEST_WORDS, UNREADABLE, DateSpan, read_dates
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import describe_space
 from headwater.mcp.periods import written
@@ -111,7 +111,9 @@ TOOLS = (
             "Turn words for a time into start_date and end_date on the Space's clock, "
             "with the period before it and today's date. 'last 30 days' ends yesterday."
         ),
-        arguments={"words": {**TEXT, "maxLength": 100, "description": f"Such as {EXAMPLES}."}},
+        arguments={
+            "words": {**TEXT, "maxLength": 100, "description": "As period in query_report."}
+        },
         required=("words",),
         answer=object_schema(
             {

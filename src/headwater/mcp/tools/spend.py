@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from headwater.http.fields import one_of
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import TEXT, object_schema
-from headwater.http.parameters import JsonInput
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.confirmation import (
     CONFIRM,
     PREVIEW,
@@ -18,7 +19,12 @@ from headwater.mcp.confirmation import (
     read_confirmation,
 )
 from headwater.mcp.context import ToolContext
-from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_words
+from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in
+from headwater.reports.cohort_answer import COHORTS as COHORTS_ANSWER
+from headwater.reports.cohort_answer import cohorts_answer
+from headwater.reports.cohort_parameters import LIMIT, read_cohort_query
+from headwater.reports.cohort_report import query_cohorts
+from headwater.reports.parameters import DATE_BASIS
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.spend_answer import (
     GROUP,
@@ -28,6 +34,7 @@ from headwater.reports.spend_answer import (
     spend_answer,
 )
 from headwater.reports.spend_report import query_spend
+from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
 from headwater.spend.ledger import (
@@ -44,15 +51,36 @@ _ROWS: Schema = {
     "description": f"Rows of date, platform, amount, currency; optional: {_OPTIONAL}.",
 }
 _DELETE = "delete_spend"
+COHORTS = Parameter(
+    name="cohorts", kind=one_of((0, 1)), default=0,
+    description="1: customers by month of first order, with payback.",
+)  # fmt: skip
+MOST_KEYS = 5
+_ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
+"""One of two, of which the list of tools has no words."""
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
-    query = read_spend_query(JsonInput(arguments), space, datetime.now(UTC))
+    query = JsonInput(arguments)
+    if COHORTS.read(query):
+        return await _query_cohorts(context, space, arguments)
+    spend_query = read_spend_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_spend(connection, context.space_id, query)
-    return spend_answer(query, report)
+        report = await query_spend(connection, context.space_id, spend_query)
+    return spend_answer(spend_query, report)
+
+
+async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
+    """The same of cohorts; of few keys unless more are wanted, as each has many figures."""
+    query = JsonInput({LIMIT.name: MOST_KEYS, **arguments})
+    if query.single(DATE_BASIS.name) is not None:
+        query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
+    cohort_query = read_cohort_query(query, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_cohorts(connection, context.space_id, cohort_query)
+    return cohorts_answer(cohort_query, report)
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
@@ -85,8 +113,9 @@ TOOLS = (
         name="query_spend",
         title="Query spend",
         description="Ad spend beside what it brought: ROAS, CPA, CAC. unmatched is in no row.",
-        arguments=arguments_of(GROUP) | as_in("query_report", arguments_of(*PARAMETERS[1:])),
-        answer=without_words(SPEND),
+        arguments=arguments_of(GROUP, COHORTS)
+        | as_in("query_report", arguments_of(*PARAMETERS[1:])),
+        answer=_ANSWER,
         call=_query,
     ),
     Tool(

@@ -1,0 +1,83 @@
+"""GET /reports/cohorts over HTTP: 24 months of customers of a Space of a million events, beside a
+report of the same paths.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from statistics import median
+from urllib.parse import urlencode
+
+import psycopg
+
+from bench.listing import fill
+from bench.reports import FORGETFUL, REPEATS, build_segments, note_pending
+from bench.stage import Stage
+
+DAYS = 720
+"""Of the events: 24 months."""
+PLAIN = "reports"
+QUESTIONS: tuple[tuple[str, str, dict[str, str | Sequence[str]]], ...] = (
+    ("linear by source", PLAIN, {"measures[]": ("credited_revenue", "credited_events")}),
+    ("none", "reports/cohorts", {"group_by": "none"}),
+    *(
+        (f"{model} by {group}", "reports/cohorts", {"attribution_model": model, "group_by": group})
+        for model, group in (
+            ("last_touch", "source"), ("linear", "source"), ("u_shaped", "source"),
+            ("time_decay", "source"), ("last_non_direct_touch", "channel"), ("linear", "campaign"),
+        )
+    ),
+)  # fmt: skip
+
+
+def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+    """Print the part of the table on cohorts."""
+    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+        fill(stage.url, space_id, size, days=DAYS)
+        stage.pause_worker()
+        with psycopg.connect(stage.url, autocommit=True) as connection:
+            build_segments(connection, space_id)
+        stage.resume_worker()
+        for remembered, variables in (("nothing", FORGETFUL), ("first orders", {})):
+            stage.stop()
+            stage.start(**variables)
+            stage.pause_worker()
+            with psycopg.connect(stage.url, autocommit=True) as connection:
+                pending = note_pending(connection, space_id)
+            say(f"{size:,} events of 24 months, {pending:,} pending; {remembered} remembered")
+            _measure(stage, say, key)
+            stage.resume_worker()
+
+
+def _measure(stage: Stage, say: Callable[..., None], key: str) -> None:
+    say("ms", "CPU ms", "months", "KB", "question")
+    client = http.client.HTTPConnection("127.0.0.1", stage.port)
+    for name, end, more in (QUESTIONS[0], *QUESTIONS):  # the first connects
+        cpu = sum(stage.cpu_by_role().values())
+        asked = [_ask(client, key, end, more) for _ in range(REPEATS)]
+        cpu = (sum(stage.cpu_by_role().values()) - cpu) / REPEATS
+        taken, body = 1e3 * median(seconds for seconds, _ in asked), asked[-1][1]
+        months = len(json.loads(body).get("totals", ())) if end != PLAIN else 0
+        say(f"{taken:.0f}", f"{1e3 * cpu:.0f}", months, len(body) // 1024, name)
+
+
+def _ask(
+    client: http.client.HTTPConnection, key: str, end: str, more: dict[str, str | Sequence[str]]
+) -> tuple[float, bytes]:
+    today = date.today()  # noqa: DTZ011 - the Space is of no zone
+    first = today - timedelta(days=DAYS)
+    dates = {"start_date": f"{first} 00:00:00", "end_date": f"{today} 23:59:59"}
+    asked = {**dates, "attribution_model": "linear", "attribution_window": "90", **more}
+    started = time.perf_counter()
+    client.request(
+        "GET", f"/public-api/v1/{end}?" + urlencode(asked, doseq=True),
+        headers={"Authorization": f"Bearer {key}"},
+    )  # fmt: skip
+    response = client.getresponse()
+    body = response.read()
+    assert response.status == 200, (end, body[:300])
+    return time.perf_counter() - started, body

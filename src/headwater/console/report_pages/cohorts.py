@@ -1,0 +1,293 @@
+"""Cohorts: customers by the month of their first order, what they brought in each month since, and
+when that covered what they had cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from markupsafe import Markup
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
+from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME
+from headwater.http.fields import one_of
+from headwater.http.parameters import Parameter, Query
+from headwater.reports.cohort_answer import cohorts_csv
+from headwater.reports.cohort_models import (
+    GROUPS,
+    Cohort,
+    CohortGroup,
+    CohortQuery,
+    CohortReport,
+    months_after,
+)
+from headwater.reports.cohort_parameters import PERIOD, read_cohort_query
+from headwater.reports.cohort_report import query_cohorts
+from headwater.reports.credit_models import CreditFilter
+from headwater.reports.models import DateTimeSpan, Group, GroupKey, Measure
+from headwater.spaces.models import Space
+
+GROUP_TITLES = {
+    group: {Group.ADSET: "ad set", Group.LANDING_PAGE: "landing page"}.get(group, str(group))
+    for group in GROUPS
+}
+CUMULATIVE, CONTRIBUTION = "cumulative_revenue", "contribution"
+FIGURES = {
+    CUMULATIVE: "revenue so far",
+    "revenue": "revenue of each month",
+    "customers": "customers who buy",
+    "retention": "customers who buy, in per cent",
+    CONTRIBUTION: "contribution so far",
+}
+"""The figures of a month since, of which the table has one."""
+SHADES = 8
+_SMALLEST_ORDER = "0.0001"
+_NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
+_GROUP = Parameter(
+    name="group", kind=one_of([str(group) for group in GROUPS]), default="source",
+    description="What the credit of first orders is of.",
+)  # fmt: skip
+_FIGURE = Parameter(
+    name="figure", kind=one_of([*FIGURES]), default=CUMULATIVE,
+    description="What the table has of each month since.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CohortView(ReportView):
+    """The choices of a page on which the period is one of first orders."""
+
+    period: str = PERIOD.default or ""
+
+
+@dataclass(frozen=True)
+class CohortCell:
+    """A figure of one month since."""
+
+    text: Markup
+    shade: int
+    """From 0 to SHADES, by the largest figure of the table."""
+    link: str
+    """The events behind it."""
+    complete: bool
+
+
+@dataclass(frozen=True)
+class CohortRow:
+    """A month of first orders."""
+
+    cohort: Cohort
+    title: str
+    new: str
+    """The first orders."""
+    cells: tuple[CohortCell, ...]
+
+
+@dataclass(frozen=True)
+class KeyRow:
+    """A key of the group, and the page of just its customers."""
+
+    of: CohortGroup
+    title: str
+    opens: str
+
+
+@dataclass(frozen=True)
+class CohortTable:
+    """A report as the page has it."""
+
+    report: CohortReport
+    rows: tuple[CohortRow, ...]
+    keys: tuple[KeyRow, ...]
+
+    @property
+    def width(self) -> int:
+        """The most months since."""
+        return max((len(row.cells) for row in self.rows), default=0)
+
+    @property
+    def has_rows(self) -> bool:
+        return any(row.cohort.new_customers or row.cohort.spend for row in self.rows)
+
+    @property
+    def unmatched(self) -> Decimal:
+        """Spend that is in no row of the group."""
+        return sum(self.report.unmatched or (), Decimal(0))
+
+
+class CohortReports:
+    """Reads the report of one page."""
+
+    def __init__(self, page: ReportPage, group: Group, figure: str) -> None:
+        self._page, self._view = page, page.view
+        self.group, self.figure = group, figure
+
+    def query(self, **changes: str) -> CohortQuery:
+        """Return the report that the address describes. Raises Invalid."""
+        left_out = {"compare": "", "date_basis": "", "group_by": str(self.group)}
+        query = self._view.input(**{**left_out, **changes})
+        return read_cohort_query(query, self._page.space, datetime.now(UTC))
+
+    async def load(self, connection: AsyncConnection) -> CohortTable:
+        """Return the page's report. Raises Invalid and ReportRefused."""
+        report = await query_cohorts(connection, self._page.space.id, self.query())
+        most = max(
+            (self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0
+        )
+        rows = tuple(self._row(cohort, Fraction(most)) for cohort in report.total.cohorts)
+        return CohortTable(report, rows, tuple(self._key(of) for of in report.groups))
+
+    def _shaded(self, report: CohortReport) -> list[tuple[Cohort, int]]:
+        """Return the cells that shades are made by. Whoever buys in the first month are all, which
+        would leave the others pale.
+        """
+        first = 1 if self.figure in ("customers", "retention") else 0
+        return [
+            (cohort, since)
+            for cohort in report.total.cohorts
+            for since in range(first, len(cohort.revenue))
+        ]
+
+    def _value(self, cohort: Cohort, since: int) -> Decimal | Fraction | int | None:
+        match self.figure:
+            case "retention":
+                return figures.share(cohort.customers[since], cohort.new_customers)
+            case "contribution":
+                return None if cohort.contribution is None else cohort.contribution[since]
+            case name:
+                return getattr(cohort, name)[since]
+
+    def _row(self, cohort: Cohort, most: Fraction) -> CohortRow:
+        cells = tuple(
+            self._cell(cohort, since, most) if cohort.new_customers else None
+            for since in range(len(cohort.revenue))
+        )
+        new = self._behind(cohort, 0, only="customer:new") if cohort.new_customers else ""
+        return CohortRow(
+            cohort, f"{cohort.month:%b %Y}", new, tuple(cell for cell in cells if cell is not None)
+        )
+
+    def _cell(self, cohort: Cohort, since: int, most: Fraction) -> CohortCell:
+        value = self._value(cohort, since)
+        of_people = self.figure in ("customers", "retention")
+        measure = Measure.EVENTS if of_people else Measure.REVENUE
+        if self.figure == "retention":
+            measure = Measure.SHARE
+        shade = min(SHADES, round(SHADES * Fraction(value) / most)) if value and most > 0 else 0
+        made_of = {"amount_min": _SMALLEST_ORDER} if of_people else {}
+        has_events = bool(cohort.revenue[since] or cohort.customers[since])
+        return CohortCell(
+            figures.figure(measure, value), max(0, shade),
+            self._behind(cohort, since, **made_of) if has_events else "",
+            since < cohort.complete_months,
+        )  # fmt: skip
+
+    def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
+        """Return the address of the events of one month of a cohort; of figures so far these are
+        the latest. Companies are no contacts, of which some order is the first.
+        """
+        first = months_after(cohort.month, since)
+        last = months_after(first, 1) - timedelta(days=1)
+        by_company = self._view.query_mode == "company"
+        events = self._view.changed(
+            period="", start_date=f"{first}", end_date=f"{last}",
+            only=(only,) if only and not by_company else (),
+        )  # fmt: skip
+        by = {"acquired_by": [*self._view.only]} if self._view.only else {}
+        return events.link(
+            f"{self._page.base}/events", credit=CreditFilter.ALL,
+            acquired=f"{cohort.month:%Y-%m}", **by, **made_of,
+        )  # fmt: skip
+
+    def _key(self, of: CohortGroup) -> KeyRow:
+        may_open = self.group in (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
+        narrowed = self._view.narrowed(f"{self.group}:{of.key or ''}")
+        opens = narrowed.link(self._page.path, **self.also) if may_open else ""
+        return KeyRow(of, title(self.group, GroupKey(of.key, of.label)), opens)
+
+    @property
+    def also(self) -> dict[str, str]:
+        """The page's own choices that are not the usual ones."""
+        group = {"group": str(self.group)} if self.group is not Group.SOURCE else {}
+        return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
+
+
+def _read_own(query: Query, space: Space) -> tuple[Group, str]:
+    """Read the choices that only this page has. Raises Invalid."""
+    group, figure = Group(_GROUP.read(query) or Group.SOURCE), _FIGURE.read(query) or CUMULATIVE
+    if figure == CONTRIBUTION and space.cost_rate is None:
+        query.refuse(_FIGURE.name, "needs a cost rate in the settings of the Space.")
+    query.finish()
+    return group, figure
+
+
+async def _open(request: Request) -> ReportPage:
+    page = await open_page(request)
+    return replace(page, view=CohortView.read(page.query))
+
+
+async def show_cohorts(request: Request) -> Response:
+    """Customers by the month of their first order."""
+    page = await _open(request)
+    view, path = page.view, page.path
+    reports, content, problem = CohortReports(page, Group.SOURCE, CUMULATIVE), None, None
+    try:
+        reports = CohortReports(page, *_read_own(page.query, page.space))
+        content = await page.load(reports.load)
+    except REFUSED as error:
+        problem = error
+    links = ChoiceLinks(view, path, reports.also)
+    known = {
+        name: text for name, text in FIGURES.items()
+        if name != CONTRIBUTION or page.space.cost_rate is not None
+    }  # fmt: skip
+    menus = (
+        links.own_menu("group", "Acquired by", GROUP_TITLES, reports.group, Group.SOURCE),
+        links.own_menu("figure", "Figure", known, reports.figure, CUMULATIVE),
+    )
+    return page.render(
+        "cohorts.html",
+        read_bar(page.space, view, path, without=_NOT_HERE, also=reports.also), problem,
+        page=content, menus=menus, group=GROUP_TITLES[reports.group],
+        figure=FIGURES[reports.figure], model=model_title(view.attribution_model).lower(),
+        customers="companies and people" if view.query_mode == "company" else "people",
+        Measure=Measure, csv=view.link(f"{page.base}/cohorts.csv", **reports.also),
+    )  # fmt: skip
+
+
+async def send_csv(request: Request) -> Response:
+    """The same report as `GET /reports/cohorts` has it, in CSV."""
+    page = await _open(request)
+    reports = CohortReports(page, *_read_own(page.query, page.space))
+    query = reports.query(limit="1000")
+
+    async def load(connection: AsyncConnection) -> CohortReport:
+        return await query_cohorts(connection, page.space.id, query)
+
+    report = await page.load(load)
+    return csv_response("cohorts", _span(report.months), cohorts_csv(report))
+
+
+def _span(months: tuple[date, ...]) -> DateTimeSpan:
+    first, last = months[0], months_after(months[-1], 1) - timedelta(days=1)
+    start, end = (datetime(day.year, day.month, day.day) for day in (first, last))  # noqa: DTZ001 - days of the Space
+    return DateTimeSpan(start, end)
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/cohorts"
+ROUTES = [
+    Route(_PATH, show_cohorts, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+]

@@ -1,0 +1,108 @@
+"""Loads who was acquired when: the first orders of customers, with the paths to them, and what the
+customers brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.reader import MOST_LIVE_EVENTS, PathReader
+from headwater.reports.chosen_events import COUNTS, ChosenEvents
+from headwater.reports.cohort_models import Acquisition, last_second
+from headwater.reports.customers import Customers
+from headwater.reports.followed_customers import Observer, cut_to_window
+from headwater.reports.group_loader import GroupLoader, Subject
+from headwater.reports.models import DateTimeSpan, Filters, Measure, ReportQuery
+from headwater.reports.plan import Plan
+from headwater.reports.plan_loader import PeriodPlan, PlanLoader
+from headwater.reports.report_reader import ReportReader, in_thread
+from headwater.reports.selection import KeyFilter
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The customers that were acquired in some months, and what all customers brought."""
+
+    planned: PeriodPlan
+    customers: Customers
+    firsts: Sequence[PathData]
+    """Their first orders, with the touches in the window before them."""
+    events: Sequence[IntArray]
+    """Of every event with an amount: customer, second and amount."""
+
+
+async def observe(reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan) -> Observed:
+    """Return who was acquired in some months, and the events of the query's whole range. Raises
+    ReportTooLarge, and MissingRates.
+    """
+    (planned,) = await PlanLoader(reader, [query]).plans(query)
+    customers = Customers(query.by_company)
+    subject = Subject(planned.period.span, query.filters, query.window_days)
+    orders = await GroupLoader(reader, subject).first_orders(customers)
+    columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
+    seconds = reader.bounds(acquired).seconds
+    observer = Observer(planned.plan.scope.conditions, orders, seconds, columns, query.window_days)
+    # Not by company, whose paths are read from the tables: only those to first orders are needed.
+    paths = PathReader(reader.connection, reader.space.id, columns)
+    pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
+    firsts = [piece.firsts for piece in pieces if piece.firsts.events]
+    if query.by_company:
+        firsts = await _with_paths_of_companies(reader, columns, firsts, query.window_days)
+    return Observed(planned, customers, firsts, [piece.events for piece in pieces])
+
+
+async def _with_paths_of_companies(
+    reader: ReportReader, columns: Sequence[Column], firsts: Sequence[PathData], window_days: int
+) -> list[PathData]:
+    """Return first orders with what is in the window of the paths of their companies, where they
+    have one.
+    """
+    paths = PathReader(reader.connection, reader.space.id, columns, by_company=True)
+    own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
+    event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
+    of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
+    for place in range(0, len(of_companies), MOST_LIVE_EVENTS):
+        await reader.bound_time()
+        live = await paths.read_live(of_companies[place : place + MOST_LIVE_EVENTS])
+        own.append(cut_to_window(live.only(columns), window_days))
+    return [each for each in own if each.events]
+
+
+async def load_acquired(
+    reader: ReportReader, query: ReportQuery, acquisition: Acquisition
+) -> KeyFilter:
+    """Return the condition that events are of customers who were acquired so, by the model and
+    window of a report of them.
+    """
+    first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
+    span = DateTimeSpan(first, last_second(acquisition.month))
+    observed = await observe(
+        reader,
+        ReportQuery(
+            span.start, span.end, (Measure.CREDITED_REVENUE,), models=query.models,
+            window_days=query.window_days, by_company=query.by_company,
+            filters=Filters(query.filters.event_names, only=acquisition.only),
+        ),
+        span,
+    )  # fmt: skip
+    customers = await in_thread(_chosen, observed, acquisition)
+    return KeyFilter(observed.customers, customers)
+
+
+def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
+    """Return the customers, ascending."""
+    if not observed.firsts:
+        return np.array([], dtype=np.int64)
+    plan: Plan = observed.planned.plan
+    firsts = PathData.join(observed.firsts)
+    customers = observed.customers.keys(firsts)
+    if acquisition.only or acquisition.unattributed:
+        events = ChosenEvents(plan.scope, firsts)
+        statuses = events.credits[plan.query.models[0]].statuses
+        customers = customers[(statuses != COUNTS) == acquisition.unattributed]
+    return np.sort(customers)

@@ -1,0 +1,115 @@
+"""The page of cohorts: every figure is that of the API, and leads to the events behind it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.reports.cohort_models import months_after
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.console.test_campaigns import put as put  # noqa: PLC0414 - a fixture
+from tests.support.factories import Stage
+
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    connection.execute(
+        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (space_id,)
+    )
+    return Stage(connection, space_id, "")
+
+
+@pytest.fixture
+def shop(stage: Stage, put: Any) -> Stage:
+    """One customer by Google two months ago, who bought again the month after; one by nobody."""
+    anna, ben = stage.contact(), stage.contact()
+    stage.touchpoint(anna, "google_ads", occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
+    for ago, amount in ((2, 100), (1, 50), (1, -20)):
+        stage.event(anna, amount=amount, event_time=f"{_month(ago):%Y-%m}-10 12:00:00+00")
+    stage.event(ben, amount=30, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
+    put(
+        {"date": f"{_month(2)}", "platform": "google", "amount": 110, "currency": "EUR"},
+        {"date": f"{_month(2)}", "platform": "billboard", "amount": 5, "currency": "EUR"},
+    )
+    return stage
+
+
+def _month(ago: int) -> Any:
+    return months_after(TODAY, -ago)
+
+
+def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+    answer = person.browser.get(f"/console/spaces/{space_id}/cohorts?{query}")
+    assert answer.status_code == 200, answer.text
+    return PageTables(answer.text)
+
+
+@pytest.mark.usefixtures("shop")
+def test_it_works(owner: Person, space_id: int) -> None:
+    page = page_of(owner, space_id)
+    row = page.row("cohorts", f"{_month(2):%b %Y}")
+    assert [cell.value for cell in row] == [None, "2", "115", "57.5", None, "130", "160", "160"]
+    assert row[4].text == "month 0"
+    assert row[7].text == "160.00… not over yet"
+    assert page.headlines["New customers"].value == "2"
+    google = page.row("keys", "Google ads")
+    assert [cell.value for cell in google[1:]] == ["1", "110", "110", "130"]
+    assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
+    assert "5 EUR of the spend is in no row" in page.html
+    own = PageTables(owner.browser.get(google[0].link or "").text)
+    row = own.row("cohorts", f"{_month(2):%b %Y}")
+    assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]
+    assert "Source: google_ads" in own.html or "source: Google ads" in own.html
+
+
+@pytest.mark.usefixtures("shop")
+def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
+    page = page_of(owner, space_id, "only=source:google_ads&figure=revenue")
+    row = page.row("cohorts", f"{_month(2):%b %Y}")
+    for cell, amount, events in ((row[1], "100", "1"), (row[5], "100", "1"), (row[6], "30", "2")):
+        behind = PageTables(owner.browser.get(cell.link or "").text)
+        assert behind.headlines["Their amounts"].value == amount
+        assert behind.headlines["Events"].value == events
+        assert "first order by source: Google ads" in behind.html
+        assert f"first order in {_month(2):%Y-%m}" in behind.html
+    buying = page_of(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
+    behind = PageTables(owner.browser.get(buying[6].link or "").text)
+    assert (buying[6].value, behind.headlines["Events"].value) == ("1", "1")
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("figure", "values"),
+    [("revenue", ["130", "30", "0"]), ("customers", ["2", "1", "0"]),
+     ("retention", ["1", "0.5", "0"]), ("contribution", ["-37", "-19", "-19"])],
+)  # fmt: skip
+def test_other_figures(
+    owner: Person, space_id: int, stage: Stage, figure: str, values: list[str]
+) -> None:
+    address = f"/console/spaces/{space_id}/cohorts?figure={figure}"
+    if figure == "contribution":
+        assert "needs a cost rate" in owner.browser.get(address).text
+    stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (space_id,))
+    row = PageTables(owner.browser.get(address).text).row("cohorts", f"{_month(2):%b %Y}")
+    assert [cell.value for cell in row[5:]] == values
+    assert row[4].text == "not yet"
+
+
+@pytest.mark.usefixtures("shop")
+def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
+    sent = owner.browser.get(f"/console/spaces/{space_id}/cohorts.csv?group=channel")
+    assert sent.headers["content-disposition"].startswith('attachment; filename="cohorts-')
+    lines = sent.text.splitlines()
+    assert lines[0].startswith("month,channel,channel_name,new_customers,spend")
+    assert lines[1].startswith(f"{_month(2):%Y-%m},paid,paid,1,110,110,reached,1,0,true,100,100")
+
+
+@pytest.mark.usefixtures("stage")
+def test_without_orders(owner: Person, space_id: int) -> None:
+    assert "No first orders in this time" in page_of(owner, space_id).html

@@ -1,0 +1,36 @@
+"""query_spend: what ads have cost beside what they brought, and cohorts with their payback."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from headwater.reports.cohort_models import months_after
+from tests.mcp.assistants import Assistant
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+BEFORE = months_after(datetime.now(UTC).date(), -1)
+
+
+def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
+    someone = stage.contact()
+    stage.touchpoint(someone, "google_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
+    stage.event(someone, amount=100, event_time=f"{BEFORE:%Y-%m}-10 12:00:00+00")
+    currency = assistant.call("get_space")["currency"]
+    spent = {"date": f"{BEFORE}", "platform": "google", "amount": 40, "currency": currency}
+    assistant.call("put_spend", spend=[spent])
+    told = assistant.call("query_spend", period="last month")
+    assert told["totals"]["roas"] == 2.5
+    told = assistant.call("query_spend", cohorts=1)
+    (cohort,) = told["cohorts"]
+    assert (cohort["key"], cohort["payback"], cohort["payback_month"]) == (
+        "google_ads", "reached", 0,
+    )  # fmt: skip
+    answer = api.get("/reports/cohorts", params={"limit": 5})
+    assert told == answer.json()
+
+
+def test_what_cohorts_do_not_know_is_refused(assistant: Assistant) -> None:
+    problem = assistant.refused("query_spend", cohorts=1, date_basis="touch", group_by="day")
+    assert "The date_basis must not be given with cohorts." in problem
+    assert "The group_by must be one of" in problem

@@ -1,0 +1,134 @@
+"""Reports of cohorts in one exact form, of the model and of the product, and the list of events
+behind one of their figures.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.http.pagination import Cursors
+from headwater.http.parameters import JsonInput
+from headwater.reports.cohort_models import CohortGroup, months_after
+from headwater.reports.cohort_parameters import read_cohort_query
+from headwater.reports.cohort_report import query_cohorts
+from headwater.reports.credit_parameters import read_credits_query
+from headwater.reports.credit_report import query_credits
+from headwater.spaces.spaces import fetch_space
+from tests.reports.histories import NAMES
+from tests.reports.questions import KEYS_OF_TOUCHES, PERIODS, some_keys
+from tests.support.report_model import cohorts as model
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.question import TOUCH_GROUPS, read_question
+
+DAYS = (date(2026, 12, 31), date(2026, 12, 31), date(2026, 10, 31), date(2026, 4, 15))
+"""The day on which the question is asked."""
+_ONLY = {name: KEYS_OF_TOUCHES[name] for name in ("source", "channel", "campaign", "adset")}
+
+
+def some_question(dice: Random) -> dict[str, Any]:
+    """A random question, under the names that the API has for it; with the day it is asked on, and
+    a figure whose list is wanted.
+    """
+    today = dice.choice(DAYS)
+    periods = [each for each in PERIODS if each[0][:7] <= f"{today:%Y-%m}"]
+    start, end = dice.choice(periods)
+    question: dict[str, Any] = {
+        "start_date": start, "end_date": end,
+        "group_by": dice.choice((*TOUCH_GROUPS, *TOUCH_GROUPS, "none")),
+        "attribution_model": dice.choice(sorted(MODELS)),
+        "attribution_window": dice.choice(WINDOWS),
+        "query_mode": dice.choice(("profile", "company")), "limit": 1000,
+        "today": today, "month": months_after(date(2026, 1, 1), dice.randrange(12)),
+        "since": dice.randrange(4),
+        "by": dice.choice(([], ["unattributed"], some_keys(dice, KEYS_OF_TOUCHES))),
+    }  # fmt: skip
+    if dice.random() < 0.2:
+        question["event_names"] = sorted(set(dice.sample(NAMES, 2)))
+    if dice.random() < 0.3:
+        question["only"] = some_keys(dice, _ONLY)
+    return question
+
+
+async def answer(
+    connection: AsyncConnection, space_id: int, question: dict[str, Any]
+) -> dict[str, Any]:
+    """The product's answer to a question."""
+    asked = dict(question)
+    today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
+    now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
+    async with connection.transaction(force_rollback=True):
+        space = await fetch_space(connection, space_id)
+    query = read_cohort_query(JsonInput(asked), space, now)
+    async with connection.transaction(force_rollback=True):
+        report = await query_cohorts(connection, space_id, query)
+    whole = months_after(month, since)
+    dates = {
+        "start_date": f"{whole} 00:00:00",
+        "end_date": f"{months_after(whole, 1) - timedelta(days=1)} 23:59:59",
+    }
+    kept = ("attribution_model", "attribution_window", "query_mode", "event_names")
+    list_query = JsonInput({
+        **{name: asked[name] for name in kept if name in asked}, **dates, "credit": "all",
+        "acquired": f"{month:%Y-%m}", **({"acquired_by": by} if by else {}),
+    })  # fmt: skip
+    cursors = Cursors(b"", space_id, "/reports/credits", None)
+    listed = read_credits_query(list_query, space, cursors, now)
+    async with connection.transaction(force_rollback=True):
+        totals = (await query_credits(connection, space_id, listed)).totals
+    assert report.left_out == 0
+    return {
+        "groups": {str(of.key): cells for of in report.groups if (cells := _cells(of))},
+        "total": _cells(report.total),
+        "unattributed": report.unattributed and _cells(report.unattributed),
+        "behind": [Fraction(totals.events), Fraction(totals.amount)],
+    }
+
+
+def _cells(of: CohortGroup) -> dict[str, list[Fraction]]:
+    return {
+        f"{cohort.month} +{since}": [Fraction(revenue), Fraction(customers)]
+        for cohort in of.cohorts
+        for since, (revenue, customers) in enumerate(
+            zip(cohort.revenue, cohort.customers, strict=True)
+        )
+        if revenue or customers
+    }
+
+
+def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
+    """The model's answer to a question."""
+    asked = dict(question)
+    today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
+    group = asked.pop("group_by")
+    asked |= {"group_by": [] if group == "none" else [group], "measures": ["credited_revenue"]}
+    wanted = read_question(asked)
+    cohorts = model.make_cohorts(facts, wanted, today)
+    of_list = read_question({**asked, "only": [] if by == ["unattributed"] else by})
+    behind = model.events_behind(
+        facts, of_list, (month, since), unattributed=by == ["unattributed"], some=bool(by)
+    )
+    return {
+        "groups": {
+            str(key): cells for key, of in cohorts.groups.items() if (cells := _of(of))
+        },
+        "total": _of(cohorts.total),
+        "unattributed": None if wanted.filters_touches else _of(cohorts.unattributed),
+        "behind": [
+            Fraction(len(behind)), sum((Fraction(each.amount or 0) for each in behind), Fraction(0))
+        ],
+    }  # fmt: skip
+
+
+def _of(figures: model.Figures) -> dict[str, list[Fraction]]:
+    cells = {*figures.revenue, *figures.buying}
+    both = {
+        cell: [figures.revenue.get(cell, Fraction(0)), Fraction(len(figures.buying.get(cell, ())))]
+        for cell in cells
+    }
+    return {f"{month} +{since}": pair for (month, since), pair in both.items() if any(pair)}

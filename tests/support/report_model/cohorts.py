@@ -1,0 +1,148 @@
+"""Cohorts, worked out customer by customer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fractions import Fraction
+
+from tests.support.report_model.clock import Period
+from tests.support.report_model.credit import Conversion, credits_of
+from tests.support.report_model.facts import Event, Facts, Touchpoint
+from tests.support.report_model.groups import Key, key_of
+from tests.support.report_model.question import Question
+from tests.support.report_model.selection import conversions_of, keeps
+
+Cell = tuple[date, int]
+"""A month of acquisition, and the months since."""
+
+
+@dataclass
+class Figures:
+    """What some customers brought."""
+
+    revenue: dict[Cell, Fraction] = field(default_factory=dict[Cell, Fraction])
+    buying: dict[Cell, set[object]] = field(default_factory=dict[Cell, set[object]])
+
+    def add(self, cell: Cell, customer: object, event: Event, amount: Fraction) -> None:
+        self.revenue[cell] = self.revenue.get(cell, Fraction(0)) + amount
+        if event.amount is not None and event.amount > 0:
+            self.buying.setdefault(cell, set()).add(customer)
+
+
+@dataclass
+class Cohorts:
+    """The answer, without spend."""
+
+    groups: dict[Key, Figures] = field(default_factory=dict[Key, Figures])
+    total: Figures = field(default_factory=Figures)
+    unattributed: Figures = field(default_factory=Figures)
+
+
+def customer_of(event: Event, *, by_company: bool) -> object:
+    """Whom an event is of: the company where companies are customers and it has one."""
+    if by_company and event.company_id is not None:
+        return "company", event.company_id
+    return "contact", event.contact_id
+
+
+def path_of_customer(_each: Conversion, first: Conversion) -> list[Touchpoint]:
+    """The touches that an event is shared out over: those before the customer's first order."""
+    return first.window
+
+
+def month_of(event: Event, facts: Facts) -> date:
+    return event.event_time.astimezone(facts.zone).date().replace(day=1)
+
+
+def make_cohorts(facts: Facts, question: Question, today: date) -> Cohorts:
+    """The cohorts of the months that a question's period touches, up to the month of a day."""
+    cohorts = Cohorts()
+    months = question.start.date().replace(day=1), min(question.end.date(), today).replace(day=1)
+    for customer, first, conversions in _customers(facts, question):
+        month = month_of(first.event, facts)
+        if months[0] <= month <= months[1]:
+            for each in conversions:
+                since = _months_between(month, month_of(each.event, facts))
+                if since >= 0 and month_of(each.event, facts) <= today:
+                    cell = month, since
+                    _share_out(cohorts, cell, customer, (each, first), question, facts)
+    return cohorts
+
+
+def events_behind(
+    facts: Facts, question: Question, cell: Cell, *, some: bool, unattributed: bool
+) -> list[Event]:
+    """The events of a month of the customers of a cohort: of some, those whose first order a touch
+    that counts has credit of, or nobody.
+    """
+    events: list[Event] = []
+    for _, first, conversions in _customers(facts, question):
+        if month_of(first.event, facts) != cell[0]:
+            continue
+        period = Period(question.start, question.end)
+        (model,) = question.models
+        touches = [credit.touch for credit in first.credits[model]]
+        kept = any(keeps(touch, facts, question, period) for touch in touches)
+        if not some or (not touches if unattributed else kept):
+            events += [
+                each.event for each in conversions
+                if _months_between(cell[0], month_of(each.event, facts)) == cell[1]
+            ]  # fmt: skip
+    return events
+
+
+def _customers(
+    facts: Facts, question: Question
+) -> Iterator[tuple[object, Conversion, list[Conversion]]]:
+    """Every customer with an order, the first one, and all of their events."""
+    everything = replace(question, group_by=(), only=())
+    always = Period(question.start.replace(year=1990), question.end.replace(year=2090))
+    by_customer: dict[object, list[Conversion]] = {}
+    for each in conversions_of(facts, everything, always):
+        customer = customer_of(each.event, by_company=question.by_company)
+        by_customer.setdefault(customer, []).append(each)
+    for customer, conversions in by_customer.items():
+        orders = [each for each in conversions if (each.event.amount or 0) > 0]
+        if orders:
+            yield customer, min(orders, key=_in_order), conversions
+
+
+def _share_out(
+    cohorts: Cohorts, cell: Cell, customer: object, events: tuple[Conversion, Conversion],
+    question: Question, facts: Facts,
+) -> None:  # fmt: skip
+    each, first = events
+    (model,) = question.models
+    shares = credits_of(model, each.event, path_of_customer(each, first))
+    period = Period(question.start, question.end)
+    kept = [share for share in shares if keeps(share.touch, facts, question, period)]
+    if not question.filters_touches:
+        cohorts.total.add(cell, customer, each.event, each.amount)
+        if not shares:
+            cohorts.unattributed.add(cell, customer, each.event, each.amount)
+    for share in kept:
+        if question.filters_touches:
+            cohorts.total.add(cell, customer, each.event, share.amount)
+        for group in question.group_by:
+            key = key_of(group, first, share.touch, facts, question)
+            cohorts.groups.setdefault(key, Figures()).add(cell, customer, each.event, share.amount)
+
+
+def _in_order(conversion: Conversion) -> tuple[object, int]:
+    return conversion.event.event_time.replace(microsecond=0), conversion.event.id
+
+
+def _months_between(first: date, other: date) -> int:
+    return 12 * (other.year - first.year) + other.month - first.month
+
+
+def payback(revenue: list[Fraction], spend: Fraction, rate: Fraction) -> int | None:
+    """The first month until which revenue after a cost rate in per cent covers the spend."""
+    so_far = Fraction(0)
+    for month, amount in enumerate(revenue):
+        so_far += amount * (100 - rate) / 100
+        if so_far >= spend:
+            return month
+    return None
