@@ -10,6 +10,7 @@ from headwater.attribution.models import WINDOWS
 from headwater.fits.models import Fit, FitRequest
 from headwater.fits.store import (
     check_fit,
+    choose_fit,
     fetch_fit,
     fetch_weights,
     list_fits,
@@ -66,6 +67,14 @@ async def show(settings: Settings, arguments: Namespace) -> Output:
         fit = await fetch_fit(connection, arguments.space, arguments.name)
         weights = await fetch_weights(connection, arguments.space, fit.id)
     return [asdict(weight) for weight in weights]
+
+
+@group.command("choose", "make a fit the current one of its events", SPACE, NAME, JSON)
+@prints
+async def choose(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        fit = await choose_fit(connection, arguments.space, arguments.name)
+    return {"chosen": fit.name, "event_name": fit.event_name}
 
 
 @group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)

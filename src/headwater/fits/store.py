@@ -42,7 +42,8 @@ class FitCheck:
 async def make_fit(
     connection: AsyncConnection, space_id: int, name: str, request: FitRequest
 ) -> Fit:
-    """Make a fit and keep it under a name. Needs a transaction that has executed nothing yet.
+    """Make a fit and keep it under a name. The first one of an event name is its current one. Needs
+    a transaction that has executed nothing yet.
 
     Raises Invalid where there are too few conversions, and for a name that is taken.
     """
@@ -60,7 +61,9 @@ async def make_fit(
     })  # fmt: skip
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
-    await _put_weights(connection, {"space_id": space_id, "fit_id": row[0]}, journeys, digest)
+    made = {"space_id": space_id, "fit_id": row[0]}
+    await _put_weights(connection, made, journeys, digest)
+    await connection.execute(queries["choose_first"], made)
     return await fetch_fit(connection, space_id, name)
 
 
@@ -105,11 +108,17 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     )  # fmt: skip
 
 
+async def choose_fit(connection: AsyncConnection, space_id: int, name: str) -> Fit:
+    """Go by a fit from now on, where none of its event name is named. Raises NotFound."""
+    fit = await fetch_fit(connection, space_id, name)
+    await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit.id})
+    return fit
+
+
 async def remove_fit(connection: AsyncConnection, space_id: int, name: str) -> None:
-    """Remove a fit. Raises NotFound."""
-    cursor = await connection.execute(queries["remove"], {"space_id": space_id, "name": name})
-    if not cursor.rowcount:
-        raise NotFound("Fit")
+    """Remove a fit; if it was current, none is from then on. Raises NotFound."""
+    fit = await fetch_fit(connection, space_id, name)
+    await connection.execute(queries["remove"], {"space_id": space_id, "fit_id": fit.id})
 
 
 def _too_few(request: FitRequest, conversions: int) -> Invalid:

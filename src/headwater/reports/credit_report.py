@@ -88,6 +88,7 @@ async def query_credits(
             span=span,
             timezone=reader.space.timezone,
             currency=reader.currency,
+            fit=planned.plan.scope.fit,
         )
 
 

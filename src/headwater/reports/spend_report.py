@@ -13,6 +13,7 @@ from fractions import Fraction
 from psycopg import AsyncConnection
 
 from headwater.ads.catalogue import fetch_names
+from headwater.fits.choice import ChosenFit
 from headwater.http.errors import Invalid
 from headwater.rates.exchange import converted
 from headwater.rates.store import load_rates
@@ -142,6 +143,8 @@ class CostReport:
     currency: str
     cost_rate: Decimal | None = None
     """The Space's, in per cent of revenue."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
         """Return the report with the contribution at a cost rate."""
@@ -221,7 +224,7 @@ def _joined(
         group, tuple(rows[: query.limit]), max(0, len(rows) - query.limit),
         _figures(report.total, of_firsts.total, whole),
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
-        CostFigures(nowhere), report.span, report.timezone, report.currency,
+        CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
     )  # fmt: skip
 
 

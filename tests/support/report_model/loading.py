@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import psycopg
 
 from headwater.sources.catalogue import SOURCES
-from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint
+from tests.support.report_model.facts import (
+    Contact,
+    Event,
+    Facts,
+    Fit,
+    TagSet,
+    Touchpoint,
+)
 
 SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
 """Texts and numbers; dates are no part of the model."""
@@ -66,6 +74,20 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.event_labels = dict(
         read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")
     )
+    worth: dict[str, dict[str, Fraction]] = {}
+    for name, source, weight in read(
+        "SELECT f.name, w.source, w.weight FROM fits f JOIN fitted_weights w"
+        " ON w.space_id = f.space_id AND w.fit_id = f.id"
+        " WHERE f.space_id = %(space_id)s AND w.model = 'markov'"
+    ):
+        worth.setdefault(name, {})[source] = Fraction(weight)
+    facts.fits = {
+        name: Fit(event_name, is_current, worth[name])
+        for name, event_name, is_current in read(
+            "SELECT f.name, f.event_name, c.fit_id IS NOT NULL FROM fits f LEFT JOIN current_fits c"
+            " ON c.space_id = f.space_id AND c.fit_id = f.id WHERE f.space_id = %(space_id)s"
+        )
+    }
     return facts
 
 

@@ -728,6 +728,8 @@ AttributionModel: TypeAlias = Literal[
     "linear_paid",
     "u_shaped",
     "time_decay",
+    "markov",
+    "shapley_distinct",
     "last_non_direct_touch",
 ]
 
@@ -884,6 +886,17 @@ class ListEventsRow(TypedDict):
     source: NotRequired[Source]
 
 
+class Fit(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    attribution_window: int
+    conversions: int
+    digest: str
+
+
 class ListEventsAnswer(TypedDict):
     data: list[ListEventsRow]
     path: str
@@ -892,6 +905,8 @@ class ListEventsAnswer(TypedDict):
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
+    fit: NotRequired[Fit]
+    """The fit that markov goes by; with that model alone."""
 
 
 EventName2: TypeAlias = Literal[
@@ -1095,6 +1110,8 @@ class CreateEventExportBody(TypedDict):
     """How an event's amount is shared out over the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
     """How many days before the event a touchpoint may lie; 0 is no limit."""
+    fit: NotRequired[str | None]
+    """The name of the fit for markov; if left out, the current one of the events' name."""
     fields: NotRequired[list[Field] | None]
     """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
 
@@ -1178,13 +1195,24 @@ class Credit(TypedDict):
 class Model(TypedDict):
     model: AttributionModel
     unattributed: bool
-    unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
-    """no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts."""
+    unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_fitted"] | None
+    """no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts; not_fitted: no fit to go by."""
     left_out: int
     """Credited touchpoints that are not listed."""
     left_out_amount: float | None
     """What those get together."""
     credits: list[Credit]
+
+
+class Fit2(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    attribution_window: int
+    conversions: int
+    digest: str
 
 
 class GetEventAttributionAnswer(TypedDict):
@@ -1195,6 +1223,8 @@ class GetEventAttributionAnswer(TypedDict):
     left_out: int
     """Touchpoints of the path that are not listed."""
     models: list[Model]
+    fit: Fit2
+    """The fit that markov goes by."""
 
 
 class ListEventDeliveriesAnswer(TypedDict):
@@ -1350,6 +1380,8 @@ class GetReportAnswer(TypedDict):
     query_mode: str
     date_basis: str
     ripeness: dict[str, Any] | None
+    fit: Fit2
+    """The fit that markov goes by."""
 
 
 Credit2: TypeAlias = Literal[
@@ -1421,6 +1453,8 @@ class ListCreditsAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    fit: Fit2
+    """The fit that markov goes by."""
 
 
 class Totals2(TypedDict):
@@ -1476,6 +1510,8 @@ class GetSpendReportAnswer(TypedDict):
     attribution_model: str | None
     attribution_window: int
     date_basis: str
+    fit: Fit2
+    """The fit that markov goes by."""
 
 
 class ListSpendRow(TypedDict):
@@ -2022,6 +2058,7 @@ class Api:
         sources: Sequence[Source] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
+        fit: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2044,6 +2081,7 @@ class Api:
                     "sources[]": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
+                    "fit": fit,
                     "fields[]": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
@@ -2065,6 +2103,7 @@ class Api:
         sources: Sequence[Source] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
+        fit: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2083,6 +2122,7 @@ class Api:
                 "sources[]": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
+                "fit": fit,
                 "fields[]": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
@@ -2135,6 +2175,7 @@ class Api:
         *,
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
+        fit: str | None = None,
     ) -> GetEventAttributionAnswer:
         """Get the path to an event, with the rule that named each source, and the credit of each
         touchpoint under every attribution model.
@@ -2144,7 +2185,7 @@ class Api:
             self.call(
                 "GET",
                 f"/events/{quote(str(event_id), safe='')}/attribution",
-                {"attribution_window": attribution_window, "query_mode": query_mode},
+                {"attribution_window": attribution_window, "query_mode": query_mode, "fit": fit},
             ),
         )
 
@@ -2205,6 +2246,7 @@ class Api:
         limit: int | None = None,
         order_by: str | None = None,
         ripeness: Literal[0, 1] | None = None,
+        fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> GetReportAnswer:
         """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
@@ -2237,6 +2279,7 @@ class Api:
                     "limit": limit,
                     "order_by": order_by,
                     "ripeness": ripeness,
+                    "fit": fit,
                     "custom_field_filters": custom_field_filters,
                 },
             ),
@@ -2259,6 +2302,7 @@ class Api:
         amount_max: float | str | None = None,
         date_basis: Literal["conversion", "touch"] | None = None,
         credit: Credit2 | None = None,
+        fit: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -2286,6 +2330,7 @@ class Api:
                     "amount_max": amount_max,
                     "date_basis": date_basis,
                     "credit": credit,
+                    "fit": fit,
                     "per_page": per_page,
                     "cursor": cursor,
                     "custom_field_filters": custom_field_filters,
@@ -2310,6 +2355,7 @@ class Api:
         amount_max: float | str | None = None,
         date_basis: Literal["conversion", "touch"] | None = None,
         credit: Credit2 | None = None,
+        fit: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[ListCreditsRow]:
@@ -2331,6 +2377,7 @@ class Api:
                 "amount_max": amount_max,
                 "date_basis": date_basis,
                 "credit": credit,
+                "fit": fit,
                 "per_page": per_page,
                 "custom_field_filters": custom_field_filters,
             },
@@ -2391,6 +2438,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         currency: str | None = None,
         limit: int | None = None,
+        fit: str | None = None,
     ) -> GetSpendReportAnswer:
         """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
         as CSV.
@@ -2412,6 +2460,7 @@ class Api:
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
+                    "fit": fit,
                 },
             ),
         )
