@@ -6,6 +6,8 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
+from psycopg import AsyncConnection
+
 from headwater.attribution.models import WINDOWS
 from headwater.fits.models import Fit, FitRequest
 from headwater.fits.store import (
@@ -13,6 +15,7 @@ from headwater.fits.store import (
     choose_fit,
     fetch_fit,
     fetch_weights,
+    find_fit,
     list_fits,
     make_fit,
     remove_fit,
@@ -64,7 +67,7 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def show(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        fit = await _find(connection, arguments)
         weights = await fetch_weights(connection, arguments.space, fit.id)
     return [asdict(weight) for weight in weights]
 
@@ -73,7 +76,8 @@ async def show(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def choose(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await choose_fit(connection, arguments.space, arguments.name)
+        chosen = await find_fit(connection, arguments.space, arguments.name)
+        fit = await choose_fit(connection, arguments.space, chosen)
     return {"chosen": fit.name, "event_name": fit.event_name}
 
 
@@ -81,7 +85,7 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def check(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        fit = await _find(connection, arguments)
         return asdict(await check_fit(connection, arguments.space, fit))
 
 
@@ -89,8 +93,14 @@ async def check(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        await remove_fit(connection, arguments.space, arguments.name)
+        removed = await find_fit(connection, arguments.space, arguments.name)
+        await remove_fit(connection, arguments.space, removed)
     return {"removed": arguments.name}
+
+
+async def _find(connection: AsyncConnection, arguments: Namespace) -> Fit:
+    fit_id = await find_fit(connection, arguments.space, arguments.name)
+    return await fetch_fit(connection, arguments.space, fit_id)
 
 
 def _time(space: Space, arguments: Namespace) -> TimeRange:

@@ -18,7 +18,7 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.fits.counts import BILLION
 from headwater.fits.estimation import MARKOV
 from headwater.http.errors import Invalid
-from headwater.http.fields import written
+from headwater.http.fields import UNPRINTABLE, written
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
 from headwater.http.parameters import Parameter
 from headwater.sources.catalogue import SOURCES
@@ -27,9 +27,17 @@ queries = Queries(__name__, "choice.sql")
 
 LONGEST_NAME = 100
 
+
+def _parse_name(text: str) -> str:
+    if not 0 < len(text.strip()) <= LONGEST_NAME or UNPRINTABLE.search(text):
+        raise ValueError(f"must have 1 to {LONGEST_NAME} printable characters.")
+    return text.strip()
+
+
+PLAIN_NAME = written({"type": "string", "maxLength": LONGEST_NAME}, _parse_name)
 FIT = Parameter(
     name="fit",
-    kind=written({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}, str),
+    kind=PLAIN_NAME,
     description="The name of the fit for markov; if left out, the current one of the events' name.",
 )
 
@@ -130,15 +138,16 @@ def cite(fit: ChosenFit) -> dict[str, Any]:
         "id": fit.id,
         "name": fit.name,
         "event_name": fit.event_name,
-        "start_at": _written(fit.start_at),
-        "end_at": _written(fit.end_at),
+        "start_at": moment_text(fit.start_at),
+        "end_at": moment_text(fit.end_at),
         "attribution_window": fit.window_days,
         "conversions": fit.conversions,
         "digest": fit.digest,
     }
 
 
-def _written(moment: datetime) -> str:
+def moment_text(moment: datetime) -> str:
+    """Return an instant as answers have it, in UTC and to the second."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

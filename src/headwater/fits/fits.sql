@@ -77,13 +77,17 @@ WHERE f.space_id = %(space_id)s
 ORDER BY f.id DESC;
 
 -- name: fetch
--- One fit, by its name.
+-- One fit, by its id.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
        f.untouched, f.counts, f.digest, f.made_at,
        EXISTS (SELECT FROM current_fits c
                WHERE c.space_id = %(space_id)s AND c.fit_id = f.id) AS is_current
 FROM fits f
-WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
+WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;
+
+-- name: find
+-- The id of the fit by a name.
+SELECT f.id FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
 
 -- name: weights
 -- The weights of a fit, the largest of each model first.
