@@ -60,6 +60,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
+    "/fits/make": ("fit", "", Permission.WRITE_DATA),
+    "/fits/{fit_id}/choose": ("fit", "", Permission.WRITE_DATA),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),

@@ -40,7 +40,7 @@ SOURCES_PARAMETER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=15,
     description=(
         "Only credit of these sources: a row per credited touchpoint, `amount` being the "
-        "credit. Requires `attribution_model` and `attribution_window`."
+        "credit. Needs `attribution_model` and `attribution_window`."
     ),
 )  # fmt: skip
 MODEL = Parameter(
@@ -83,8 +83,7 @@ AMOUNT_MAX = Parameter(
 ORDER_BY = Parameter(
     name="order_by", kind=one_of(("event_time", "amount")), default="event_time",
     description=(
-        "The newest or the largest first, then without those that have no amount, and without "
-        "`sources`."
+        "The newest first, or the largest of those with an amount, without `sources`."
     ),
 )  # fmt: skip
 PER_PAGE = page_size(1000)

@@ -38,7 +38,7 @@ PLAIN_NAME = written({"type": "string", "maxLength": LONGEST_NAME}, _parse_name)
 FIT = Parameter(
     name="fit",
     kind=PLAIN_NAME,
-    description="The name of the fit for markov; if left out, the current one of the events' name.",
+    description="markov's fit, by name; the current one if left out.",
 )
 
 
@@ -158,6 +158,4 @@ CITATION: Schema = object_schema(
     }
 )  # fmt: skip
 """The schema of that."""
-CITATION_OR_NULL: Schema = {
-    **CITATION, "type": ["object", "null"], "description": "The fit that markov goes by.",
-}  # fmt: skip
+CITATION_OR_NULL: Schema = {**CITATION, "type": ["object", "null"]}

@@ -79,7 +79,7 @@ ALL_MODELS = ListParameter(
     name="attribution_models",
     kind=one_of(tuple(MODELS)),
     most=len(MODELS),
-    description="Several models side by side, instead of attribution_model.",
+    description="Several side by side, instead of attribution_model.",
 )
 SOURCES_FILTER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=len(SOURCES),

@@ -168,9 +168,8 @@ TOOLS = (
         title="List events",
         description=(
             f"Single events (purchases, sign-ups, …) of a period ({DEFAULT_PERIOD} if left out), "
-            "newest or largest first; refunds are purchases with negative amounts. With `sources`, "
-            "a model and a window: a row for each touchpoint that gets credit, `amount` being the "
-            "credit. For totals use query_report."
+            "newest or largest first; refunds are purchases with negative amounts. For totals use "
+            "query_report."
         ),
         arguments=_LISTED,
         answer=list_of(rows_schema(PAGE), period=_PERIOD),
