@@ -762,13 +762,13 @@ export type CreateEventExportBody = {
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
-  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Requires `attribution_model` and `attribution_window`. */
+  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
   sources?: Array<Source> | null;
   /** How an event's amount is shared out over the touchpoints before it. */
   attribution_model?: AttributionModel | null;
   /** How many days before the event a touchpoint may lie; 0 is no limit. */
   attribution_window?: AttributionWindow | null;
-  /** The name of the fit for markov; if left out, the current one of the events' name. */
+  /** markov's fit, by name; the current one if left out. */
   fit?: string | null;
   /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
   fields?: Array<Field> | null;
@@ -880,12 +880,86 @@ export type GetEventAttributionAnswer = {
   /** Touchpoints of the path that are not listed. */
   left_out: number;
   models: Array<Model>;
-  /** The fit that markov goes by. */
   fit: Fit2;
 };
 
 export type ListEventDeliveriesAnswer = {
   data: Array<ListDeliveriesRow>;
+};
+
+export type ListFitsRow = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  /** The first instant after it. */
+  end_at: string;
+  attribution_window: number;
+  /** Those with a touchpoint; at least 300. */
+  conversions: number;
+  /** The contacts with touchpoints and no such conversion. */
+  lost: number;
+  /** The conversions without a touchpoint, left out. */
+  untouched: number;
+  /** SHA-256 of what the weights follow from. */
+  digest: string;
+  made_at: string;
+  /** True when credit goes by it, if none is named. */
+  current: boolean;
+};
+
+export type ListFitsAnswer = {
+  data: Array<ListFitsRow>;
+};
+
+export type CreateFitBody = {
+  /** What it is called; no other fit is. */
+  name: string;
+  /** The events that are conversions. */
+  event_name: string;
+  /** The first day, on the Space's clock. */
+  start_date: string;
+  /** The last day. */
+  end_date: string;
+  /** The days before a conversion in which touchpoints count; 30. */
+  attribution_window?: AttributionWindow;
+  /** True to go by it from now on; the first of an event name is current anyway. */
+  current?: boolean;
+};
+
+export type Model2 = "markov" | "shapley_distinct";
+
+export type Weight = {
+  model: Model2;
+  source: string;
+  /** Those of a model add up to 1. */
+  weight: number;
+  /** From here to high is its interval of 95 %. */
+  low: number;
+  high: number;
+};
+
+export type CreateFitAnswer = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  /** The first instant after it. */
+  end_at: string;
+  attribution_window: number;
+  /** Those with a touchpoint; at least 300. */
+  conversions: number;
+  /** The contacts with touchpoints and no such conversion. */
+  lost: number;
+  /** The conversions without a touchpoint, left out. */
+  untouched: number;
+  /** SHA-256 of what the weights follow from. */
+  digest: string;
+  made_at: string;
+  /** True when credit goes by it, if none is named. */
+  current: boolean;
+  /** Of both models, the largest of each first. */
+  weights: Array<Weight>;
 };
 
 export type Secret = {
@@ -999,7 +1073,6 @@ export type GetReportAnswer = {
   query_mode: string;
   date_basis: string;
   ripeness: Record<string, unknown> | null;
-  /** The fit that markov goes by. */
   fit: Fit2;
 };
 
@@ -1071,7 +1144,6 @@ export type ListCreditsAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  /** The fit that markov goes by. */
   fit: Fit2;
 };
 
@@ -1127,7 +1199,6 @@ export type GetSpendReportAnswer = {
   attribution_model: string | null;
   attribution_window: number;
   date_basis: string;
-  /** The fit that markov goes by. */
   fit: Fit2;
 };
 
@@ -1489,6 +1560,26 @@ export abstract class Api {
   /** List what became of one event at each destination; a deleted event's stay. */
   async listEventDeliveries(event_id: string): Promise<ListEventDeliveriesAnswer> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as ListEventDeliveriesAnswer;
+  }
+
+  /** List the Space's fits, the newest first, without their weights. */
+  async listFits(): Promise<ListFitsAnswer> {
+    return (await this.call("GET", "/fits", {})) as ListFitsAnswer;
+  }
+
+  /** Estimate the weights of sources from the journeys of some days, and keep them under a name. Refused with fewer than 300 conversions that have a touchpoint. */
+  async createFit(body: CreateFitBody): Promise<CreateFitAnswer> {
+    return (await this.call("POST", "/fits", {}, body)) as CreateFitAnswer;
+  }
+
+  /** Get one fit, with the weight of every source and its interval. */
+  async getFit(fit_id: number): Promise<CreateFitAnswer> {
+    return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as CreateFitAnswer;
+  }
+
+  /** Make a fit the one that credit of its event name goes by, where no other is named. */
+  async chooseFit(fit_id: number): Promise<ListFitsRow> {
+    return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as ListFitsRow;
   }
 
   /** List the ad platforms that events can be forwarded to, and what each asks for. */

@@ -1105,13 +1105,13 @@ class CreateEventExportBody(TypedDict):
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[Source] | None]
-    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Requires `attribution_model` and `attribution_window`."""
+    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
     """How many days before the event a touchpoint may lie; 0 is no limit."""
     fit: NotRequired[str | None]
-    """The name of the fit for markov; if left out, the current one of the events' name."""
+    """markov's fit, by name; the current one if left out."""
     fields: NotRequired[list[Field] | None]
     """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
 
@@ -1224,11 +1224,83 @@ class GetEventAttributionAnswer(TypedDict):
     """Touchpoints of the path that are not listed."""
     models: list[Model]
     fit: Fit2
-    """The fit that markov goes by."""
 
 
 class ListEventDeliveriesAnswer(TypedDict):
     data: list[ListDeliveriesRow]
+
+
+class ListFitsRow(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    """The first instant after it."""
+    attribution_window: int
+    conversions: int
+    """Those with a touchpoint; at least 300."""
+    lost: int
+    """The contacts with touchpoints and no such conversion."""
+    untouched: int
+    """The conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of what the weights follow from."""
+    made_at: str
+    current: bool
+    """True when credit goes by it, if none is named."""
+
+
+class ListFitsAnswer(TypedDict):
+    data: list[ListFitsRow]
+
+
+class CreateFitBody(TypedDict):
+    name: str
+    """What it is called; no other fit is."""
+    event_name: str
+    """The events that are conversions."""
+    start_date: str
+    """The first day, on the Space's clock."""
+    end_date: str
+    """The last day."""
+    attribution_window: NotRequired[AttributionWindow]
+    """The days before a conversion in which touchpoints count; 30."""
+    current: NotRequired[bool]
+    """True to go by it from now on; the first of an event name is current anyway."""
+
+
+class Weight(TypedDict):
+    model: Literal["markov", "shapley_distinct"]
+    source: str
+    weight: float
+    """Those of a model add up to 1."""
+    low: float
+    """From here to high is its interval of 95 %."""
+    high: float
+
+
+class CreateFitAnswer(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    """The first instant after it."""
+    attribution_window: int
+    conversions: int
+    """Those with a touchpoint; at least 300."""
+    lost: int
+    """The contacts with touchpoints and no such conversion."""
+    untouched: int
+    """The conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of what the weights follow from."""
+    made_at: str
+    current: bool
+    """True when credit goes by it, if none is named."""
+    weights: list[Weight]
+    """Of both models, the largest of each first."""
 
 
 class Secret(TypedDict):
@@ -1381,7 +1453,6 @@ class GetReportAnswer(TypedDict):
     date_basis: str
     ripeness: dict[str, Any] | None
     fit: Fit2
-    """The fit that markov goes by."""
 
 
 Credit2: TypeAlias = Literal[
@@ -1454,7 +1525,6 @@ class ListCreditsAnswer(TypedDict):
     query_mode: str
     date_basis: str
     fit: Fit2
-    """The fit that markov goes by."""
 
 
 class Totals2(TypedDict):
@@ -1511,7 +1581,6 @@ class GetSpendReportAnswer(TypedDict):
     attribution_window: int
     date_basis: str
     fit: Fit2
-    """The fit that markov goes by."""
 
 
 class ListSpendRow(TypedDict):
@@ -2194,6 +2263,26 @@ class Api:
         return cast(
             "ListEventDeliveriesAnswer",
             self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {}),
+        )
+
+    def list_fits(self) -> ListFitsAnswer:
+        """List the Space's fits, the newest first, without their weights."""
+        return cast("ListFitsAnswer", self.call("GET", "/fits", {}))
+
+    def create_fit(self, body: CreateFitBody) -> CreateFitAnswer:
+        """Estimate the weights of sources from the journeys of some days, and keep them under a name.
+        Refused with fewer than 300 conversions that have a touchpoint.
+        """
+        return cast("CreateFitAnswer", self.call("POST", "/fits", {}, body))
+
+    def get_fit(self, fit_id: int) -> CreateFitAnswer:
+        """Get one fit, with the weight of every source and its interval."""
+        return cast("CreateFitAnswer", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
+
+    def choose_fit(self, fit_id: int) -> ListFitsRow:
+        """Make a fit the one that credit of its event name goes by, where no other is named."""
+        return cast(
+            "ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {})
         )
 
     def list_platforms(self) -> ListPlatformsAnswer:
