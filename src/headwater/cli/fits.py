@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
 from headwater.fits.models import Fit, FitRequest
+from headwater.fits.monthly_fits import list_monthly, start_monthly, stop_monthly
 from headwater.fits.store import (
     check_fit,
     choose_fit,
@@ -79,6 +81,25 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
         chosen = await find_fit(connection, arguments.space, arguments.name)
         fit = await choose_fit(connection, arguments.space, chosen)
     return {"chosen": fit.name, "event_name": fit.event_name}
+
+
+@group.command(
+    "monthly",
+    "have a fit made on the first day of every month, and go by it",
+    SPACE,
+    Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
+    Option("--off", action="store_true", help="have none made any more"),
+    JSON,
+)
+@prints
+async def monthly(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+        if arguments.off:
+            await stop_monthly(connection, space.id, arguments.event)
+        else:
+            await start_monthly(connection, space, arguments.event, datetime.now(UTC))
+        return [asdict(each) for each in await list_monthly(connection, space.id)]
 
 
 @group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)
