@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
-from headwater.attribution.sharing import Recipients, count_before
+from headwater.attribution.shares import Recipients, count_before
 from headwater.attribution.source_shares import SourcesMet
 
 IntArray = NDArray[np.integer[Any]]
@@ -35,7 +35,7 @@ class TouchAges:
 
 @dataclass(frozen=True)
 class SourceWeights:
-    """What sources are worth, by which they have credit."""
+    """The worth of sources, by which they have credit."""
 
     sources: IntArray
     """The number of every touch's source."""

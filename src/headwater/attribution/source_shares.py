@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.attribution.sharing import Recipients
+from headwater.attribution.shares import Recipients
 
 IntArray = NDArray[np.integer[Any]]
 

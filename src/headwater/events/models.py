@@ -28,7 +28,7 @@ class EventSelection:
     amount_max: Decimal | None = None
     """Bounds of the whole event's amount, included; an event without an amount meets none."""
     fit: FitChoice | None = None
-    """What tells the fit, of a model that goes by one."""
+    """The choice of the fit, of a model that goes by one."""
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,12 @@ FIT = Parameter(
 
 @dataclass(frozen=True)
 class FitChoice:
-    """What tells which fit a model goes by."""
+    """The choice of the fit that a model goes by."""
 
     name: str | None
     """Its name; None for a current one."""
     event_names: tuple[str, ...]
-    """The events that are asked about; empty is any."""
+    """The events that it is for; empty is any."""
 
     def parameters(self, space_id: int) -> dict[str, Any]:
         """The values that the statement of the candidates binds."""
@@ -95,8 +95,8 @@ async def find_current(
     connection: AsyncConnection, space_id: int, event_name: str
 ) -> ChosenFit | None:
     """The current fit for a name of events, if there is one."""
-    found = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
-    return found[0] if found else None
+    current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
+    return current[0] if current else None
 
 
 async def _candidates(

@@ -13,7 +13,7 @@ import numpy as np
 
 from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
-from headwater.attribution.sharing import count_before
+from headwater.attribution.shares import count_before
 from headwater.paths.packed_columns import PackedColumn, pack, unpack
 from headwater.paths.path_data import OLDER, Column, IntArray, PathData
 from headwater.sources.catalogue import mask

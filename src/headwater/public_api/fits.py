@@ -36,10 +36,10 @@ async def create_fit(call: Call) -> Response:
     sent, database = await call.body(), call.services.database
     async with database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
-    asked = read_fit_request(sent, space)
+    wanted = read_fit_request(sent, space)
     async with database.transaction(MAKING_SECONDS) as connection:
-        fit = await make_fit(connection, call.space_id, asked.name, asked.request)
-        if asked.current:
+        fit = await make_fit(connection, call.space_id, wanted.name, wanted.request)
+        if wanted.current:
             fit = await choose_fit(connection, call.space_id, fit.id)
         weights = await fetch_weights(connection, call.space_id, fit.id)
     return json_response(msgspec.json.encode(fit_answer(fit, weights)), 201)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,7 +33,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         return connection.execute(query, {"space_id": space_id}).fetchall()
 
     [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
-    facts = Facts(ZoneInfo(zone))
+    facts = Facts(ZoneInfo(zone), fits=_load_fits(read))
     said = read(
         "SELECT event_time, id, contact_id, self_reported_source FROM events"
         " WHERE space_id = %(space_id)s AND self_reported_source IS NOT NULL"
@@ -74,6 +75,11 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.event_labels = dict(
         read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")
     )
+    return facts
+
+
+def _load_fits(read: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, Fit]:
+    """The fits of the Space, by their names."""
     worth: dict[str, dict[str, Fraction]] = {}
     for name, source, weight in read(
         "SELECT f.name, w.source, w.weight FROM fits f JOIN fitted_weights w"
@@ -81,14 +87,13 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         " WHERE f.space_id = %(space_id)s AND w.model = 'markov'"
     ):
         worth.setdefault(name, {})[source] = Fraction(weight)
-    facts.fits = {
+    return {
         name: Fit(event_name, is_current, worth[name])
         for name, event_name, is_current in read(
             "SELECT f.name, f.event_name, c.fit_id IS NOT NULL FROM fits f LEFT JOIN current_fits c"
             " ON c.space_id = f.space_id AND c.fit_id = f.id WHERE f.space_id = %(space_id)s"
         )
     }
-    return facts
 
 
 def _filled(values: tuple[Any, ...]) -> dict[str, Any]:

@@ -64,9 +64,9 @@ async def post_fit(request: Request) -> Response:
     async with database.connection() as connection:
         inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
     try:
-        asked = _read_form(form, inside.space)
+        wanted = _read_form(form, inside.space)
         async with database.transaction(MAKING_SECONDS) as connection:
-            fit = await make_fit(connection, inside.space.id, asked.name, asked.request)
+            fit = await make_fit(connection, inside.space.id, wanted.name, wanted.request)
     except Invalid as error:
         typed = {name: form.text(name) for name in FIELDS}
         async with database.connection() as connection:
