@@ -131,7 +131,7 @@ def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
         assert response.status_code == 422, response.text
         return response.json()["errors"]
 
-    lacking = "markov needs a fit, and there is no current one of {}: make one first."
+    lacking = "The model markov needs a fit: make one of {} first."
     assert errors() == {"fit": [lacking.format("any event")]}
     assert errors(**{"event_names[]": "purchase"}) == {"fit": [lacking.format("purchase")]}
     assert errors(fit="May") == {"fit": ["There is no fit by this name."]}
@@ -153,7 +153,7 @@ def test_an_export_keeps_the_fit_it_was_asked_for_with(
 ) -> None:
     asked = {"date": f"{NOON.date()}", **{name.strip("[]"): each for name, each in LIST.items()}}
     assert exports.refused(**asked) == {
-        "fit": ["markov needs a fit, and there is no current one of any event: make one first."]
+        "fit": ["The model markov needs a fit: make one of any event first."]
     }
     fitted(stage)
     export_id = exports.ask(**asked)

@@ -116,7 +116,7 @@ def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
         names = " and ".join(fit.event_name for fit in candidates)
         raise _refused(f"There are current fits of {names}: name one of them, or one event name.")
     names = " or ".join(choice.event_names) or "any event"
-    raise _refused(f"markov needs a fit, and there is no current one of {names}: make one first.")
+    raise _refused(f"The model markov needs a fit: make one of {names} first.")
 
 
 def _refused(rule: str) -> Invalid:
