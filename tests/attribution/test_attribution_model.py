@@ -33,6 +33,8 @@ from tests.support.factories import Stage, make_stage
 
 LATEST = datetime(2026, 5, 13, 12, tzinfo=UTC)
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
+FIT = {"facebook_ads": Fraction(3, 10), "google_ads": Fraction(1, 10), "email": Fraction(6, 10)}
+WEIGHTS = tuple(int(FIT.get(name, 0) * 10**9) for name in SOURCES)
 
 # Few instants, so that ties are common; each window's edge, and a millisecond to either side.
 MILLISECOND = timedelta(milliseconds=1)
@@ -105,11 +107,13 @@ def test_sql_agrees_with_the_model(
             journeys.add_event(*event)
         for model, days, by_company in product(MODELS, WINDOWS, (False, True)):
             expected = credits_of(
-                journeys.events, journeys.touches, model, days=days, by_company=by_company
+                journeys.events, journeys.touches, model, days=days, by_company=by_company, fit=FIT
             )
             assert_credits_add_up(expected)
             ids = tuple(SOURCE_IDS[name] for name in wanted)
-            found = stored_credits(journeys.stage, Attribution(model, days, ids, by_company))
+            found = stored_credits(
+                journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS)
+            )
             assert found == [
                 (row.event.id, row.touch.id, row.amount)
                 for row in expected
@@ -168,11 +172,12 @@ def test_narrowing_loses_no_credit(
                 page = await list_events(
                     reader,
                     journeys.stage.space_id,
-                    everything(Attribution(model, days, ids, by_company)),
+                    everything(Attribution(model, days, ids, by_company, WEIGHTS)),
                 )
                 expected = credits_of(
-                    journeys.events, journeys.touches, model, days=days, by_company=by_company
-                )
+                    journeys.events, journeys.touches, model, days=days, by_company=by_company,
+                    fit=FIT,
+                )  # fmt: skip
                 found = [json.loads(line) for line in page.lines]
                 assert [(row["id"], row["touchpoint_id"], row["source"]) for row in found] == [
                     (row.event.id, row.touch.id, row.touch.source)

@@ -30,7 +30,8 @@ SPACE_PAGES = (
     "/links?address=shop.example%3Fgclid%3D1&source=email&campaign=1", "/links?address=x",
     "/links/many",
     "/live",
-    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/mcp", "/settings",
+    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/fits", "/mcp",
+    "/settings",
     "/platforms",
 )  # fmt: skip
 WIDTHS = [1280, 390, 320]

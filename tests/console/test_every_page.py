@@ -20,7 +20,8 @@ IN_SPACE = (
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",
     "/links", "/links/many", "/links?address=shop.example&source=email&campaign=1",
     "/live", "/live?kind=problems&reload=on",
-    "/sites", "/orders", "/members", "/keys", "/alerts", "/share-links", "/notes", "/rates", "/mcp",
+    "/sites", "/orders", "/members", "/keys", "/alerts", "/share-links", "/notes", "/rates",
+    "/fits", "/mcp",
     "/settings",
     "/platforms",
 )  # fmt: skip

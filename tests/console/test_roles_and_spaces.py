@@ -60,6 +60,7 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
+    **dict.fromkeys(("/fits/make", "/fits/{fit_id}/choose"), ("fit", "", Permission.WRITE_DATA)),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),

@@ -42,6 +42,7 @@ SPANS_SPACES: dict[str, str] = {
     "alerts/watches.sql::due": "a process asks which Spaces are due to be looked at",
     "notifications/messages.sql::due": "likewise, where messages are due",
     "console/scheduled_reports/scheduled_reports.sql::due": "likewise, of reports",
+    "fits/monthly_fits.sql::due": "likewise, of monthly fits",
     "alerts/problems.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",

@@ -36,6 +36,9 @@ DESTINATION = {
     "platform": "tiktok", "settings": {"pixel_code": "PIXEL1"}, "secrets": {"access_token": "t"},
 }  # fmt: skip
 
+FIT = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
+       "end_date": "2026-05-31"}  # fmt: skip
+
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(
         (
@@ -49,6 +52,7 @@ UNKNOWN: dict[str, Any] = {
             "destination",
             "held_destination",
             "delivery",
+            "fit",
         ),
         999999999999999999,
     ),
@@ -75,6 +79,7 @@ IN_PATHS = {
     "/contacts/{id}": "contact",
     "/contacts/by-email/{email}": "email",
     "/companies/{id}": "company",
+    "/fits/{fit_id}": "fit",
     "/destinations/{destination_id}": "destination",
     "/deliveries/{delivery_id}": "delivery",
     "/events/exports/{export_id}": "export",
@@ -141,6 +146,7 @@ OWN = {
         body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}
     ),
     "delete_spend": Row(views=({"start_date": "2026-05-13", "end_date": "2026-05-13"},)),
+    "create_fit": Row(body=FIT),
     "create_destination": Row(body=DESTINATION),
     "update_destination": Row(body={"name": "Eve"}),
     "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
@@ -178,14 +184,14 @@ NAMES_NOTHING = {
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
-        "ripeness",
+        "ripeness", "fit",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
         "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
-        "spend", "as_of", "rates",
+        "spend", "as_of", "rates", "fit", "event_name", "current",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What

@@ -19,6 +19,7 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.fits import store
 from headwater.ingest.payload import TrackPayload
 from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
 from tests.conftest import Running, client_for
@@ -83,6 +84,12 @@ class Side:
     def stored(self) -> dict[str, list[Any]]:
         """Everything stored for this Space."""
         return everything_of(self.stage)
+
+
+@pytest.fixture(autouse=True)
+def _small_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a Space has here is enough for a fit."""
+    monkeypatch.setattr(store, "FEWEST_CONVERSIONS", 1)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from headwater.reports.models import AVERAGES, Group, Measure
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support.factories import NOON, Stage
+from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
@@ -32,6 +33,7 @@ def journeys(stage: Stage) -> Stage:
     stage.event(someone, amount=Decimal(100))
     stage.event(someone, event_name="custom_event_1")
     stage.event(other, amount=Decimal("20.5"))
+    plant_fit(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 1})
     return stage
 
 
@@ -65,6 +67,7 @@ def test_it_works(assistant: Assistant) -> None:
         "query_mode": "profile",
         "date_basis": "conversion",
         "ripeness": None,
+        "fit": None,
     }
 
 

@@ -6,13 +6,18 @@ out by sorting.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
+from types import MappingProxyType
 
 from tests.support.decay import decayed_fractions
+
+BY_SOURCE = ("markov", "shapley_distinct")
 
 
 @dataclass(frozen=True)
@@ -44,18 +49,26 @@ class Credit:
     amount: Decimal | None
 
 
-def weights(model: str, path: list[Touch]) -> list[tuple[Touch, Fraction]]:
-    """Each credited touch of a path, oldest first, with its part of the whole."""
+NO_FIT: Mapping[str, Fraction] = MappingProxyType({})
+
+
+def weights(
+    model: str, path: list[Touch], fit: Mapping[str, Fraction] = NO_FIT
+) -> list[tuple[Touch, Fraction]]:
+    """Each credited touch of a path, oldest first, with its part of the whole. `fit` has the
+    weights of sources that markov goes by.
+    """
+    if model in BY_SOURCE:
+        equal = dict.fromkeys((touch.source for touch in path), Fraction(1))
+        return by_source(path, fit if model == "markov" else equal)
     if model in ("first_platform_touch", "last_platform_touch", "linear_paid"):
         path = [touch for touch in path if touch.is_paid]
     if model == "last_non_direct_touch":
         path = [touch for touch in path if touch.source != "direct"] or path
     if not path:
         return []
-    if model.startswith("first_"):
-        return [(path[0], Fraction(1))]
-    if model.startswith("last_"):
-        return [(path[-1], Fraction(1))]
+    if model.startswith(("first_", "last_")):
+        return [(path[0 if model.startswith("first_") else -1], Fraction(1))]
     if model == "u_shaped" and len(path) > 2:
         middle = Fraction(20, 100) / (len(path) - 2)
         ends = Fraction(40, 100)
@@ -66,20 +79,59 @@ def weights(model: str, path: list[Touch]) -> list[tuple[Touch, Fraction]]:
     return [(touch, Fraction(1, len(path))) for touch in path]
 
 
+def by_source(path: list[Touch], worth: Mapping[str, Fraction]) -> list[tuple[Touch, Fraction]]:
+    """The same where every source has one part, by its worth, however often it was met."""
+    path = [touch for touch in path if worth.get(touch.source)]
+    total = sum(worth[source] for source in {touch.source for touch in path})
+    alike = Counter(touch.source for touch in path)
+    return [(touch, worth[touch.source] / total / alike[touch.source]) for touch in path]
+
+
 def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None]:
     """The amount in the given parts, in whole units that add up to it."""
+    return in_units(amount, len(parts), lambda units: whole_shares(units, parts))
+
+
+def shares_of_sources(
+    amount: Decimal | None, credited: list[tuple[Touch, Fraction]]
+) -> list[Decimal | None]:
+    """The same, where whole units go to sources first, and from these to their touches."""
+    of_sources: dict[str, list[Fraction]] = {}
+    for touch, part in credited:
+        of_sources.setdefault(touch.source, []).append(part)
+
+    def share(units: int) -> list[int]:
+        given = whole_shares(units, [sum(parts, Fraction()) for parts in of_sources.values()])
+        each = {
+            source: iter(whole_shares(of_source, [Fraction(1, len(parts))] * len(parts)))
+            for (source, parts), of_source in zip(of_sources.items(), given, strict=True)
+        }
+        return [next(each[touch.source]) for touch, _ in credited]
+
+    return in_units(amount, len(credited), share)
+
+
+def in_units(
+    amount: Decimal | None, count: int, share: Callable[[int], list[int]]
+) -> list[Decimal | None]:
+    """So many parts of an amount, of which the shares of its whole units are known."""
     if amount is None:
-        return [None] * len(parts)
+        return [None] * count
     exponent = amount.normalize().as_tuple().exponent
     assert isinstance(exponent, int)
     unit = Decimal(1).scaleb(min(exponent, -2))
-    units = int(abs(amount) / unit)
+    sign = -1 if amount < 0 else 1
+    return [each * unit * sign for each in share(int(abs(amount) / unit))]
+
+
+def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
+    """Whole units in the given parts, which add up to 1."""
     exact = [units * part for part in parts]
     given = [floor(share) for share in exact]
     by_remainder = sorted(range(len(parts)), key=lambda at: (given[at] - exact[at], at))
-    for at in by_remainder[: units - sum(given)]:
+    for at in by_remainder[: units - sum(given)] if parts else []:
         given[at] += 1
-    return [share * unit * (-1 if amount < 0 else 1) for share in given]
+    return given
 
 
 def path_of(event: Event, touches: list[Touch], *, days: int, by_company: bool) -> list[Touch]:
@@ -97,14 +149,18 @@ def path_of(event: Event, touches: list[Touch], *, days: int, by_company: bool) 
 
 
 def credits_of(
-    events: list[Event], touches: list[Touch], model: str, *, days: int, by_company: bool
-) -> list[Credit]:
+    events: list[Event], touches: list[Touch], model: str, *, days: int, by_company: bool,
+    fit: Mapping[str, Fraction] = NO_FIT,
+) -> list[Credit]:  # fmt: skip
     """Every credited row, in the order they are listed."""
     found: list[Credit] = []
     for event in events:
         path = path_of(event, touches, days=days, by_company=by_company)
-        credited = weights(model, path)
-        amounts = shares(event.amount, [part for _, part in credited])
+        credited = weights(model, path, fit)
+        if model in BY_SOURCE:
+            amounts = shares_of_sources(event.amount, credited)
+        else:
+            amounts = shares(event.amount, [part for _, part in credited])
         found += [
             Credit(event, touch, amount)
             for (touch, _), amount in zip(credited, amounts, strict=True)

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from headwater.fits.models import FEWEST_CONVERSIONS
 from headwater.reference.examples import EXAMPLES, Example
 from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
@@ -47,6 +48,9 @@ def send_all(client: httpx.Client, data_dir: Path) -> Iterator[tuple[str, httpx.
     }  # fmt: skip
     export_id = ""
     for name, example in EXAMPLES.items():
+        if name == "create_fit":
+            _sell(client)
+            _wait(data_dir)
         method, path = where[name]
         own = {"export_id": export_id} if "export_id" in example.path else example.path
         sent = msgspec.structs.replace(example, path=own)  # an export's id is random
@@ -63,6 +67,22 @@ def send_all(client: httpx.Client, data_dir: Path) -> Iterator[tuple[str, httpx.
 def _send(client: httpx.Client, method: str, target: str, example: Example) -> httpx.Response:
     body: dict[str, Any] = {} if example.body is None else {"json": example.body}
     return client.request(method, target, **body)
+
+
+def _sell(client: httpx.Client) -> None:
+    """Report a summer's visits and purchases, as many as a fit needs."""
+    paths = (("google_ads", "email"), ("facebook_ads", "direct"), ("google_ads",))
+    touchpoints: list[dict[str, str]] = []
+    events: list[dict[str, str]] = []
+    for number in range(FEWEST_CONVERSIONS):
+        day, email = f"2026-07-{1 + number % 31:02}", f"summer{number}@example.com"
+        touchpoints += [
+            {"email": email, "occurred_at": f"{day}T0{hour}:00:00Z", "source": source}
+            for hour, source in enumerate(paths[number % len(paths)])
+        ]
+        events.append({"email": email, "event_name": "purchase", "event_time": f"{day}T12:00:00Z"})
+    for kind, rows in (("touchpoints", touchpoints), ("events", events)):
+        assert client.post(f"{API}/{kind}/batch", json={kind: rows}).is_success
 
 
 def _completed(client: httpx.Client, path: str) -> bool:

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events import page_walk
+from headwater.events.fitted_selection import load_listing
 from headwater.events.parameters import cursors, read_list_events
 from headwater.events.queries import list_events
 from headwater.http.pagination import Position
@@ -21,7 +22,7 @@ from headwater.http.parameters import JsonInput
 from headwater.paths import credit_walk
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import SOURCES
-from tests.reports.questions import PERIODS, some_event_filters
+from tests.reports.questions import FIT_NAMES, PERIODS, names_no_fit, some_event_filters
 from tests.support.report_model import selection
 from tests.support.report_model.clock import Period
 from tests.support.report_model.facts import Facts
@@ -38,7 +39,7 @@ def some_question(dice: Random) -> dict[str, Any]:
     start, end = dice.choice(PERIODS)
     filters = some_event_filters(dice)
     filters.pop("only", None)  # of reports alone
-    return {
+    question: dict[str, Any] = {
         "start_date": start, "end_date": end,
         "sources": sorted(dice.sample(SOURCES, dice.choice((1, 1, 2, 4)))),
         "attribution_model": dice.choice(sorted(MODELS)),
@@ -50,6 +51,9 @@ def some_question(dice: Random) -> dict[str, Any]:
         "most_candidates": dice.choice((1, 3, 5000)),
         **filters,
     }  # fmt: skip
+    if question["attribution_model"] == "markov" and names_no_fit(question):
+        question["fit"] = dice.choice(FIT_NAMES)
+    return question
 
 
 async def answer(
@@ -68,6 +72,7 @@ async def answer(
             space = await fetch_space(connection, space_id)
             query = JsonInput(asked)
             listing = read_list_events(query, space, cursors(query, b"", space_id), NOW)
+            listing, _ = await load_listing(connection, space_id, listing)
             forward, ends = await _read(connection, space_id, listing, None)
             last = ends[-1]
             back: list[Any] = forward[len(forward) - last[1] :]

@@ -27,7 +27,16 @@ from headwater.privacy.erasures import request_erasure
 from headwater.spaces.settings_input import read_changes as read_settings
 from headwater.spaces.spaces import change_space, fetch_space
 from tests.reports.histories import SOURCE_NAMES, Arrive, Change, Crash, History, Reject, Step
+from tests.support.fits import plant_fit
 from tests.support.pipeline import Stage, new_stage
+
+FITS = (
+    ("one", "purchase", {"google_ads": 600, "email": 300, "direct": 99, "referral": 1}),
+    ("two", "sign_up", {"google_ads": 1, "facebook_ads": 1, "ai_chat_gpt": 1}),
+)
+"""The fits of every Space: their names, of which events, and the weights by markov, of which only
+the proportions matter.
+"""
 
 Work = Callable[[AsyncConnection], Awaitable[Any]]
 Between = Callable[["World", Step], None]
@@ -79,6 +88,8 @@ def new_world(
             "INSERT INTO field_labels (space_id, field, label) VALUES (%s, %s, 'Label')",
             (stage.space_id, f"profile_field_{number}"),
         )
+    for name, event_name, weights in FITS:
+        plant_fit(connection, stage.space_id, name, event_name, weights)
     world = World(connection, stage, runner, reader)
     names = [AdName("campaign", campaign_id, name) for campaign_id, name in history.names]
     world.run(lambda connection: put_names(connection, stage.space_id, names))

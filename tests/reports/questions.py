@@ -8,6 +8,7 @@ from typing import Any
 
 from headwater.attribution.models import MODELS, WINDOWS
 from tests.reports.histories import NAMES, SOURCES
+from tests.reports.playing import FITS
 from tests.support.report_model.question import (
     GROUPS,
     MEASURES,
@@ -15,6 +16,7 @@ from tests.support.report_model.question import (
     read_question,
 )
 
+FIT_NAMES = tuple(name for name, *_ in FITS)
 PERIODS = (
     *[("2026-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
     *[("2025-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
@@ -56,7 +58,15 @@ def _any_question(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.3:
         question["order_by"] = dice.choice([*measures, *groups])
     question |= _some_filters(dice)
+    if "markov" in models and (names_no_fit(question) or dice.random() < 0.5):
+        question["fit"] = dice.choice(FIT_NAMES)
     return question
+
+
+def names_no_fit(question: dict[str, Any]) -> bool:
+    """True when a question is not of the events of just one current fit."""
+    names = question.get("event_names", ())
+    return sum(event_name in names for _, event_name, _ in FITS) != 1
 
 
 def _some_filters(dice: Random) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def test_odd_cents_go_to_the_largest_remainders() -> None:
     assert shared_out(7, [ends, inner, inner, ends]) == [3, 1, 0, 3]
     path = [Touchpoint(n, ADA, None, moment(1), "email") for n in range(3)]
     event = Event(1, ADA, None, moment(2), amount=Decimal("-0.001"))
-    assert [credit.amount for credit in credits_of("linear", event, path)] == [
+    assert [credit.amount for credit in credits_of("linear", event, path, {})] == [
         Fraction(-1, 1000), 0, 0,
     ]  # fmt: skip
 

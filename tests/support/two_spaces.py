@@ -9,6 +9,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.support.factories import Stage
+from tests.support.fits import plant_fit
 
 CLAIMS = {"domain": "claimed-x.com", "external_id": "claimed"}
 """What a company of every Space has."""
@@ -92,10 +93,17 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
+        **_add_exports(stage, tag),
+        "fit": [plant_fit(stage.connection, stage.space_id, tag, "purchase", {"email": 1})],
+        **_add_forwarding(stage, contact_id, events, tag),
+    }
+
+
+def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
+    return {
         "export": [stage.export("events", tag)],
         "contact_export": [stage.export("contacts", tag)],
         "company_export": [stage.export("companies", tag)],
-        **_add_forwarding(stage, contact_id, events, tag),
     }
 
 

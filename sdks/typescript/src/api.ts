@@ -572,7 +572,7 @@ export type QueryMode = "profile" | "company";
 
 export type EventName = "add_payment_info" | "add_to_cart" | "complete_registration" | "contact" | "initiate_checkout" | "lead_generated" | "purchase" | "schedule" | "sign_up" | "start_trial" | "submit_application" | "subscribe" | "upsell_purchase" | "view_content" | "webinar_registration" | "custom_event_1" | "custom_event_2" | "custom_event_3" | "custom_event_4" | "custom_event_5" | "custom_event_6" | "custom_event_7" | "custom_event_8" | "custom_event_9" | "custom_event_10" | "custom_event_11" | "custom_event_12" | "custom_event_13" | "custom_event_14" | "custom_event_15" | "custom_event_16" | "custom_event_17" | "custom_event_18" | "custom_event_19" | "custom_event_20" | "custom_event_21" | "custom_event_22" | "custom_event_23" | "custom_event_24" | "custom_event_25" | "custom_event_26" | "custom_event_27" | "custom_event_28" | "custom_event_29" | "custom_event_30" | "custom_event_31" | "custom_event_32" | "custom_event_33" | "custom_event_34" | "custom_event_35" | "custom_event_36" | "custom_event_37" | "custom_event_38" | "custom_event_39" | "custom_event_40" | "custom_event_41" | "custom_event_42" | "custom_event_43" | "custom_event_44" | "custom_event_45" | "custom_event_46" | "custom_event_47" | "custom_event_48" | "custom_event_49" | "custom_event_50";
 
-export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_platform_touch" | "last_platform_touch" | "linear_paid" | "u_shaped" | "time_decay" | "last_non_direct_touch";
+export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_platform_touch" | "last_platform_touch" | "linear_paid" | "u_shaped" | "time_decay" | "markov" | "shapley_distinct" | "last_non_direct_touch";
 
 export type AttributionWindow = 0 | 1 | 7 | 14 | 30 | 60 | 90;
 
@@ -609,6 +609,17 @@ export type ListEventsRow = {
   source?: Source;
 };
 
+export type Fit = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  end_at: string;
+  attribution_window: number;
+  conversions: number;
+  digest: string;
+};
+
 export type ListEventsAnswer = {
   data: Array<ListEventsRow>;
   path: string;
@@ -617,6 +628,8 @@ export type ListEventsAnswer = {
   next_page_url: string | null;
   prev_cursor: string | null;
   prev_page_url: string | null;
+  /** The fit that markov goes by; with that model alone. */
+  fit?: Fit;
 };
 
 export type EventName2 = "add_payment_info" | "add_to_cart" | "complete_registration" | "contact" | "custom_event_1" | "custom_event_10" | "custom_event_11" | "custom_event_12" | "custom_event_13" | "custom_event_14" | "custom_event_15" | "custom_event_16" | "custom_event_17" | "custom_event_18" | "custom_event_19" | "custom_event_2" | "custom_event_20" | "custom_event_21" | "custom_event_22" | "custom_event_23" | "custom_event_24" | "custom_event_25" | "custom_event_26" | "custom_event_27" | "custom_event_28" | "custom_event_29" | "custom_event_3" | "custom_event_30" | "custom_event_31" | "custom_event_32" | "custom_event_33" | "custom_event_34" | "custom_event_35" | "custom_event_36" | "custom_event_37" | "custom_event_38" | "custom_event_39" | "custom_event_4" | "custom_event_40" | "custom_event_41" | "custom_event_42" | "custom_event_43" | "custom_event_44" | "custom_event_45" | "custom_event_46" | "custom_event_47" | "custom_event_48" | "custom_event_49" | "custom_event_5" | "custom_event_50" | "custom_event_6" | "custom_event_7" | "custom_event_8" | "custom_event_9" | "initiate_checkout" | "lead_generated" | "purchase" | "schedule" | "sign_up" | "start_trial" | "submit_application" | "subscribe" | "upsell_purchase" | "view_content" | "webinar_registration";
@@ -749,12 +762,14 @@ export type CreateEventExportBody = {
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
-  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Requires `attribution_model` and `attribution_window`. */
+  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
   sources?: Array<Source> | null;
   /** How an event's amount is shared out over the touchpoints before it. */
   attribution_model?: AttributionModel | null;
   /** How many days before the event a touchpoint may lie; 0 is no limit. */
   attribution_window?: AttributionWindow | null;
+  /** markov's fit, by name; the current one if left out. */
+  fit?: string | null;
   /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
   fields?: Array<Field> | null;
 };
@@ -826,7 +841,7 @@ export type Path = {
   keyword: string | null;
 };
 
-export type UnattributedReason = "no_touch" | "outside_window" | "not_counted";
+export type UnattributedReason = "no_touch" | "outside_window" | "not_counted" | "not_fitted";
 
 export type Credit = {
   touchpoint_id: number;
@@ -837,13 +852,24 @@ export type Credit = {
 export type Model = {
   model: AttributionModel;
   unattributed: boolean;
-  /** no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts. */
+  /** no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts; not_fitted: no fit to go by. */
   unattributed_reason: UnattributedReason | null;
   /** Credited touchpoints that are not listed. */
   left_out: number;
   /** What those get together. */
   left_out_amount: number | null;
   credits: Array<Credit>;
+};
+
+export type Fit2 = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  end_at: string;
+  attribution_window: number;
+  conversions: number;
+  digest: string;
 };
 
 export type GetEventAttributionAnswer = {
@@ -854,10 +880,86 @@ export type GetEventAttributionAnswer = {
   /** Touchpoints of the path that are not listed. */
   left_out: number;
   models: Array<Model>;
+  fit: Fit2;
 };
 
 export type ListEventDeliveriesAnswer = {
   data: Array<ListDeliveriesRow>;
+};
+
+export type ListFitsRow = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  /** The first instant after it. */
+  end_at: string;
+  attribution_window: number;
+  /** Those with a touchpoint; at least 300. */
+  conversions: number;
+  /** The contacts with touchpoints and no such conversion. */
+  lost: number;
+  /** The conversions without a touchpoint, left out. */
+  untouched: number;
+  /** SHA-256 of what the weights follow from. */
+  digest: string;
+  made_at: string;
+  /** True when credit goes by it, if none is named. */
+  current: boolean;
+};
+
+export type ListFitsAnswer = {
+  data: Array<ListFitsRow>;
+};
+
+export type CreateFitBody = {
+  /** What it is called; no other fit is. */
+  name: string;
+  /** The events that are conversions. */
+  event_name: string;
+  /** The first day, on the Space's clock. */
+  start_date: string;
+  /** The last day. */
+  end_date: string;
+  /** The days before a conversion in which touchpoints count; 30. */
+  attribution_window?: AttributionWindow;
+  /** True to go by it from now on; the first of an event name is current anyway. */
+  current?: boolean;
+};
+
+export type Model2 = "markov" | "shapley_distinct";
+
+export type Weight = {
+  model: Model2;
+  source: string;
+  /** Those of a model add up to 1. */
+  weight: number;
+  /** From here to high is its interval of 95 %. */
+  low: number;
+  high: number;
+};
+
+export type CreateFitAnswer = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  /** The first instant after it. */
+  end_at: string;
+  attribution_window: number;
+  /** Those with a touchpoint; at least 300. */
+  conversions: number;
+  /** The contacts with touchpoints and no such conversion. */
+  lost: number;
+  /** The conversions without a touchpoint, left out. */
+  untouched: number;
+  /** SHA-256 of what the weights follow from. */
+  digest: string;
+  made_at: string;
+  /** True when credit goes by it, if none is named. */
+  current: boolean;
+  /** Of both models, the largest of each first. */
+  weights: Array<Weight>;
 };
 
 export type Secret = {
@@ -971,6 +1073,7 @@ export type GetReportAnswer = {
   query_mode: string;
   date_basis: string;
   ripeness: Record<string, unknown> | null;
+  fit: Fit2;
 };
 
 export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1061,6 +1164,8 @@ export type GetCohortsAnswer = {
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
 
+export type UnattributedReason2 = "no_touch" | "outside_window" | "not_counted";
+
 export type Touch = {
   event_time_utc: string;
   source: string;
@@ -1093,7 +1198,7 @@ export type ListCreditsRow = {
   credited_events: number;
   /** The credited part of its amount. */
   credited_revenue: number;
-  unattributed_reason: UnattributedReason | null;
+  unattributed_reason: UnattributedReason2 | null;
   /** The touchpoints whose credit counts; both ends of many. */
   touches: Array<Touch>;
   /** Touchpoints that are not listed. */
@@ -1125,6 +1230,7 @@ export type ListCreditsAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  fit: Fit2;
 };
 
 export type GroupBy3 = "source" | "channel";
@@ -1179,6 +1285,7 @@ export type GetSpendReportAnswer = {
   attribution_model: string | null;
   attribution_window: number;
   date_basis: string;
+  fit: Fit2;
 };
 
 export type ListSpendRow = {
@@ -1487,13 +1594,13 @@ export abstract class Api {
   }
 
   /** List events of a time range, or with `sources` what they are credited to, newest first. */
-  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ListEventsAnswer> {
-    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListEventsAnswer;
+  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ListEventsAnswer> {
+    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListEventsAnswer;
   }
 
   /** Yields every row of `listEvents`, asking for one page after another. */
-  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListEventsRow, void, undefined> {
-    return this.pages<ListEventsRow>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListEventsRow, void, undefined> {
+    return this.pages<ListEventsRow>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Create up to 1,000 events */
@@ -1532,13 +1639,33 @@ export abstract class Api {
   }
 
   /** Get the path to an event, with the rule that named each source, and the credit of each touchpoint under every attribution model. */
-  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode } = {}): Promise<GetEventAttributionAnswer> {
-    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode })) as GetEventAttributionAnswer;
+  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; fit?: string } = {}): Promise<GetEventAttributionAnswer> {
+    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "fit": query.fit })) as GetEventAttributionAnswer;
   }
 
   /** List what became of one event at each destination; a deleted event's stay. */
   async listEventDeliveries(event_id: string): Promise<ListEventDeliveriesAnswer> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as ListEventDeliveriesAnswer;
+  }
+
+  /** List the Space's fits, the newest first, without their weights. */
+  async listFits(): Promise<ListFitsAnswer> {
+    return (await this.call("GET", "/fits", {})) as ListFitsAnswer;
+  }
+
+  /** Estimate the weights of sources from the journeys of some days, and keep them under a name. Refused with fewer than 300 conversions that have a touchpoint. */
+  async createFit(body: CreateFitBody): Promise<CreateFitAnswer> {
+    return (await this.call("POST", "/fits", {}, body)) as CreateFitAnswer;
+  }
+
+  /** Get one fit, with the weight of every source and its interval. */
+  async getFit(fit_id: number): Promise<CreateFitAnswer> {
+    return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as CreateFitAnswer;
+  }
+
+  /** Make a fit the one that credit of its event name goes by, where no other is named. */
+  async chooseFit(fit_id: number): Promise<ListFitsRow> {
+    return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as ListFitsRow;
   }
 
   /** List the ad platforms that events can be forwarded to, and what each asks for. */
@@ -1567,8 +1694,8 @@ export abstract class Api {
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
   }
 
   /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
@@ -1577,13 +1704,13 @@ export abstract class Api {
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
-    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
+    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
-    return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
+    return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Count the ways by which people came to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
@@ -1592,8 +1719,8 @@ export abstract class Api {
   }
 
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number } = {}): Promise<GetSpendReportAnswer> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit })) as GetSpendReportAnswer;
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string } = {}): Promise<GetSpendReportAnswer> {
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendReportAnswer;
   }
 
   /** List what ads have cost, the latest days first. */

@@ -74,6 +74,38 @@ WINDOW path AS (
     ) w
  ) s);
 
+-- name: spread_by_source
+-- Every touch of a path gets a share of the units: those of its source, shared out by the weights of
+-- the distinct sources as they were met, and then equally among the touches of each.
+(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches,
+        linear_units(s.share + (s.turn <= m.units - s.given)::int, s.nth, s.alike) AS share
+ FROM (
+    SELECT r.id, r.occurred_at, r.source_id, r.tag_set_id, r.place, r.touches, r.nth, r.alike,
+           r.share, sum(r.share) FILTER (WHERE r.nth = 1) OVER () AS given,
+           dense_rank() OVER (ORDER BY r.lost DESC, r.met) AS turn
+    FROM (
+        SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches, w.nth, w.alike,
+               w.met, div(m.units::numeric * w.weight, w.total)::bigint AS share,
+               mod(m.units::numeric * w.weight, w.total) AS lost
+        FROM (
+            SELECT a.id, a.occurred_at, a.source_id, a.tag_set_id, a.place, a.touches, a.nth,
+                   a.alike, a.weight, min(a.place) OVER (PARTITION BY a.source_id) AS met,
+                   sum(a.weight) FILTER (WHERE a.nth = 1) OVER () AS total
+            FROM (
+                SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id, {weight} AS weight,
+                       row_number() OVER path AS place, count(*) OVER path AS touches,
+                       row_number() OVER (
+                           PARTITION BY t.source_id ORDER BY t.occurred_at, t.id) AS nth,
+                       count(*) OVER (PARTITION BY t.source_id) AS alike
+                {path}
+                WINDOW path AS (
+                    ORDER BY t.occurred_at, t.id
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+            ) a
+        ) w
+    ) r
+ ) s);
+
 -- name: holders
 -- Whose touches are of these sources, looking at a bounded number of them. Beyond the bound there
 -- are too many to be of use, and they are only counted.

@@ -4,7 +4,7 @@ shares as the functions of the database, whose place among the touches these tak
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
+from headwater.attribution.shares import Recipients, count_before
+from headwater.attribution.source_shares import SourcesMet
 
 IntArray = NDArray[np.integer[Any]]
 
 _MOST_SOURCES = 62
 """The highest number that a source can have in the database."""
-_DIGIT_BITS = 20
-_DIGITS = 3
-"""Units have so many digits of so many bits each."""
-_WORD = 1 << 63
+_EQUAL = np.ones(1 + _MOST_SOURCES, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,16 @@ class TouchAges:
     seconds: IntArray
     """The whole seconds since 1970 of every touch."""
     half_life_days: int
+
+
+@dataclass(frozen=True)
+class SourceWeights:
+    """The worth of sources, by which they have credit."""
+
+    sources: IntArray
+    """The number of every touch's source."""
+    weights: IntArray
+    """By the number of a source; at most a billion."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class Credited:
     """Of each event, how many of its touches are credited."""
     ages: TouchAges | None = None
     """Only where credit goes by them."""
+    worth: SourceWeights | None = None
+    """The same."""
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
         """Return the share of each credited touch in its event's whole number of units, of which
@@ -68,88 +79,33 @@ class Credited:
             case Spread.WHOLE:
                 return units[self.events]
             case Spread.LINEAR:
-                each, left_over = np.divmod(units, np.maximum(self.counts, 1))
-                return self._even(each, left_over)
+                return self._recipients.evenly(units)
             case Spread.U_SHAPED:
-                return self._u_shaped(units)
+                return self._recipients.u_shaped(units)
             case Spread.BY_AGE:
-                return self._weighted(units)
+                return self._recipients.by_weight(units, self._weights)
+            case Spread.BY_SOURCE:
+                assert self.worth is not None
+                weights = self.worth.weights[self._sources_met.sources]
+                return self._sources_met.shares(units, weights)
 
     @cached_property
-    def _firsts(self) -> IntArray:
-        """The place of each event's first touch among all that are credited."""
-        return np.cumsum(self.counts) - self.counts
-
-    def _even(self, each: IntArray, left_over: IntArray) -> IntArray:
-        """Return the share of each touch; the first ones get one more, as many as are left over."""
-        if not left_over.any():
-            return each[self.events]
-        served = (self._firsts + left_over)[self.events]
-        return each[self.events] + (np.arange(len(self.events)) < served)
-
-    def _u_shaped(self, units: IntArray) -> IntArray:
-        # As in the database: over the denominator 5m an end has 2m parts and each of the m touches
-        # between 1. Whichever remainder is larger has its touches served first.
-        many = np.flatnonzero(self.counts > 2)
-        base, extra = units.copy(), np.zeros_like(units)
-        pairs = np.flatnonzero(self.counts == 2)
-        base[pairs], extra[pairs] = units[pairs] >> 1, units[pairs] & 1
-        units, m = units[many], self.counts[many] - 2
-        end, middle = 2 * units // 5, units // (5 * m)
-        ends, middles = (2 * units - 5 * end) * m, units - 5 * m * middle
-        left = units - 2 * end - m * middle
-        base[many], extra[many] = middle, left + (ends < middles) - (ends > middles)
-        shares = self._even(base, extra)
-        firsts = self._firsts[many]
-        shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= left)
-        shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= left)
-        return shares
+    def _recipients(self) -> Recipients:
+        return Recipients(self.events, self.counts)
 
     @cached_property
     def _weights(self) -> IntArray:
         """The weight of each touch beside the latest of its event."""
         assert self.ages is not None
         seconds = self.ages.seconds[self.touches].astype(np.int64)
-        latest = seconds[np.maximum(self._firsts + self.counts - 1, 0)] if len(seconds) else seconds
+        lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
+        latest = seconds[lasts] if len(seconds) else seconds
         return weigh(latest[self.events] - seconds, self.ages.half_life_days)
 
-    # 100.00 over weights of 1, 2 and 4: what is lost is in parts of a cent by 7, and the cents that
-    # are left over go where it is most. The places of an event's touches, the one that lost most
-    # first, are below those of the next event's, so that one sort serves all events:
-    #
-    #     weight   exact        share   lost        place         + 1
-    #     1        14.2857…     14.28   4           0 + 7 - 4
-    #     2        28.5714…     28.57   1           0 + 7 - 1
-    #     4        57.1428…     57.14   2           0 + 7 - 2
-    #     left over                1 cent           the first 1   to the touch with 3
-    #
-    def _weighted(self, units: IntArray) -> IntArray:
-        before = np.concatenate([[0], np.cumsum(self._weights)])
-        ends = self._firsts + self.counts
-        starts, totals = before[self._firsts], before[ends] - before[self._firsts]
-        shares, lost = _divided(units[self.events], self._weights, totals[self.events])
-        sums = np.concatenate([[0], np.cumsum(shares)])  # may go round, as may the differences
-        left_over = units - (sums[ends] - sums[self._firsts])
-        served = np.flatnonzero((left_over > 0) & (self.counts > 0))
-        if not len(served):
-            return shares
-        places = (starts + totals)[self.events] - lost
-        last = np.full(len(units), -1)
-        last[served] = np.sort(places)[self._firsts[served] + left_over[served] - 1]
-        last_of_all = last[self.events]
-        first, equal = places < last_of_all, places == last_of_all
-        return shares + (first | (equal & self._served(equal, first, left_over)))
-
-    def _served(
-        self, equal: NDArray[np.bool_], first: NDArray[np.bool_], left_over: IntArray
-    ) -> NDArray[np.bool_]:
-        """Return which touches that lost equally much are served, when others are served first: the
-        earlier ones, as long as there is something left.
-        """
-        before, firsts = count_before(first), self._firsts
-        left = left_over - (before[firsts + self.counts] - before[firsts])
-        equals = count_before(equal)
-        return equals[:-1] - equals[firsts][self.events] < left[self.events]
+    @cached_property
+    def _sources_met(self) -> SourcesMet:
+        assert self.worth is not None
+        return SourcesMet.of(self._recipients, self.worth.sources[self.touches])
 
 
 class Crediting:
@@ -158,10 +114,17 @@ class Crediting:
     """
 
     def __init__(
-        self, paths: TouchSlices, sources: IntArray, ages: TouchAges | None = None
+        self,
+        paths: TouchSlices,
+        sources: IntArray,
+        ages: TouchAges | None = None,
+        fitted: Mapping[str, IntArray] | None = None,
     ) -> None:
-        """`sources` are those of all touches; `ages` are needed where credit goes by them."""
+        """`sources` are those of all touches. `ages` are needed where credit goes by them, and the
+        weights of sources, by their numbers, of each model that is `fitted`.
+        """
         self._paths, self._sources, self._ages = paths, sources, ages
+        self._fitted = fitted or {}
         self._counting: dict[frozenset[int], tuple[TouchSlices, IntArray | None]] = {}
         self._each: dict[frozenset[int], Credited] = {}
 
@@ -169,9 +132,7 @@ class Crediting:
         """Return the touches that a model credits."""
         rule = MODELS[model]
         if rule.take is CreditedTouches.EACH:
-            (counting,) = rule.counting
-            every = self.touches_of(counting.source_ids)
-            return replace(every, ages=self._ages) if rule.goes_by_age else every
+            return self._credit_each(model)
         picks = np.full(len(self._paths.begins), -1, dtype=np.int64)
         for counting in rule.counting:
             more = self._pick(counting.source_ids, last=rule.take is CreditedTouches.LAST)
@@ -179,6 +140,23 @@ class Crediting:
         has = picks >= 0
         events = np.flatnonzero(has)
         return Credited(events, picks[events], has.astype(np.int64))
+
+    def _credit_each(self, model: str) -> Credited:
+        """Return every touch that counts for a model, with what its shares go by."""
+        rule = MODELS[model]
+        if rule.is_fitted:
+            weights = self._fitted[model]
+            every = self.touches_of(frozenset(np.flatnonzero(weights).tolist()))
+            return replace(every, worth=SourceWeights(self._sources, weights))
+        (counting,) = rule.counting
+        every = self.touches_of(counting.source_ids)
+        match rule.share.spread:
+            case Spread.BY_AGE:
+                return replace(every, ages=self._ages)
+            case Spread.BY_SOURCE:
+                return replace(every, worth=SourceWeights(self._sources, _EQUAL))
+            case _:
+                return every
 
     def every_touch(self) -> Credited:
         """Return every touch of the paths."""
@@ -219,29 +197,8 @@ class Crediting:
         return self._counting[source_ids]
 
 
-def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:
-    """Return `units * weights` divided by `totals`, and what is left of each. Units have 60 bits,
-    weights 20; totals at most 43.
-    """
-    if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
-        return np.divmod(units * weights, totals)
-    shares, lost = np.zeros_like(units), np.zeros_like(units)
-    for digit in reversed(range(_DIGITS)):
-        digits = units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1)
-        more, lost = np.divmod((lost << _DIGIT_BITS) + digits * weights, totals)
-        shares = (shares << _DIGIT_BITS) + more
-    return shares, lost
-
-
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
     """Return which sources are among some."""
     table = np.zeros(1 + _MOST_SOURCES, dtype=np.bool_)
     table[list(source_ids)] = True
     return table.take(sources)
-
-
-def count_before(chosen: NDArray[np.bool_]) -> IntArray:
-    """Return how many are chosen before each place, and in all."""
-    before = np.zeros(len(chosen) + 1, dtype=np.int32)
-    np.cumsum(chosen, out=before[1:])
-    return before

@@ -29,6 +29,10 @@ _EVERY_ID = frozenset(range(1, 1 + len(SOURCES)))
 ANY = CountingTouches(SQL("true"), _EVERY_ID)
 PAID = CountingTouches(SQL("t.source_id = ANY({})").format(PAID_IDS), frozenset(PAID_IDS))
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
+FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
+"""The weight of a touch's source in the fit that a model goes by."""
+WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
+"""The touches of sources that the fit gives a weight."""
 
 
 # Three page views, two of them of campaigns, and a purchase of 100.00 with its credits. G and M are
@@ -41,6 +45,8 @@ NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_
 #     linear                     33.34     33.33     33.33     the cent left over goes to the first
 #     u_shaped                   40.00     20.00     40.00
 #     time_decay                 33.25     33.30     33.45     by age, see decay.py
+#     markov                     60.00     30.00     10.00     of a fit with weights 0.6, 0.3, 0.1
+#     shapley_distinct           33.34     33.33     33.33     by sources, see source_shares.py
 #     first_platform_touch      100.00                         D does not count, nor in the next two
 #     last_platform_touch                 100.00
 #     linear_paid                50.00     50.00
@@ -56,6 +62,7 @@ class Spread(Enum):
     LINEAR = "linear"
     U_SHAPED = "u_shaped"
     BY_AGE = "by_age"
+    BY_SOURCE = "by_source"
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,7 @@ WHOLE = CreditShare(Spread.WHOLE, SQL("{units}"))
 LINEAR = CreditShare(Spread.LINEAR, SQL("linear_units({units}, c.place, c.touches)"))
 U_SHAPED = CreditShare(Spread.U_SHAPED, SQL("u_shaped_units({units}, c.place, c.touches)"))
 BY_AGE = CreditShare(Spread.BY_AGE)
+BY_SOURCE = CreditShare(Spread.BY_SOURCE)
 
 
 class CreditedTouches(Enum):
@@ -100,11 +108,18 @@ class Model:
     share: CreditShare
     counting: tuple[CountingTouches, ...] = (ANY,)
     """The touches that count; each only where those before it find no touch."""
+    is_fitted: bool = False
+    """True when it goes by the weights that a fit has for sources."""
 
     @property
     def goes_by_age(self) -> bool:
         """True when a touch's credit depends on the time between it and others."""
         return self.share.spread is Spread.BY_AGE
+
+    @property
+    def is_weighted(self) -> bool:
+        """True when shares are by weights, of which hardly any is a whole part of all."""
+        return self.share.spread in (Spread.BY_AGE, Spread.BY_SOURCE)
 
     @property
     def credit(self) -> Composable:
@@ -121,5 +136,7 @@ MODELS = {
     "linear_paid": Model(CreditedTouches.EACH, LINEAR, (PAID,)),
     "u_shaped": Model(CreditedTouches.EACH, U_SHAPED),
     "time_decay": Model(CreditedTouches.EACH, BY_AGE),
+    "markov": Model(CreditedTouches.EACH, BY_SOURCE, (WEIGHTED,), is_fitted=True),
+    "shapley_distinct": Model(CreditedTouches.EACH, BY_SOURCE),
     "last_non_direct_touch": Model(CreditedTouches.LAST, WHOLE, (NOT_DIRECT, ANY)),
 }

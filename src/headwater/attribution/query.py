@@ -13,7 +13,15 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Composed
 
-from headwater.attribution.models import MODELS, PAID, CreditedTouches, Model
+from headwater.attribution.models import (
+    FITTED_WEIGHT,
+    MODELS,
+    PAID,
+    CreditedTouches,
+    Model,
+    Spread,
+)
+from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.sources.catalogue import PAID_IDS, mask
 
@@ -55,10 +63,18 @@ class Attribution:
     source_ids: tuple[int, ...]
     by_company: bool = False
     """True when an event's path is that of its whole company, if it has one."""
+    weights: tuple[int, ...] = ()
+    """Of sources, from number 1, in the fit that a fitted model goes by; at most a billion."""
 
     def parameters(self) -> dict[str, Any]:
         """The values that `credited_rows` binds, besides `space_id`."""
-        return {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
+        bound: dict[str, Any] = {
+            "source_ids": list(self.source_ids),
+            "lookback": self.window_days * 86_400,
+        }
+        if MODELS[self.model].is_fitted:
+            bound["source_weights"] = array(self.weights)
+        return bound
 
     def creditable(self) -> list[int]:
         """The requested sources that the model can credit at all."""
@@ -76,6 +92,11 @@ class EventCondition:
 
 EVERY_EVENT = SQL("events")
 
+_SPREADS = {
+    Spread.LINEAR: "spread", Spread.U_SHAPED: "spread", Spread.BY_AGE: "spread_by_age",
+    Spread.BY_SOURCE: "spread_by_source",
+}  # fmt: skip
+
 
 def credited_rows(
     attribution: Attribution,
@@ -91,7 +112,7 @@ def credited_rows(
     """
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH
-    shares = [SQL("t.share")] if model.goes_by_age else []
+    shares = [SQL("t.share")] if model.is_weighted else []
     return queries["credited"].format(
         events=events,
         also=SQL("").join(SQL(", {}").format(column) for column in [*shares, *also]),
@@ -152,7 +173,8 @@ def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
     ]
     if model.take is CreditedTouches.EACH:
         (path,) = paths
-        return queries["spread_by_age" if model.goes_by_age else "spread"].format(path=path)
+        weight = FITTED_WEIGHT if model.is_fitted else SQL("1")
+        return queries[_SPREADS[model.share.spread]].format(path=path, weight=weight)
     direction = SQL("ASC" if model.take is CreditedTouches.FIRST else "DESC")
     picks = [queries["pick"].format(path=path, direction=direction) for path in paths]
     if len(picks) == 1:

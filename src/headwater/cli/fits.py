@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
+
+from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
 from headwater.fits.models import Fit, FitRequest
+from headwater.fits.monthly_fits import list_monthly, start_monthly, stop_monthly
 from headwater.fits.store import (
     check_fit,
+    choose_fit,
     fetch_fit,
     fetch_weights,
+    find_fit,
     list_fits,
     make_fit,
     remove_fit,
@@ -63,16 +69,44 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def show(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        fit = await _find(connection, arguments)
         weights = await fetch_weights(connection, arguments.space, fit.id)
     return [asdict(weight) for weight in weights]
+
+
+@group.command("choose", "make a fit the current one of its events", SPACE, NAME, JSON)
+@prints
+async def choose(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        chosen = await find_fit(connection, arguments.space, arguments.name)
+        fit = await choose_fit(connection, arguments.space, chosen)
+    return {"chosen": fit.name, "event_name": fit.event_name}
+
+
+@group.command(
+    "monthly",
+    "have a fit made on the first day of every month, and go by it",
+    SPACE,
+    Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
+    Option("--off", action="store_true", help="have none made any more"),
+    JSON,
+)
+@prints
+async def monthly(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        space = await fetch_space(connection, arguments.space)
+        if arguments.off:
+            await stop_monthly(connection, space.id, arguments.event)
+        else:
+            await start_monthly(connection, space, arguments.event, datetime.now(UTC))
+        return [asdict(each) for each in await list_monthly(connection, space.id)]
 
 
 @group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)
 @prints
 async def check(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await fetch_fit(connection, arguments.space, arguments.name)
+        fit = await _find(connection, arguments)
         return asdict(await check_fit(connection, arguments.space, fit))
 
 
@@ -80,8 +114,14 @@ async def check(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        await remove_fit(connection, arguments.space, arguments.name)
+        removed = await find_fit(connection, arguments.space, arguments.name)
+        await remove_fit(connection, arguments.space, removed)
     return {"removed": arguments.name}
+
+
+async def _find(connection: AsyncConnection, arguments: Namespace) -> Fit:
+    fit_id = await find_fit(connection, arguments.space, arguments.name)
+    return await fetch_fit(connection, arguments.space, fit_id)
 
 
 def _time(space: Space, arguments: Namespace) -> TimeRange:

@@ -1,5 +1,5 @@
-"""`headwater watcher`: looks at Spaces for alerts, makes scheduled reports, and sends messages,
-until nothing is due. Workers start it.
+"""`headwater watcher`: looks at Spaces for alerts, makes scheduled reports and monthly fits, and
+sends messages, until nothing is due. Workers start it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from headwater.console.scheduled_reports.runner import report_duty
 from headwater.database.installation import fetch_base_url
 from headwater.database.pool import Database
 from headwater.egress.client import Egress
+from headwater.fits.monthly_fits import MonthlyFitter, due_spaces
 from headwater.notifications.sender import MessageSender, Outlet
-from headwater.notifications.watcher import Watcher, alert_duty, message_duty
+from headwater.notifications.watcher import Watcher, WatcherDuty, alert_duty, message_duty
 from headwater.settings import Settings
 from headwater.terminal.command import Command
 from headwater.terminal.encryption_key import load_encryption_key
@@ -29,7 +30,10 @@ def watcher(settings: Settings, arguments: Namespace) -> int:
             base_url = await fetch_base_url(connection, settings)
         async with Egress(settings.notify_hosts) as egress:
             sender = MessageSender(database, Outlet(settings, egress, key, base_url))
-            duties = [alert_duty(database), report_duty(database), message_duty(sender)]
+            duties = [
+                alert_duty(database), report_duty(database), message_duty(sender),
+                WatcherDuty("fits", due_spaces.find, MonthlyFitter(database).run),
+            ]  # fmt: skip
             await Watcher(database, duties, stopping).run()
 
     return serve_jobs(settings, arguments, watch)

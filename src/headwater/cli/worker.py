@@ -19,6 +19,7 @@ from headwater.console.scheduled_reports import scheduled_reports
 from headwater.deliveries.duty import make_forwarding_duty
 from headwater.exports.duties import make_export_duty, make_export_tidying_duty
 from headwater.files import keep_private
+from headwater.fits import monthly_fits
 from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs import leash
 from headwater.jobs.child_process import make_process_duty
@@ -45,7 +46,10 @@ GRACE_SECONDS = 5.0
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
-    sorts = watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces
+    sorts = (
+        watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces,
+        monthly_fits.due_spaces,
+    )  # fmt: skip
     return [space_id for due in sorts for space_id in due.find_now(connection)]
 
 

@@ -12,6 +12,7 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows, holders_query, narrowing
 from headwater.database.json_lines import Lines
 from headwater.events import fields
+from headwater.events.fitted_selection import load_fitted
 from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
 from headwater.events.queries import conditions_of, queries
@@ -21,7 +22,10 @@ _NEWEST_EVENTS = sorted_by(EVENT_KEY[0], NEWEST_FIRST)
 
 
 def event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
-    """The rows of a selection, newest first. Needs the transaction in which they will be read."""
+    """The rows of a selection, newest first. Needs the transaction in which they will be read.
+    Raises Invalid where its model goes by a fit that there is not.
+    """
+    selection = load_fitted(connection, space_id, selection)
     conditions, bound = conditions_of(selection)
     bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))

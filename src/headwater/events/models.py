@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from headwater.attribution.query import Attribution
 from headwater.contacts.filters import Condition
+from headwater.fits.choice import FitChoice
 from headwater.http.pagination import Position
 from headwater.http.timerange import TimeRange
 
@@ -26,6 +27,8 @@ class EventSelection:
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
     """Bounds of the whole event's amount, included; an event without an amount meets none."""
+    fit: FitChoice | None = None
+    """The choice of the fit, of a model that goes by one."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from headwater.contacts import filters
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
+from headwater.fits.choice import FIT, ONLY_FITTED, FitChoice, is_needed
 from headwater.http.date_range import date_range
 from headwater.http.decimals import MAX_AMOUNT, number_pattern
 from headwater.http.fields import BLANK, number, number_text, number_within, one_of
@@ -39,7 +40,7 @@ SOURCES_PARAMETER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=15,
     description=(
         "Only credit of these sources: a row per credited touchpoint, `amount` being the "
-        "credit. Requires `attribution_model` and `attribution_window`."
+        "credit. Needs `attribution_model` and `attribution_window`."
     ),
 )  # fmt: skip
 MODEL = Parameter(
@@ -82,8 +83,7 @@ AMOUNT_MAX = Parameter(
 ORDER_BY = Parameter(
     name="order_by", kind=one_of(("event_time", "amount")), default="event_time",
     description=(
-        "The newest or the largest first, then without those that have no amount, and without "
-        "`sources`."
+        "The newest first, or the largest of those with an amount, without `sources`."
     ),
 )  # fmt: skip
 PER_PAGE = page_size(1000)
@@ -95,6 +95,7 @@ DOCUMENTATION = [
     SOURCES_PARAMETER.openapi(),
     MODEL.openapi(),
     WINDOW.openapi(),
+    FIT.openapi(),
     FIELDS_PARAMETER.openapi(),
     AMOUNT_MIN.openapi(),
     AMOUNT_MAX.openapi(),
@@ -105,9 +106,10 @@ DOCUMENTATION = [
 ]
 
 SELECTION = (
-    QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIELDS_PARAMETER,
+    QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER,
 )  # fmt: skip
-OF_AMOUNTS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY)
+LATER = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
+"""Parameters that cursors know of only where some of a group are given."""
 FILTERS = (
     *TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
 )  # fmt: skip
@@ -116,8 +118,9 @@ FILTERS = (
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     """The cursors of the list that a query selects."""
     values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
-    amounts = [query.texts(parameter.name) for parameter in OF_AMOUNTS]
-    values += amounts if any(amounts) else []
+    for group in LATER:
+        texts = [query.texts(parameter.name) for parameter in group]
+        values += texts if any(texts) else []
     conditions = query.objects(filters.PARAMETER)
     return Cursors(signing_key, space_id, "/events", [values, list(conditions.values())])
 
@@ -153,7 +156,8 @@ def read_selection(query: Input, time: TimeRange) -> EventSelection:
     """
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query)
-    return EventSelection(time, names, attribution, (), _fields(query))
+    fit = _fit(query, attribution, names)
+    return EventSelection(time, names, attribution, (), _fields(query), fit=fit)
 
 
 def _attribution(query: Input) -> Attribution | None:
@@ -168,6 +172,17 @@ def _attribution(query: Input) -> Attribution | None:
     if model is None or window is None:
         return None
     return Attribution(model, window, tuple(SOURCE_IDS[name] for name in sources), by_company)
+
+
+def _fit(
+    query: Input, attribution: Attribution | None, event_names: tuple[str, ...]
+) -> FitChoice | None:
+    name = FIT.read(query)
+    if attribution is not None and is_needed([attribution.model]):
+        return FitChoice(name, event_names)
+    if name is not None and attribution is not None:
+        query.refuse(FIT.name, ONLY_FITTED)
+    return None
 
 
 def _fields(query: Input) -> tuple[str, ...]:

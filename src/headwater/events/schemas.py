@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headwater.events.fields import FIELDS
 from headwater.events.updates import CHANGE
-from headwater.http.openapi import answer, body
+from headwater.fits.choice import CITATION
+from headwater.http.openapi import answer, body, with_optional
 from headwater.http.pagination import envelope_schema
 
 _EVENT_FIELDS = (
@@ -15,12 +16,15 @@ _EVENT_FIELDS = (
 
 PAGE = answer(
     "One page; each row has the chosen fields.",
-    envelope_schema(
-        {
-            "type": "object",
-            "required": ["id", "event_time_utc"],
-            "properties": {name: field.schema for name, field in FIELDS.items()},
-        }
+    with_optional(
+        envelope_schema(
+            {
+                "type": "object",
+                "required": ["id", "event_time_utc"],
+                "properties": {name: field.schema for name, field in FIELDS.items()},
+            }
+        ),
+        fit={**CITATION, "description": "The fit that markov goes by; with that model alone."},
     ),
 )
 EVENT = answer(

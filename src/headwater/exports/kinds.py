@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
 from headwater.companies.export_lines import company_lines
 from headwater.contacts.export_lines import contact_lines
 from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import event_lines
+from headwater.events.fitted_selection import load_fit
 from headwater.exports.models import ExportRequest
+from headwater.fits.choice import FIT
 from headwater.http.date_range import date_range
 from headwater.http.fields import BOOLEAN, written
 from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
@@ -71,6 +73,19 @@ class ExportKind:
         self.check(query)
         query.finish()
         return ExportRequest(kind, known, time)
+
+
+async def name_fit(
+    connection: AsyncConnection, space_id: int, request: ExportRequest
+) -> ExportRequest:
+    """The request with the name of the fit that its model goes by, if it needs one: the file is
+    made later, when another may be current. Raises Invalid where there is none.
+    """
+    if request.kind != "events":
+        return request
+    selection = parameters.read_selection(JsonInput(request.body), request.time)
+    fit = await load_fit(connection, space_id, selection)
+    return request if fit is None else replace(request, body={**request.body, FIT.name: fit.name})
 
 
 def _day(query: Input, space: Space) -> TimeRange:

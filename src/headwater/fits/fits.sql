@@ -51,20 +51,43 @@ SELECT %(space_id)s, %(fit_id)s, w.model, w.source, w.weight, w.low, w.high
 FROM unnest(%(models)s::text[], %(sources)s::text[], %(weights)s::numeric[], %(lows)s::numeric[],
             %(highs)s::numeric[]) AS w (model, source, weight, low, high);
 
+-- name: choose
+-- A fit becomes the current one of its event name.
+INSERT INTO current_fits (space_id, event_name, fit_id)
+SELECT %(space_id)s, f.event_name, f.id FROM fits f
+WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
+ON CONFLICT (space_id, event_name)
+    DO UPDATE SET fit_id = excluded.fit_id, chosen_at = now();
+
+-- name: choose_first
+-- The same, where no fit of its event name is current yet.
+INSERT INTO current_fits (space_id, event_name, fit_id)
+SELECT %(space_id)s, f.event_name, f.id FROM fits f
+WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
+ON CONFLICT (space_id, event_name) DO NOTHING;
+
 -- name: list
 -- The fits of a Space, the newest first.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
-       f.untouched, f.counts, f.digest, f.made_at
+       f.untouched, f.counts, f.digest, f.made_at,
+       EXISTS (SELECT FROM current_fits c
+               WHERE c.space_id = %(space_id)s AND c.fit_id = f.id) AS is_current
 FROM fits f
 WHERE f.space_id = %(space_id)s
 ORDER BY f.id DESC;
 
 -- name: fetch
--- One fit, by its name.
+-- One fit, by its id.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
-       f.untouched, f.counts, f.digest, f.made_at
+       f.untouched, f.counts, f.digest, f.made_at,
+       EXISTS (SELECT FROM current_fits c
+               WHERE c.space_id = %(space_id)s AND c.fit_id = f.id) AS is_current
 FROM fits f
-WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
+WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;
+
+-- name: find
+-- The id of the fit by a name.
+SELECT f.id FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
 
 -- name: weights
 -- The weights of a fit, the largest of each model first.
@@ -75,4 +98,4 @@ ORDER BY w.model, w.weight DESC, w.source;
 
 -- name: remove
 -- A fit, and its weights with it.
-DELETE FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
+DELETE FROM fits f WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;

@@ -59,5 +59,7 @@ class Fit:
     and how many conversions had these.
     """
     digest: str
-    """Of everything above but id and name, as hexadecimal SHA-256."""
+    """Of the request and the counts, as hexadecimal SHA-256."""
     made_at: datetime
+    is_current: bool
+    """True when it is what the Space goes by for its event name, where none is named."""

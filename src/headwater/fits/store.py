@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,10 @@ from headwater.http.timerange import TimeRange
 
 queries = Queries(__name__, "fits.sql")
 
+Rows = Sequence[tuple[Any, ...]]
+
+MAKING_SECONDS = 19.5
+"""The time for which a request that makes a fit should have its connection."""
 _SEED_DIGITS = 16
 _STEP = Decimal("1e-9")
 _TOLERANCE = Decimal("2e-9")
@@ -42,7 +47,8 @@ class FitCheck:
 async def make_fit(
     connection: AsyncConnection, space_id: int, name: str, request: FitRequest
 ) -> Fit:
-    """Make a fit and keep it under a name. Needs a transaction that has executed nothing yet.
+    """Make a fit and keep it under a name. The first one of an event name is its current one. Needs
+    a transaction that has executed nothing yet.
 
     Raises Invalid where there are too few conversions, and for a name that is taken.
     """
@@ -50,7 +56,7 @@ async def make_fit(
     journeys, untouched = await _read_journeys(connection, space_id, request)
     if journeys.conversions < FEWEST_CONVERSIONS:
         raise _too_few(request, journeys.conversions)
-    counts = count_journeys(journeys)
+    counts = await asyncio.to_thread(count_journeys, journeys)
     digest = digest_of(request, counts)
     row = await fetch_optional(connection, queries["put"], {
         "space_id": space_id, "name": name, "event_name": request.event_name,
@@ -60,8 +66,11 @@ async def make_fit(
     })  # fmt: skip
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
-    await _put_weights(connection, {"space_id": space_id, "fit_id": row[0]}, journeys, digest)
-    return await fetch_fit(connection, space_id, name)
+    made = {"space_id": space_id, "fit_id": row[0]}
+    rows = await asyncio.to_thread(_weigh, journeys, counts, digest)
+    await connection.execute(queries["put_weights"], made | rows)
+    await connection.execute(queries["choose_first"], made)
+    return await fetch_fit(connection, space_id, row[0])
 
 
 async def list_fits(connection: AsyncConnection, space_id: int) -> list[Fit]:
@@ -70,13 +79,21 @@ async def list_fits(connection: AsyncConnection, space_id: int) -> list[Fit]:
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
-async def fetch_fit(connection: AsyncConnection, space_id: int, name: str) -> Fit:
-    """The fit by this name. Raises NotFound."""
+async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+    """The fit with this id. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Fit))
-    fit = await fetch_optional(cursor, queries["fetch"], {"space_id": space_id, "name": name})
+    fit = await fetch_optional(cursor, queries["fetch"], {"space_id": space_id, "fit_id": fit_id})
     if fit is None:
         raise NotFound("Fit")
     return fit
+
+
+async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int:
+    """The id of the fit by this name. Raises NotFound."""
+    row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
+    if row is None:
+        raise NotFound("Fit")
+    return row[0]
 
 
 async def fetch_weights(
@@ -105,9 +122,16 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     )  # fmt: skip
 
 
-async def remove_fit(connection: AsyncConnection, space_id: int, name: str) -> None:
-    """Remove a fit. Raises NotFound."""
-    cursor = await connection.execute(queries["remove"], {"space_id": space_id, "name": name})
+async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+    """Go by a fit from now on, where none is named for its event name. Raises NotFound."""
+    await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
+    return await fetch_fit(connection, space_id, fit_id)
+
+
+async def remove_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> None:
+    """Remove a fit; if it was current, none is from then on. Raises NotFound."""
+    values = {"space_id": space_id, "fit_id": fit_id}
+    cursor = await connection.execute(queries["remove"], values)
     if not cursor.rowcount:
         raise NotFound("Fit")
 
@@ -120,20 +144,20 @@ def _too_few(request: FitRequest, conversions: int) -> Invalid:
     return Invalid({"event_name": [reason]})
 
 
-async def _put_weights(
-    connection: AsyncConnection, fit: dict[str, int], journeys: JourneyKinds, digest: str
-) -> None:
-    """Store the weights of a fit, with their intervals: the resamples follow from the digest."""
-    exact = weights_of(count_journeys(journeys))
+def _weigh(journeys: JourneyKinds, counts: dict[str, Any], digest: str) -> dict[str, str]:
+    """Return the columns of a fit's weights, with their intervals: the resamples follow from the
+    digest.
+    """
+    exact = weights_of(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16))
     rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
-    await connection.execute(queries["put_weights"], fit | {
+    return {
         "models": array([model for model, _ in rows]),
         "sources": array([each.source for _, each in rows]),
         "weights": array([_text(_weight(exact[model], each)) for model, each in rows]),
         "lows": array([_text(Decimal(each.low)) for _, each in rows]),
         "highs": array([_text(Decimal(each.high)) for _, each in rows]),
-    })  # fmt: skip
+    }
 
 
 def _weight(exact: dict[str, Decimal], estimate: Estimate) -> Decimal:
@@ -155,12 +179,17 @@ async def _read_journeys(
     cursor = connection.cursor(binary=True)
     converted = await fetch_all(cursor, queries["converted"], bound)
     lost = await fetch_all(cursor, queries["lost"], bound)
-    journeys = [*_journeys(converted, converted=True), *_journeys(lost, converted=False)]
     untouched = sum(sources is None for _, sources in converted)
-    return gather_journeys(journeys), untouched
+    return await asyncio.to_thread(_gather, converted, lost), untouched
 
 
-def _journeys(rows: Sequence[tuple[Any, ...]], *, converted: bool) -> list[Journey]:
+def _gather(converted: Rows, lost: Rows) -> JourneyKinds:
+    return gather_journeys([
+        *_journeys(converted, converted=True), *_journeys(lost, converted=False),
+    ])  # fmt: skip
+
+
+def _journeys(rows: Rows, *, converted: bool) -> list[Journey]:
     return [
         Journey(contact_id, tuple(np.frombuffer(sources, dtype=">i2").tolist()), converted)
         for contact_id, sources in rows

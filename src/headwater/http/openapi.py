@@ -43,6 +43,11 @@ def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
     return {"type": "object", "required": required, "properties": dict(members)}
 
 
+def with_optional(schema: Schema, **members: Schema) -> Schema:
+    """Return the schema of an object with members that it may have besides."""
+    return {**schema, "properties": {**schema["properties"], **members}}
+
+
 def data_schema(row: Schema) -> Schema:
     """Return the schema of an answer with all rows of a short list under `data`."""
     return object_schema({"data": {"type": "array", "items": row}})

@@ -27,6 +27,9 @@ MODELS_IN_WORDS = {
     "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
     "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's "
     "half_life_days).",
+    "markov": "To each distinct source by its weight in a fit: what a chain of the Space's "
+    "journeys loses without it. Needs a fit.",
+    "shapley_distinct": "The same credit for every distinct source, however often it was met.",
 }
 assert MODELS_IN_WORDS.keys() == MODELS.keys()
 

@@ -8,11 +8,11 @@ from typing import Any
 from headwater.http.date_range import date_range
 from headwater.http.fields import is_blank, text_up_to
 from headwater.http.parameters import JsonInput, Parameter
-from headwater.http.period_words import EXAMPLES, LONGEST_WORDS, UNREADABLE, DateSpan, read_period
+from headwater.http.period_words import LONGEST_WORDS, UNREADABLE, DateSpan, read_period
 from headwater.spaces.models import Space
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
-PERIOD = Parameter(name="period", kind=_WORDS, description=f"In words: {EXAMPLES}, …")
+PERIOD = Parameter(name="period", kind=_WORDS, description="In words, as in query_report.")
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
 PERIODS = (PERIOD, *DATES.parameters)
 """The arguments of a tool that lists what happened in a time."""

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.attribution.credits import count_before
+from headwater.attribution.shares import count_before
 
 IntArray = NDArray[np.integer[Any]]
 """Integers of any width."""

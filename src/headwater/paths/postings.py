@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among, count_before
+from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
+from headwater.attribution.shares import count_before
 from headwater.paths.packed_columns import PackedColumn, pack, unpack
 from headwater.paths.path_data import OLDER, Column, IntArray, PathData
 from headwater.sources.catalogue import mask
@@ -41,7 +42,7 @@ POSTING_OCTETS = 12
 # out credit every source in the window (that counts for them), and so have one number.
 _PLACES = {
     "first_touch": 0, "last_touch": 1, "linear": 2, "linear_paid": 2, "u_shaped": 2,
-    "time_decay": 2,
+    "time_decay": 2, "markov": 2, "shapley_distinct": 2,
     "first_platform_touch": 3, "last_platform_touch": 4, "last_non_direct_touch": 5,
 }  # fmt: skip
 _PICKS = [name for name in _PLACES if MODELS[name].take is not CreditedTouches.EACH]

@@ -32,10 +32,10 @@ async def get_event_attribution(call: Call) -> Response:
     touchpoint under every attribution model.
     """
     event_id = call.path_id("event_id")
-    window_days, by_company = read_path(call.query)
+    window_days, by_company, fit = read_path(call.query)
     async with call.services.database.transaction() as connection:
         explanation = await explain_event(
-            connection, call.space_id, event_id, window_days, by_company=by_company
+            connection, call.space_id, event_id, window_days, by_company=by_company, fit=fit
         )
     return json_response(encode_explanation(explanation, window_days))
 

@@ -10,9 +10,11 @@ from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation, PathParameter
 from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
+from headwater.events.fitted_selection import load_listing
 from headwater.events.queries import fetch_event, list_events, queries
 from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
 from headwater.events.updates import read_change, update_event
+from headwater.fits.choice import FIT, cite
 from headwater.http.pagination import envelope
 from headwater.http.path_parameters import INTEGER_ID, TEXT_ID
 from headwater.http.rate_limits import RateLimit
@@ -27,8 +29,10 @@ async def list_stored_events(call: Call) -> Response:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
+        listing, fit = await load_listing(connection, call.space_id, listing)
         page = await list_events(connection, call.space_id, listing)
-    return json_response(envelope(page, listing.per_page, call.page_link(cursors)))
+    also = None if fit is None else {FIT.name: cite(fit)}
+    return json_response(envelope(page, listing.per_page, call.page_link(cursors), also))
 
 
 async def get_stored_event(call: Call) -> Response:

@@ -12,7 +12,7 @@ from headwater.api.calls import Call
 from headwater.api.operations import Handler, Operation, PathParameter
 from headwater.api.services import Services
 from headwater.exports.jobs import create_job, fetch_job
-from headwater.exports.kinds import KINDS
+from headwater.exports.kinds import KINDS, name_fit
 from headwater.exports.links import Download
 from headwater.exports.models import ExportJob, download_name
 from headwater.exports.schemas import JOB, QUEUED, body_of
@@ -31,6 +31,7 @@ def creates(kind: str) -> Handler:
         async with call.services.database.transaction() as connection:
             space = await fetch_space(connection, call.space_id)
             export = KINDS[kind].read(kind, body, space)
+            export = await name_fit(connection, call.space_id, export)
             export_id = await create_job(connection, call.space_id, export)
         message = "The export is queued. Ask for its status until it is completed."
         return JSONResponse({"export_id": export_id, "status": "queued", "message": message}, 202)

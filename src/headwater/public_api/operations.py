@@ -22,6 +22,7 @@ from headwater.public_api.destinations import OPERATIONS as DESTINATIONS
 from headwater.public_api.erasures import OPERATIONS as PRIVACY
 from headwater.public_api.events import OPERATIONS as EVENTS
 from headwater.public_api.exports import OPERATIONS as EXPORTS
+from headwater.public_api.fits import OPERATIONS as FITS
 from headwater.public_api.ingest import OPERATIONS as INGEST
 from headwater.public_api.rates import OPERATIONS as RATES
 from headwater.public_api.reports import OPERATIONS as REPORTS
@@ -41,6 +42,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *COMPANIES,
     *REPORTS,
     *ATTRIBUTION,
+    *FITS,
     *ADS,
     *SPEND,
     *RATES,

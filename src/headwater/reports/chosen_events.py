@@ -116,7 +116,16 @@ class ChosenEvents:
     def crediting(self) -> Crediting:
         days = self.scope.half_life_days
         ages = None if days is None else TouchAges(self.paths[Column.TOUCH_SECONDS], days)
-        return Crediting(self.slices, self.paths[Column.SOURCES], ages)
+        return Crediting(self.slices, self.paths[Column.SOURCES], ages, self._fitted)
+
+    @property
+    def _fitted(self) -> Mapping[str, IntArray]:
+        """The weights by the numbers of sources, of each model that goes by a fit."""
+        fit = self.scope.fit
+        if fit is None:
+            return {}
+        weights = np.array([0, *fit.weights], dtype=np.int64)
+        return {model: weights for model in self.scope.query.models if MODELS[model].is_fitted}
 
     @cached_property
     def touched(self) -> Pairs:
@@ -227,7 +236,7 @@ class ModelCredit:
         """Return the number of units for an event. Without weights it is one that gives the same
         shares as WHOLE_EVENT, as small as the longest path allows.
         """
-        if MODELS[self.model].goes_by_age:
+        if MODELS[self.model].is_weighted:
             return WEIGHED_EVENT
         longest = int(self.credited.counts.max(initial=1))
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT

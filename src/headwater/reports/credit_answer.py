@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -61,6 +62,7 @@ def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink) -> by
             "attribution_window": query.window_days,
             "query_mode": "company" if query.by_company else "profile",
             "date_basis": str(query.date_basis),
+            "fit": page.fit and cite(page.fit),
         },
     )  # fmt: skip
 
@@ -151,6 +153,7 @@ CREDITS = envelope_schema(
         "credit": {"type": "string", "enum": [str(credit) for credit in CreditFilter]},
         "period": DATES, "timezone": TEXT, "currency": TEXT, "attribution_model": TEXT,
         "attribution_window": WHOLE, "query_mode": TEXT, "date_basis": TEXT,
+        "fit": CITATION_OR_NULL,
     },
 )  # fmt: skip
 """The JSON schema of the answer."""

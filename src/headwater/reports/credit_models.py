@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from headwater.fits.choice import ChosenFit
 from headwater.http.pagination import Position
 from headwater.reports.cohort_models import Acquisition
 from headwater.reports.models import (
@@ -63,6 +64,7 @@ class CreditsQuery:
     per_page: int = 200
     at: Position | None = None
     """A second since 1970 and an event's id; None for the first page."""
+    fit: str | None = None
 
     @property
     def listed(self) -> CreditFilter:
@@ -80,7 +82,7 @@ class CreditsQuery:
         return ReportQuery(
             self.start, self.end, tuple(measures), models=(self.model,),
             window_days=self.window_days, by_company=self.by_company, filters=self.filters,
-            date_basis=self.date_basis,
+            date_basis=self.date_basis, fit=self.fit,
         )  # fmt: skip
 
 
@@ -166,3 +168,5 @@ class CreditsPage:
     timezone: str
     currency: str
     """The Space's."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""

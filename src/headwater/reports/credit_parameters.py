@@ -13,6 +13,7 @@ from headwater.events.parameters import (
     EVENT_NAMES_PARAMETER,
     QUERY_MODE,
 )
+from headwater.fits.choice import FIT
 from headwater.http.fields import one_of
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, Parameter
@@ -45,7 +46,7 @@ PER_PAGE = page_size(MOST_ROWS)
 
 SELECTION = (
     PERIOD, *TIME.parameters, MODEL, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_FILTER,
-    CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, ACQUIRED, ACQUIRED_BY, CREDIT,
+    CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, ACQUIRED, ACQUIRED_BY, CREDIT, FIT,
 )  # fmt: skip
 PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
@@ -69,6 +70,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
         acquired=read_acquisition(query),
         credit=None if credit is None else CreditFilter(credit),
         per_page=PER_PAGE.read(query) or 0, at=cursors.read_from(query),
+        fit=FIT.read(query),
     )  # fmt: skip
     query.finish()
     return credits_query

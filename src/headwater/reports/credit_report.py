@@ -92,6 +92,7 @@ async def query_credits(
             span=span,
             timezone=reader.space.timezone,
             currency=reader.currency,
+            fit=planned.plan.scope.fit,
         )
 
 

@@ -4,7 +4,7 @@ are those of List Events, from the same definition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Literal
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.http.errors import NotFound
 from headwater.reports.models import NoCredit
 from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
@@ -23,6 +24,9 @@ queries = Queries(__name__, "explanation.sql")
 
 MOST_PER_END = 100
 """The most touchpoints listed from either end of a path."""
+
+NOT_FITTED = "not_fitted"
+"""The reason for which a model that goes by a fit credits nothing where there is none."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 _EVERY_SOURCE = tuple(SOURCE_IDS.values())
@@ -62,23 +66,34 @@ class EventExplanation:
     """The credits by model."""
     touched: bool
     """True when there is a touchpoint before the event, in the window or not."""
+    fit: ChosenFit | None
+    """The fit of models that go by one."""
 
-    def unattributed_reason(self, model: str) -> NoCredit | None:
+    def unattributed_reason(self, model: str) -> str | None:
         """The reason for which a model credits nothing; None when it credits something."""
         if self.credits[model].touches:
             return None
         if self.credits["linear"].touches:
-            return NoCredit.NOT_COUNTED
+            lacks_fit = MODELS[model].is_fitted and self.fit is None
+            return NOT_FITTED if lacks_fit else NoCredit.NOT_COUNTED
         if self.touched:
             return NoCredit.OUTSIDE_WINDOW
         return NoCredit.NO_TOUCH
 
 
 async def explain_event(
-    connection: AsyncConnection, space_id: int, event_id: int, window_days: int, *, by_company: bool
+    connection: AsyncConnection,
+    space_id: int,
+    event_id: int,
+    window_days: int,
+    *,
+    by_company: bool,
+    fit: str | None = None,
 ) -> EventExplanation:
-    """An event under every model, as of one moment. Needs a transaction that has executed nothing
-    yet. Raises NotFound.
+    """An event under every model, as of one moment; by the fit of a name, or the current one for
+    the event's, if there is one. Needs a transaction that has executed nothing yet.
+
+    Raises NotFound, and Invalid for a name that no fit has.
     """
     await connection.execute(queries["snapshot"])
     values = {"space_id": space_id, "event_id": event_id}
@@ -86,7 +101,11 @@ async def explain_event(
     event = await fetch_optional(cursor, queries["event"], values)
     if event is None:
         raise NotFound("Event")
-    credited = await _credits(connection, values, window_days, by_company=by_company)
+    chosen = await _fit(connection, space_id, fit, event["event_name"])
+    path_of = Attribution(
+        "linear", window_days, _EVERY_SOURCE, by_company, chosen.weights if chosen else ()
+    )
+    credited = await _credits(connection, values, path_of)
     touches = {
         "space_id": space_id,
         "ids": sorted({touch for part in credited.values() for touch in part.listed}),
@@ -96,7 +115,15 @@ async def explain_event(
     path = await fetch_all(cursor, queries["touchpoints"], touches)
     within = credited["linear"].touches
     touched = within > 0 or await _is_touched(connection, values, by_company=by_company)
-    return EventExplanation(event, path, max(0, within - len(path)), credited, touched)
+    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen)
+
+
+async def _fit(
+    connection: AsyncConnection, space_id: int, name: str | None, event_name: str
+) -> ChosenFit | None:
+    if name is None:
+        return await find_current(connection, space_id, event_name)
+    return await fetch_chosen(connection, space_id, FitChoice(name, ()))
 
 
 async def _is_touched(
@@ -109,11 +136,13 @@ async def _is_touched(
 
 
 async def _credits(
-    connection: AsyncConnection, event: dict[str, int], window_days: int, *, by_company: bool
+    connection: AsyncConnection, event: dict[str, int], path_of: Attribution
 ) -> dict[str, Credits]:
+    """The credits of every model on a path; without a fit, none of those that go by one."""
     attributions = {
-        name: Attribution(name, window_days, _EVERY_SOURCE, by_company=by_company)
-        for name in MODELS
+        name: replace(path_of, model=name)
+        for name, model in MODELS.items()
+        if path_of.weights or not model.is_fitted
     }
     statement = SQL(" UNION ALL ").join(
         queries["of_model"].format(
@@ -123,7 +152,9 @@ async def _credits(
         )
         for name, attribution in attributions.items()
     )
-    bound = {**event, **attributions["linear"].parameters(), "ends": MOST_PER_END}
+    bound: dict[str, Any] = {**event, "ends": MOST_PER_END}
+    for attribution in attributions.values():
+        bound |= attribution.parameters()
     credited = {name: Credits() for name in MODELS}
     cursor = await connection.execute(statement, bound, prepare=False)
     for model, touchpoint_id, credit, touches in await cursor.fetchall():

@@ -10,6 +10,7 @@ import msgspec
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import QUERY_MODE
+from headwater.fits.choice import CITATION_OR_NULL, FIT, cite
 from headwater.http.fields import one_of
 from headwater.http.openapi import (
     MOMENT,
@@ -23,23 +24,25 @@ from headwater.http.openapi import (
 )
 from headwater.http.parameters import Input, Parameter
 from headwater.identity.senders import Sender
-from headwater.reports.explanation import EventExplanation
+from headwater.reports.explanation import NOT_FITTED, EventExplanation
 from headwater.reports.models import NoCredit
 
 WINDOW = Parameter(
     name="attribution_window", kind=one_of(WINDOWS), default=30,
     description="How many days before the event a touchpoint may lie; 0 is no limit.",
 )  # fmt: skip
-PARAMETERS = (WINDOW, QUERY_MODE)
+PARAMETERS = (WINDOW, QUERY_MODE, FIT)
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
-def read_path(query: Input) -> tuple[int, bool]:
-    """The window in days of a path, and whether it is a company's. Raises Invalid."""
-    window, mode = WINDOW.read(query), QUERY_MODE.read(query)
+def read_path(query: Input) -> tuple[int, bool, str | None]:
+    """The window in days of a path, whether it is a company's, and the name of the fit, if any.
+    Raises Invalid.
+    """
+    window, mode, fit = WINDOW.read(query), QUERY_MODE.read(query), FIT.read(query)
     query.finish()
-    return window or 0, mode == "company"
+    return window or 0, mode == "company", fit
 
 
 def encode_explanation(explanation: EventExplanation, window_days: int) -> bytes:
@@ -51,6 +54,7 @@ def encode_explanation(explanation: EventExplanation, window_days: int) -> bytes
             "path": explanation.path,
             "left_out": explanation.left_out,
             "models": [_model_credits(name, explanation) for name in MODELS],
+            "fit": explanation.fit and cite(explanation.fit),
         }
     )
 
@@ -100,10 +104,10 @@ _MODEL = object_schema(
         "model": {"type": "string", "enum": list(MODELS)},
         "unattributed": {"type": "boolean"},
         "unattributed_reason": {
-            "enum": [*map(str, NoCredit), None],
+            "enum": [*map(str, NoCredit), NOT_FITTED, None],
             "description": (
                 "no_touch: no touchpoint before the event; outside_window: none of them in the "
-                "window; not_counted: none that the model counts."
+                "window; not_counted: none that the model counts; not_fitted: no fit to go by."
             ),
         },
         "left_out": {**WHOLE, "description": "Credited touchpoints that are not listed."},
@@ -126,6 +130,7 @@ EXPLANATION = object_schema(
         },
         "left_out": {**WHOLE, "description": "Touchpoints of the path that are not listed."},
         "models": {"type": "array", "items": _MODEL},
+        "fit": CITATION_OR_NULL,
     }
 )  # fmt: skip
 """The JSON schema of the answer."""

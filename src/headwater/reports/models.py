@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from headwater.attribution.models import MODELS
 from headwater.contacts.filters import Condition
+from headwater.fits.choice import ChosenFit, is_needed
 from headwater.reports.ripeness import Ripeness
 
 
@@ -178,6 +179,8 @@ class ReportQuery:
     ripe_on: date | None = None
     """The day, on the Space's clock, as of whose beginning recent days are judged; None to leave
     that out."""
+    fit: str | None = None
+    """The name of the fit of models that go by one; None is the Space's current one."""
 
     @property
     def is_about_money(self) -> bool:
@@ -206,6 +209,11 @@ class ReportQuery:
     def goes_by_age(self) -> bool:
         """True when credit depends on the time between touches."""
         return any(MODELS[model].goes_by_age for model in self.models)
+
+    @property
+    def goes_by_fit(self) -> bool:
+        """True when credit depends on a fit."""
+        return is_needed(self.models)
 
 
 @dataclass(frozen=True)
@@ -331,3 +339,5 @@ class Report:
     """Of all amounts."""
     ripeness: Ripeness | None = None
     """Where the query asks for it: of the first measure, in total."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""

@@ -15,6 +15,7 @@ from headwater.events.parameters import (
     EVENT_NAMES_PARAMETER,
     QUERY_MODE,
 )
+from headwater.fits.choice import FIT
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
@@ -78,7 +79,7 @@ ALL_MODELS = ListParameter(
     name="attribution_models",
     kind=one_of(tuple(MODELS)),
     most=len(MODELS),
-    description="Several models side by side, instead of attribution_model.",
+    description="Several side by side, instead of attribution_model.",
 )
 SOURCES_FILTER = ListParameter(
     name="sources", kind=one_of(SOURCES), most=len(SOURCES),
@@ -118,7 +119,7 @@ ORDER_BY = Parameter(
 PARAMETERS = (
     MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
     EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS,
-    COMPARE, CURRENCY, LIMIT, ORDER_BY, RIPENESS,
+    COMPARE, CURRENCY, LIMIT, ORDER_BY, RIPENESS, FIT,
 )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), order_by=by,
         descending=by not in groups,
         ripe_on=now.astimezone(space.zone).date() if RIPENESS.read(query) else None,
+        fit=FIT.read(query),
     )  # fmt: skip
     query.finish()
     return report_query

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headwater.fits.choice import ChosenFit
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.paths.survey import Survey
@@ -58,6 +59,8 @@ class ReportScope:
     """Only for counting new customers."""
     half_life_days: int | None = None
     """Of the Space; only where credit goes by the age of touches."""
+    fit: ChosenFit | None = None
+    """Only where credit goes by one."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen
 from headwater.paths.path_data import IntArray
 from headwater.reports.dimensions import steps
 from headwater.reports.group_keys import step_keys
@@ -111,7 +112,17 @@ class PlanLoader:
             tuple(each for each in only if each.of_touch),
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
+            await self._load_fit(),
         )  # fmt: skip
+
+    async def _load_fit(self) -> ChosenFit | None:
+        """Return the fit that credit goes by, if it does. Raises Invalid where there is none."""
+        subject = self._subject
+        if not subject.goes_by_fit:
+            return None
+        await self._reader.bound_time()
+        choice = FitChoice(subject.fit, subject.filters.event_names)
+        return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
     async def _selected(self) -> tuple[EventConditions, IntArray | None]:
         """Return what the filters select in any range: events, and the tag sets of touches."""

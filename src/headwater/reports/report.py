@@ -62,7 +62,7 @@ async def query_reports(
                 await in_thread(PeriodSums.join, query, planned.period, next(sums))
                 for planned in of_query
             ]
-            reports.append(await _make_report(reader, query, of_query[0].dimensions, *periods))
+            reports.append(await _make_report(reader, query, of_query[0], *periods))
         return reports
 
 
@@ -91,11 +91,12 @@ async def _load_plans(
 async def _make_report(
     reader: ReportReader,
     query: ReportQuery,
-    dimensions: Sequence[ReportDimension],
+    planned: PeriodPlan,
     now: PeriodSums,
     then: PeriodSums | None = None,
 ) -> Report:
     """Return the report of what was added up, `then` over the range that is compared with."""
+    dimensions = planned.dimensions
     places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
     labels = [
         await _labels(reader, now, dimension, at, places) for at, dimension in enumerate(dimensions)
@@ -130,6 +131,7 @@ async def _make_report(
         timezone=reader.space.timezone,
         currency=reader.currency,
         ripeness=ripeness,
+        fit=planned.plan.scope.fit,
     )  # fmt: skip
 
 

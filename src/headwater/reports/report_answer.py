@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from headwater.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.models import (
     Comparison,
@@ -53,6 +54,7 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "query_mode": "company" if query.by_company else "profile",
         "date_basis": str(query.date_basis),
         "ripeness": report.ripeness and _ripeness(report.ripeness),
+        "fit": report.fit and cite(report.fit),
     }
 
 
@@ -228,5 +230,6 @@ REPORT = object_schema(
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT, "date_basis": TEXT,
         "ripeness": {"type": ["object", "null"]},
+        "fit": CITATION_OR_NULL,
     }
 )  # fmt: skip

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.events.parameters import EVENT_NAMES_PARAMETER
+from headwater.fits.choice import CITATION_OR_NULL, FIT, cite
 from headwater.http.fields import one_of
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input, Parameter
@@ -35,7 +36,7 @@ GROUP = Parameter(
 ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: source:google_ads, ….")
 PARAMETERS = (
     GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, EVENT_NAMES_PARAMETER, ONLY_PLACES, DATE_BASIS,
-    CURRENCY, LIMIT,
+    CURRENCY, LIMIT, FIT,
 )  # fmt: skip
 FIGURES = (
     "spend", "impressions", "clicks", "credited_revenue", "credited_events", "new_customers",
@@ -54,7 +55,7 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         models=(MODEL.read(query) or "last_touch",), window_days=WINDOW.read(query) or 0,
         filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
-        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query),
+        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), fit=FIT.read(query),
     )  # fmt: skip
     query.finish()
     return report_query
@@ -79,6 +80,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "attribution_model": query.models[0],
         "attribution_window": query.window_days,
         "date_basis": str(query.date_basis),
+        "fit": report.fit and cite(report.fit),
     }
 
 
@@ -128,6 +130,6 @@ SPEND: Schema = object_schema(
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
         "period": DATES, "timezone": TEXT, "currency": TEXT,
         "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
-        "attribution_window": WHOLE, "date_basis": TEXT,
+        "attribution_window": WHOLE, "date_basis": TEXT, "fit": CITATION_OR_NULL,
     }
 )  # fmt: skip

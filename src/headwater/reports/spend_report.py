@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from psycopg import AsyncConnection
 
+from headwater.fits.choice import ChosenFit
 from headwater.http.errors import Invalid
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.measures import plain, rounded
@@ -128,6 +129,8 @@ class CostReport:
     currency: str
     cost_rate: Decimal | None = None
     """The Space's, in per cent of revenue."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
         """Return the report with the contribution at a cost rate."""
@@ -188,7 +191,7 @@ def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) ->
         group, tuple(rows[: query.limit]), max(0, len(rows) - query.limit),
         _figures(report.total, of_firsts.total, whole),
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
-        CostFigures(nowhere), report.span, report.timezone, report.currency,
+        CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
     )  # fmt: skip
 
 

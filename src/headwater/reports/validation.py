@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
+from headwater.fits.choice import FIT, ONLY_FITTED
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
@@ -30,9 +31,13 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every rule that a query breaks."""
+    fitted = query.fit is None or query.goes_by_fit
     judged = query.ripe_on is None or query.measures[0] in JUDGED
     rule = f"must begin with one of {', '.join(JUDGED)} for ripeness."
-    _check([*_common_rules(query), *_column_rules(query), ("measures", judged, rule)])
+    _check([
+        *_common_rules(query), *_column_rules(query), ("measures", judged, rule),
+        (FIT.name, fitted, ONLY_FITTED),
+    ])  # fmt: skip
 
 
 def check_paths(query: PathsQuery) -> None:
@@ -64,6 +69,7 @@ def check_credits(query: CreditsQuery) -> None:
     _check([
         *_common_rules(query.report),
         ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
         ("credit", not (some and credit.reasons),
          "must be all, credited or touched where the credit of only some touchpoints counts."),
         ("credit", query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,

@@ -8,11 +8,12 @@ order and then turned negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from tests.support.decay import decayed_fractions
 from tests.support.report_model.facts import Event, Touchpoint
@@ -23,6 +24,10 @@ of up to 40 touches are whole numbers of them.
 """
 WEIGHED_EVENT_UNITS = 5 * 232792560
 """The same where touches have weights: five times the least common multiple of 1 to 20."""
+BY_SOURCE = ("markov", "shapley_distinct")
+WEIGHED = ("time_decay", *BY_SOURCE)
+
+S = TypeVar("S", int, str)
 
 
 @dataclass(frozen=True)
@@ -118,25 +123,59 @@ def fractions_of(model: str, path: Sequence[Touchpoint]) -> list[tuple[Touchpoin
     return [(touch, Fraction(1, len(picked))) for touch in picked]
 
 
-def credits_of(model: str, event: Event, path: Sequence[Touchpoint]) -> list[Credit]:
-    """The credited touches of an event whose path within the window this is."""
-    if model == "time_decay":
-        by_age = decayed_fractions([touch.occurred_at for touch in path])
-        fractions = list(zip(path, by_age, strict=True))
-    else:
-        fractions = fractions_of(model, path)
-    of_event = WEIGHED_EVENT_UNITS if model == "time_decay" else EVENT_UNITS
-    parts = shared_out(of_event, [fraction for _, fraction in fractions])
+def credits_of(
+    model: str, event: Event, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
+) -> list[Credit]:
+    """The credited touches of an event whose path within the window this is. The weights of sources
+    are those of the fit that counts.
+    """
+    of_event = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
     amount = event.amount if event.amount is not None else Decimal(0)
     unit = unit_of(amount)
     units = abs(Fraction(amount)) / unit
     assert units.denominator == 1
     sign = -1 if amount < 0 else 1
-    amounts = shared_out(units.numerator, [fraction for _, fraction in fractions])
+    credited, parts = shares_of(model, of_event, path, weights)
+    _, amounts = shares_of(model, units.numerator, path, weights)
     return [
         Credit(touch, Fraction(part, of_event), sign * share * unit)
-        for (touch, _), part, share in zip(fractions, parts, amounts, strict=True)
+        for touch, part, share in zip(credited, parts, amounts, strict=True)
     ]
+
+
+def shares_of(
+    model: str, units: int, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
+) -> tuple[list[Touchpoint], list[int]]:
+    """The touches that a model credits, in order, and the share of each in whole units."""
+    if model in BY_SOURCE:
+        worth = {touch.source: Fraction(1) for touch in path}
+        worth = worth if model == "shapley_distinct" else {**dict.fromkeys(worth, 0), **weights}
+        counting = [touch for touch in path if worth[touch.source]]
+        return counting, by_source(units, [touch.source for touch in counting], worth)
+    if model == "time_decay":
+        by_age = decayed_fractions([touch.occurred_at for touch in path])
+        fractions = list(zip(path, by_age, strict=True))
+    else:
+        fractions = fractions_of(model, path)
+    shares = shared_out(units, [fraction for _, fraction in fractions])
+    return [touch for touch, _ in fractions], shares
+
+
+def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> list[int]:
+    """The share of each touch of a path in whole units: first those of its distinct sources, in the
+    order in which they were met, by what they are worth; then those of the touches of each.
+    """
+    met = [source for source in dict.fromkeys(sources) if worth[source]]
+    total = sum(worth[source] for source in met)
+    of_sources = shared_out(units, [worth[source] / total for source in met])
+    shares = [0] * len(sources)
+    for source, share in zip(met, of_sources, strict=True):
+        at = [place for place, each in enumerate(sources) if each == source]
+        for place, part in zip(
+            at, shared_out(share, [Fraction(1, len(at))] * len(at)), strict=True
+        ):
+            shares[place] = part
+    return shares
 
 
 def unit_of(amount: Decimal) -> Fraction:

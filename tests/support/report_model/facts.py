@@ -5,9 +5,11 @@ Moments are in UTC: Python adds to those in other zones as their clocks do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -75,3 +77,27 @@ class Facts:
     ad_names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The catalogue: names by kind (campaign, adset, ad) and id."""
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
+    fits: dict[str, Fit] = field(default_factory=dict[str, "Fit"])
+    """By their names."""
+
+    def weights(self, name: str | None, event_names: Sequence[str]) -> dict[str, Fraction]:
+        """What sources are worth by the fit of a name, or the only current one of some events, of
+        any if none are named.
+        """
+        if name is not None:
+            return self.fits[name].weights
+        [fit] = [
+            fit
+            for fit in self.fits.values()
+            if fit.is_current and (not event_names or fit.event_name in event_names)
+        ]
+        return fit.weights
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Weights of sources, made of the journeys to some events."""
+
+    event_name: str
+    is_current: bool
+    weights: dict[str, Fraction]

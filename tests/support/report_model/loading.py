@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import psycopg
 
 from headwater.sources.catalogue import SOURCES
-from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint
+from tests.support.report_model.facts import (
+    Contact,
+    Event,
+    Facts,
+    Fit,
+    TagSet,
+    Touchpoint,
+)
 
 SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
 """Texts and numbers; dates are no part of the model."""
@@ -24,7 +33,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         return connection.execute(query, {"space_id": space_id}).fetchall()
 
     [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
-    facts = Facts(ZoneInfo(zone))
+    facts = Facts(ZoneInfo(zone), fits=_load_fits(read))
     said = read(
         "SELECT event_time, id, contact_id, self_reported_source FROM events"
         " WHERE space_id = %(space_id)s AND self_reported_source IS NOT NULL"
@@ -67,6 +76,24 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")
     )
     return facts
+
+
+def _load_fits(read: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, Fit]:
+    """The fits of the Space, by their names."""
+    worth: dict[str, dict[str, Fraction]] = {}
+    for name, source, weight in read(
+        "SELECT f.name, w.source, w.weight FROM fits f JOIN fitted_weights w"
+        " ON w.space_id = f.space_id AND w.fit_id = f.id"
+        " WHERE f.space_id = %(space_id)s AND w.model = 'markov'"
+    ):
+        worth.setdefault(name, {})[source] = Fraction(weight)
+    return {
+        name: Fit(event_name, is_current, worth[name])
+        for name, event_name, is_current in read(
+            "SELECT f.name, f.event_name, c.fit_id IS NOT NULL FROM fits f LEFT JOIN current_fits c"
+            " ON c.space_id = f.space_id AND c.fit_id = f.id WHERE f.space_id = %(space_id)s"
+        )
+    }
 
 
 def _filled(values: tuple[Any, ...]) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class Question:
     compare: str = "none"
     limit: int = 50
     order_by: str | None = None
+    fit: str | None = None
+    """The name of the fit that markov goes by; None is a current one."""
 
     @property
     def filters_touches(self) -> bool:
@@ -115,6 +117,7 @@ def read_question(values: dict[str, Any]) -> Question:
         compare=values.get("compare", "none"),
         limit=values.get("limit", 50),
         order_by=values.get("order_by"),
+        fit=values.get("fit"),
     )
 
 

@@ -20,6 +20,8 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         near.setdefault(("contact", touch.contact_id), []).append(touch)
         near.setdefault(("company", touch.company_id), []).append(touch)
     found: list[Conversion] = []
+    fitted = "markov" in question.models
+    worth = facts.weights(question.fit, question.event_names) if fitted else {}
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue
@@ -31,7 +33,7 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         each = Conversion(event, path, within(question.window, event, path))
         if is_only(each, None, facts, question, period):
             for model in question.models:
-                each.credits[model] = credits_of(model, event, each.window)
+                each.credits[model] = credits_of(model, event, each.window, worth)
             found.append(each)
     return found
 

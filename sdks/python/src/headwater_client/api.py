@@ -728,6 +728,8 @@ AttributionModel: TypeAlias = Literal[
     "linear_paid",
     "u_shaped",
     "time_decay",
+    "markov",
+    "shapley_distinct",
     "last_non_direct_touch",
 ]
 
@@ -884,6 +886,17 @@ class ListEventsRow(TypedDict):
     source: NotRequired[Source]
 
 
+class Fit(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    attribution_window: int
+    conversions: int
+    digest: str
+
+
 class ListEventsAnswer(TypedDict):
     data: list[ListEventsRow]
     path: str
@@ -892,6 +905,8 @@ class ListEventsAnswer(TypedDict):
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
+    fit: NotRequired[Fit]
+    """The fit that markov goes by; with that model alone."""
 
 
 EventName2: TypeAlias = Literal[
@@ -1090,11 +1105,13 @@ class CreateEventExportBody(TypedDict):
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[Source] | None]
-    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Requires `attribution_model` and `attribution_window`."""
+    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
     """How many days before the event a touchpoint may lie; 0 is no limit."""
+    fit: NotRequired[str | None]
+    """markov's fit, by name; the current one if left out."""
     fields: NotRequired[list[Field] | None]
     """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
 
@@ -1178,13 +1195,24 @@ class Credit(TypedDict):
 class Model(TypedDict):
     model: AttributionModel
     unattributed: bool
-    unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
-    """no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts."""
+    unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_fitted"] | None
+    """no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts; not_fitted: no fit to go by."""
     left_out: int
     """Credited touchpoints that are not listed."""
     left_out_amount: float | None
     """What those get together."""
     credits: list[Credit]
+
+
+class Fit2(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    attribution_window: int
+    conversions: int
+    digest: str
 
 
 class GetEventAttributionAnswer(TypedDict):
@@ -1195,10 +1223,84 @@ class GetEventAttributionAnswer(TypedDict):
     left_out: int
     """Touchpoints of the path that are not listed."""
     models: list[Model]
+    fit: Fit2
 
 
 class ListEventDeliveriesAnswer(TypedDict):
     data: list[ListDeliveriesRow]
+
+
+class ListFitsRow(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    """The first instant after it."""
+    attribution_window: int
+    conversions: int
+    """Those with a touchpoint; at least 300."""
+    lost: int
+    """The contacts with touchpoints and no such conversion."""
+    untouched: int
+    """The conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of what the weights follow from."""
+    made_at: str
+    current: bool
+    """True when credit goes by it, if none is named."""
+
+
+class ListFitsAnswer(TypedDict):
+    data: list[ListFitsRow]
+
+
+class CreateFitBody(TypedDict):
+    name: str
+    """What it is called; no other fit is."""
+    event_name: str
+    """The events that are conversions."""
+    start_date: str
+    """The first day, on the Space's clock."""
+    end_date: str
+    """The last day."""
+    attribution_window: NotRequired[AttributionWindow]
+    """The days before a conversion in which touchpoints count; 30."""
+    current: NotRequired[bool]
+    """True to go by it from now on; the first of an event name is current anyway."""
+
+
+class Weight(TypedDict):
+    model: Literal["markov", "shapley_distinct"]
+    source: str
+    weight: float
+    """Those of a model add up to 1."""
+    low: float
+    """From here to high is its interval of 95 %."""
+    high: float
+
+
+class CreateFitAnswer(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    """The first instant after it."""
+    attribution_window: int
+    conversions: int
+    """Those with a touchpoint; at least 300."""
+    lost: int
+    """The contacts with touchpoints and no such conversion."""
+    untouched: int
+    """The conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of what the weights follow from."""
+    made_at: str
+    current: bool
+    """True when credit goes by it, if none is named."""
+    weights: list[Weight]
+    """Of both models, the largest of each first."""
 
 
 class Secret(TypedDict):
@@ -1350,6 +1452,7 @@ class GetReportAnswer(TypedDict):
     query_mode: str
     date_basis: str
     ripeness: dict[str, Any] | None
+    fit: Fit2
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1508,6 +1611,7 @@ class ListCreditsAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    fit: Fit2
 
 
 class Totals2(TypedDict):
@@ -1563,6 +1667,7 @@ class GetSpendReportAnswer(TypedDict):
     attribution_model: str | None
     attribution_window: int
     date_basis: str
+    fit: Fit2
 
 
 class ListSpendRow(TypedDict):
@@ -2109,6 +2214,7 @@ class Api:
         sources: Sequence[Source] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
+        fit: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2131,6 +2237,7 @@ class Api:
                     "sources[]": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
+                    "fit": fit,
                     "fields[]": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
@@ -2152,6 +2259,7 @@ class Api:
         sources: Sequence[Source] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
+        fit: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2170,6 +2278,7 @@ class Api:
                 "sources[]": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
+                "fit": fit,
                 "fields[]": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
@@ -2222,6 +2331,7 @@ class Api:
         *,
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
+        fit: str | None = None,
     ) -> GetEventAttributionAnswer:
         """Get the path to an event, with the rule that named each source, and the credit of each
         touchpoint under every attribution model.
@@ -2231,7 +2341,7 @@ class Api:
             self.call(
                 "GET",
                 f"/events/{quote(str(event_id), safe='')}/attribution",
-                {"attribution_window": attribution_window, "query_mode": query_mode},
+                {"attribution_window": attribution_window, "query_mode": query_mode, "fit": fit},
             ),
         )
 
@@ -2240,6 +2350,26 @@ class Api:
         return cast(
             "ListEventDeliveriesAnswer",
             self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {}),
+        )
+
+    def list_fits(self) -> ListFitsAnswer:
+        """List the Space's fits, the newest first, without their weights."""
+        return cast("ListFitsAnswer", self.call("GET", "/fits", {}))
+
+    def create_fit(self, body: CreateFitBody) -> CreateFitAnswer:
+        """Estimate the weights of sources from the journeys of some days, and keep them under a name.
+        Refused with fewer than 300 conversions that have a touchpoint.
+        """
+        return cast("CreateFitAnswer", self.call("POST", "/fits", {}, body))
+
+    def get_fit(self, fit_id: int) -> CreateFitAnswer:
+        """Get one fit, with the weight of every source and its interval."""
+        return cast("CreateFitAnswer", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
+
+    def choose_fit(self, fit_id: int) -> ListFitsRow:
+        """Make a fit the one that credit of its event name goes by, where no other is named."""
+        return cast(
+            "ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {})
         )
 
     def list_platforms(self) -> ListPlatformsAnswer:
@@ -2292,6 +2422,7 @@ class Api:
         limit: int | None = None,
         order_by: str | None = None,
         ripeness: Literal[0, 1] | None = None,
+        fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> GetReportAnswer:
         """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
@@ -2324,6 +2455,7 @@ class Api:
                     "limit": limit,
                     "order_by": order_by,
                     "ripeness": ripeness,
+                    "fit": fit,
                     "custom_field_filters": custom_field_filters,
                 },
             ),
@@ -2388,6 +2520,7 @@ class Api:
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
         credit: Credit2 | None = None,
+        fit: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -2417,6 +2550,7 @@ class Api:
                     "acquired": acquired,
                     "acquired_by[]": acquired_by,
                     "credit": credit,
+                    "fit": fit,
                     "per_page": per_page,
                     "cursor": cursor,
                     "custom_field_filters": custom_field_filters,
@@ -2443,6 +2577,7 @@ class Api:
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
         credit: Credit2 | None = None,
+        fit: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[ListCreditsRow]:
@@ -2466,6 +2601,7 @@ class Api:
                 "acquired": acquired,
                 "acquired_by[]": acquired_by,
                 "credit": credit,
+                "fit": fit,
                 "per_page": per_page,
                 "custom_field_filters": custom_field_filters,
             },
@@ -2526,6 +2662,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         currency: str | None = None,
         limit: int | None = None,
+        fit: str | None = None,
     ) -> GetSpendReportAnswer:
         """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
         as CSV.
@@ -2547,6 +2684,7 @@ class Api:
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
+                    "fit": fit,
                 },
             ),
         )

@@ -12,13 +12,16 @@ from typing import Any
 
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.basis import REASONS
-from headwater.reports.explanation import EventExplanation
+from headwater.reports.explanation import NOT_FITTED, EventExplanation
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
+_REASONS: Mapping[str, str] = {
+    **REASONS, NOT_FITTED: "it goes by a fit, and there is none for such events",
+}  # fmt: skip
 _AD = (
     ("campaign", "campaign_name", "campaign_id"), ("ad set", "adset_name", "adset_id"),
     ("ad", "ad_name", "ad_id"), ("keyword", "keyword", "keyword"),
@@ -119,5 +122,5 @@ def _column(model: str, explanation: EventExplanation) -> ModelColumn:
         ),
         left_out,
         of_model.amount_left_out(explanation.event["amount"]) if left_out else None,
-        None if reason is None else REASONS[reason],
+        None if reason is None else _REASONS[reason],
     )

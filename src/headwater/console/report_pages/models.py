@@ -235,7 +235,7 @@ async def render_models(page: ReportPage) -> Response:
         hidden=[pair for pair in links.pairs if pair[0] != "models"],
         csv=view.csv_link(
             f"{page.base}/report.csv", (basis.credited, basis.touched), (choices.group,),
-            **_of_models(choices),
+            **_of_models(view, choices),
         ),
     )  # fmt: skip
 
@@ -251,14 +251,14 @@ def _report(
     space: Space, view: ReportView, choices: ModelChoices, basis: Basis, now: datetime
 ) -> ReportQuery:
     measures = (basis.credited, basis.touched)
-    return view.report(space, now, measures, (choices.group,), **_of_models(choices))
+    return view.report(space, now, measures, (choices.group,), **_of_models(view, choices))
 
 
-def _of_models(choices: ModelChoices) -> dict[str, Any]:
+def _of_models(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
     """Return the parameters of a report of several models."""
     return {
         "attribution_model": "", "attribution_models": [*choices.models],
-        "limit": str(MOST_ROWS), "compare": "none",
+        "limit": str(MOST_ROWS), "compare": "none", "fit": view.fit_of(choices.models),
     }  # fmt: skip
 
 

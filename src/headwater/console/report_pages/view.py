@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 from urllib.parse import urlencode
 
+from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
 from headwater.http.fields import one_of
 from headwater.http.parameters import JsonInput, Query
@@ -42,6 +43,8 @@ class ReportView:
     attribution_window: str = "30"
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
+    fit: str = ""
+    """The name of the fit of models that go by one; empty for the current one."""
     only: tuple[str, ...] = ()
     """Groups that events and touchpoints must be in, each as `group:key`."""
     leads: ClassVar[bool] = True
@@ -87,8 +90,13 @@ class ReportView:
             "attribution_model": self.attribution_model,
             "attribution_window": self.attribution_window,
             "query_mode": self.query_mode, "date_basis": self.date_basis, "only": [*self.only],
+            "fit": self.fit_of((self.attribution_model,)),
         }  # fmt: skip
         return {name: value for name, value in values.items() if value}
+
+    def fit_of(self, models: Sequence[str]) -> str:
+        """Return the name of the fit where any of some models goes by one."""
+        return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 
     def report(
         self, space: Space, now: datetime, measures: tuple[Measure, ...],

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from headwater.events.parameters import QUERY_MODE
+from headwater.fits.choice import FIT
 from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import ID, Arguments, Tool, arguments_of, as_in, without_words
@@ -21,11 +22,11 @@ from headwater.reports.explanation_answer import (
 
 async def _explain(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput({name: arguments[name] for name in arguments if name != "event_id"})
-    window_days, by_company = read_path(query)
+    window_days, by_company, fit = read_path(query)
     async with context.transaction() as connection:
         explanation = await explain_event(
             connection, context.space_id, arguments["event_id"], window_days,
-            by_company=by_company,
+            by_company=by_company, fit=fit,
         )  # fmt: skip
     return msgspec.json.decode(encode_explanation(explanation, window_days))
 
@@ -40,7 +41,7 @@ TOOLS = (
             "model, or why there is none."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
-        | as_in("query_report", arguments_of(WINDOW, QUERY_MODE)),
+        | as_in("query_report", arguments_of(WINDOW, QUERY_MODE, FIT)),
         required=("event_id",),
         answer=without_words(EXPLANATION),
         call=_explain,

@@ -14,6 +14,7 @@ from headwater.contacts import filters
 from headwater.deliveries.delivery_log import list_of_event
 from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
+from headwater.events.fitted_selection import load_listing
 from headwater.events.queries import (
     fetch_event,
     list_events,
@@ -23,6 +24,7 @@ from headwater.events.queries import (
 )
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.updates import read_change, update_event
+from headwater.fits.choice import FIT, cite
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
 from headwater.http.parameters import JsonInput
@@ -69,9 +71,11 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
     listing = parameters.read_list_events(query, space, cursors, now)
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
+        listing, fit = await load_listing(connection, space.id, listing)
         page = await list_events(connection, space.id, listing)
     period = {date.name: dated[date.name] for date in DATES.parameters}
-    return {**page_answer(page, cursors), "period": period}
+    cited = {} if fit is None else {FIT.name: cite(fit)}
+    return {**page_answer(page, cursors), "period": period, **cited}
 
 
 def _with_fields(arguments: Arguments) -> Arguments:
@@ -153,7 +157,7 @@ _LISTED = (
     arguments_of(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
     | as_in("query_report", arguments_of(
         parameters.AMOUNT_MIN, parameters.AMOUNT_MAX, parameters.EVENT_NAMES_PARAMETER,
-        parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE,
+        parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE, FIT,
     ) | filters.ARGUMENT)
     | arguments_of(_FIELDS, *PAGING)
 )  # fmt: skip
@@ -164,9 +168,8 @@ TOOLS = (
         title="List events",
         description=(
             f"Single events (purchases, sign-ups, …) of a period ({DEFAULT_PERIOD} if left out), "
-            "newest or largest first; refunds are purchases with negative amounts. With `sources`, "
-            "a model and a window: a row for each touchpoint that gets credit, `amount` being the "
-            "credit. For totals use query_report."
+            "newest or largest first; refunds are purchases with negative amounts. For totals use "
+            "query_report."
         ),
         arguments=_LISTED,
         answer=list_of(rows_schema(PAGE), period=_PERIOD),

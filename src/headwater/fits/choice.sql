@@ -1,0 +1,16 @@
+-- name: candidates
+-- The fits that a model may go by, with its weights of sources in billionths: the one of a name, or
+-- else the current ones of some names of events, or of all.
+SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.digest,
+       coalesce((SELECT jsonb_object_agg(w.source, (w.weight * %(billion)s)::bigint)
+                 FROM fitted_weights w
+                 WHERE w.space_id = %(space_id)s AND w.fit_id = f.id AND w.model = %(model)s
+                   AND w.weight > 0), '{}') AS weights_by_source
+FROM fits f
+WHERE f.space_id = %(space_id)s
+  AND CASE WHEN %(name)s::text IS NOT NULL THEN f.name = %(name)s
+      ELSE EXISTS (
+          SELECT FROM current_fits c
+          WHERE c.space_id = %(space_id)s AND c.fit_id = f.id
+            AND (%(event_names)s::text[] = '{}' OR c.event_name = ANY(%(event_names)s))) END
+ORDER BY f.event_name;

@@ -1,0 +1,37 @@
+-- name: start
+-- Have a fit of an event name made every month.
+INSERT INTO monthly_fits (space_id, event_name, next_at)
+VALUES (%(space_id)s, %(event_name)s, %(next_at)s)
+ON CONFLICT (space_id, event_name) DO NOTHING;
+
+-- name: stop
+-- Have none made any more.
+DELETE FROM monthly_fits m WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;
+
+-- name: list
+-- The event names of which fits are made every month.
+SELECT m.event_name, m.next_at, m.error FROM monthly_fits m
+WHERE m.space_id = %(space_id)s
+ORDER BY m.event_name;
+
+-- name: due
+-- For the operator's side: Spaces of which a fit is due.
+SELECT DISTINCT d.space_id FROM (
+    SELECT m.space_id FROM monthly_fits m
+    WHERE m.next_at <= %(now)s
+    ORDER BY m.next_at LIMIT %(most)s) d;
+
+-- name: claim
+-- Take an event name whose fit is due. It is due again soon, should this process end meanwhile.
+UPDATE monthly_fits m SET next_at = %(again)s
+WHERE m.space_id = %(space_id)s AND m.event_name = (
+    SELECT d.event_name FROM monthly_fits d
+    WHERE d.space_id = %(space_id)s AND d.next_at <= %(now)s
+    ORDER BY d.next_at, d.event_name LIMIT 1
+    FOR UPDATE SKIP LOCKED)
+RETURNING m.event_name;
+
+-- name: finish
+-- When the next one is due, and why there was none, if there was none.
+UPDATE monthly_fits m SET next_at = %(next_at)s, error = %(error)s
+WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;

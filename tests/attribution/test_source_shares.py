@@ -1,0 +1,85 @@
+"""Shares by sources: of models that give a path's distinct sources a share each, which the touches
+of a source have in equal parts. Judged by plain Python, whatever the path.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.attribution.credits import Crediting, TouchSlices
+from headwater.attribution.models import Spread
+from tests.support.report_model.credit import by_source
+
+UNITS = st.one_of(st.integers(0, 9), st.integers(0, 10**6), st.integers(0, 10**18))
+PATHS = st.lists(st.tuples(UNITS, st.lists(st.integers(1, 5), max_size=12)), min_size=1, max_size=8)
+WEIGHTS = st.lists(
+    st.one_of(st.just(0), st.integers(1, 3), st.integers(1, 10**9)), min_size=5, max_size=5
+)
+
+
+def shares_of(
+    paths: list[tuple[int, list[int]]], weights: list[int] | None = None
+) -> list[list[int]]:
+    """The shares of each path's touches that have any; by equal weights where none are given."""
+    ends = np.array(list(accumulate(len(path) for _, path in paths)))
+    slices = TouchSlices(ends - [len(path) for _, path in paths], ends)
+    touches = np.array([source for _, path in paths for source in path], dtype=np.int64)
+    fitted = {} if weights is None else {"markov": np.array([0, *weights, *[0] * 57])}
+    crediting = Crediting(slices, touches, fitted=fitted)
+    credited = crediting.credit("shapley_distinct" if weights is None else "markov")
+    units = np.array([number for number, _ in paths], dtype=np.int64)
+    shares = iter(credited.shares(units, Spread.BY_SOURCE).tolist())
+    return [[next(shares) for _ in range(count)] for count in credited.counts.tolist()]
+
+
+def test_it_works() -> None:
+    paths = [(10_000, [1, 2, 1, 1]), (10_000, [3]), (10_000, [1, 2, 3])]
+    assert shares_of(paths) == [[1667, 5000, 1667, 1666], [10_000], [3334, 3333, 3333]]
+    weights = [2, 1, 0, 0, 0]
+    assert shares_of(paths, weights) == [[2223, 3333, 2222, 2222], [], [6667, 3333]]
+
+
+@given(paths=PATHS, weights=st.one_of(st.none(), WEIGHTS))
+@settings(max_examples=300, deadline=None)
+def test_shares_are_those_of_the_rule(
+    paths: list[tuple[int, list[int]]], weights: list[int] | None
+) -> None:
+    worth = [1] * 5 if weights is None else weights
+    expected = [
+        by_source(units, path, {source: Fraction(worth[source - 1]) for source in path})
+        for units, path in paths
+    ]
+    found = shares_of(paths, weights)
+    assert found == [
+        [share for share, source in zip(shares, path, strict=True) if worth[source - 1]]
+        for shares, (_, path) in zip(expected, paths, strict=True)
+    ]
+    for shares, (units, _) in zip(found, paths, strict=True):
+        assert sum(shares) == (units if shares else 0)
+
+
+@given(path=st.lists(st.integers(1, 5), min_size=1, max_size=12), units=UNITS, weights=WEIGHTS,
+       dice=st.randoms())  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_what_a_source_has_depends_on_the_sources_met_alone(
+    path: list[int], units: int, weights: list[int], dice: object
+) -> None:
+    """Neither on how often it was met nor, once it was, on when: touches of a source can change
+    their places with others of it, and further ones come, and no source has more or less.
+    """
+    again = [*path, *(path[dice.randrange(len(path))] for _ in range(3))]  # type: ignore[attr-defined]
+    assert of_sources(again, units, weights) == of_sources(path, units, weights)
+
+
+def of_sources(path: list[int], units: int, weights: list[int]) -> dict[int, int]:
+    [shares] = shares_of([(units, path)], weights)
+    counting = [source for source in path if weights[source - 1]]
+    totals: dict[int, int] = {}
+    for source, share in zip(counting, shares, strict=True):
+        totals[source] = totals.get(source, 0) + share
+    return totals

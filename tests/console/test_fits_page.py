@@ -1,0 +1,109 @@
+"""The pages of fits: made, listed, shown with their weights, chosen; what reports say of them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.fits import store
+from headwater.fits.models import FEWEST_CONVERSIONS
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.support.factories import NOON, Stage
+from tests.support.fits import plant_fit
+
+MAY = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
+       "end_date": "2026-05-31", "attribution_window": "30"}  # fmt: skip
+BUYERS = 20
+OF_MAY = "start_date=2026-05-01&end_date=2026-05-31"
+
+
+@pytest.fixture
+def sold(space_id: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """As many buyers as it takes here."""
+    monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
+    stage = Stage(connection, space_id, "")
+    for number in range(BUYERS):
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=1))
+        if number % 2:
+            stage.touchpoint(contact_id, "email", occurred_at=NOON)
+        stage.event(contact_id, amount=10)
+    return stage
+
+
+def make(person: Person, space_id: int, **values: str) -> Any:
+    page = f"/console/spaces/{space_id}/fits"
+    return person.browser.fill(page, f"{page}/make", **{**MAY, **values})
+
+
+def rows(html: str, table: str) -> list[list[str]]:
+    return [
+        [" ".join(cell.text.split()) for cell in row]
+        for row in PageTables(html).tables.get(table, [])[1:]
+    ]
+
+
+@pytest.mark.usefixtures("sold")
+def test_it_works(owner: Person, space_id: int) -> None:
+    base = f"/console/spaces/{space_id}"
+    page = make(owner, space_id)
+    assert "The fit is made." in page.text
+    assert "This is the current fit of purchase" in page.text
+    assert [row[:2] for row in rows(page.text, "shapley_distinct")] == [
+        ["Google ads", "75.0 %"], ["Email", "25.0 %"],
+    ]  # fmt: skip
+    [address] = re.findall(r'href="([^"]+/weights.csv)"', page.text)
+    lines = owner.browser.get(address).text.splitlines()
+    assert lines[0] == "model,source,weight,low,high"
+    assert len(lines) == 5
+    [listed] = rows(owner.browser.get(f"{base}/fits").text, "listed")
+    assert (listed[0], listed[2], listed[5]) == ("May", "2026-05-01 to 2026-05-31", "current")
+    report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
+    assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', report)
+
+
+@pytest.mark.usefixtures("sold")
+def test_another_is_chosen(owner: Person, space_id: int) -> None:
+    make(owner, space_id)
+    page = make(owner, space_id, name="June")
+    assert "where it is named" in page.text
+    [compared] = re.findall(r'href="([^"]+)">Compare models by this fit', page.text)
+    beside = owner.browser.get(f"{compared}&{OF_MAY}".replace("&amp;", "&")).text
+    assert ">June</a> of purchase" in beside
+    here = str(page.url.path)
+    chosen = owner.browser.fill(here, f"{here}/choose")
+    assert "The fit is current" in chosen.text
+    assert "This is the current fit" in chosen.text
+
+
+def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None:
+    page = make(owner, space_id)
+    assert page.status_code == 422
+    assert f"a fit needs {FEWEST_CONVERSIONS}" in page.text
+    for field, value in (("name", " "), ("end_date", "2026-04-01"), ("start_date", "x")):
+        page = make(owner, space_id, **{field: value})
+        assert re.findall(r'id="(\w+)-refusal"', page.text) == [field]
+    assert rows(page.text, "listed") == []
+
+
+def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> None:
+    base = f"/console/spaces/{space_id}"
+    for end in ("", "/models", "/events", "/campaigns"):
+        models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
+        page = owner.browser.get(f"{base}{end}?{models}")
+        assert "markov needs a fit" in page.text, end
+        assert f'href="{base}/fits">Fits</a>' in page.text
+
+
+def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:
+    viewer, page = person(Role.VIEWER), f"/console/spaces/{space_id}/fits"
+    assert f'action="{page}/make"' not in viewer.browser.get(page).text
+    fit_id = plant_fit(connection, space_id, "x", "purchase", {"email": 1}, current=False)
+    assert "/choose" not in viewer.browser.get(f"{page}/{fit_id}").text
+    assert viewer.browser.get(f"{page}/999999").status_code == 404

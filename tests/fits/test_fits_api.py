@@ -1,0 +1,126 @@
+"""`/fits`: made, listed, shown with their weights, and one of them chosen."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.fits import store
+from headwater.fits.models import FEWEST_CONVERSIONS
+from tests.support.factories import NOON, Stage, make_stage
+from tests.support.fits import plant_fit
+from tests.support.reading_fixtures import RANGE, Api
+
+DAY = timedelta(days=1)
+MAY = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
+       "end_date": "2026-05-31"}  # fmt: skip
+PATHS = (("google_ads", "email"), ("email",), ("google_ads", "google_ads", "direct"))
+
+
+BUYERS = 30
+
+
+@pytest.fixture
+def buyers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """As many buyers as it takes here, by three paths, and some who were lost."""
+    monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
+    for number in range(BUYERS):
+        contact_id = stage.contact()
+        for age, source in enumerate(reversed(PATHS[number % len(PATHS)])):
+            stage.touchpoint(contact_id, source, occurred_at=NOON - age * DAY)
+        stage.event(contact_id, amount=Decimal("33.33"))
+    for _ in range(20):
+        stage.touchpoint(stage.contact(), "google_ads", occurred_at=NOON)
+    return stage
+
+
+def make(api: Api, **more: Any) -> dict[str, Any]:
+    response = api.send("POST", "/fits", json={**MAY, **more})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def errors(api: Api, **body: Any) -> dict[str, list[str]]:
+    response = api.send("POST", "/fits", json=body)
+    assert response.status_code == 422, response.text
+    return response.json()["errors"]
+
+
+@pytest.mark.usefixtures("buyers")
+def test_it_works(api: Api) -> None:
+    made = make(api)
+    assert (made["conversions"], made["lost"], made["current"]) == (BUYERS, 20, True)
+    assert (made["start_at"], made["attribution_window"]) == ("2026-05-01T00:00:00Z", 30)
+    for model in ("markov", "shapley_distinct"):
+        weights = [each for each in made["weights"] if each["model"] == model]
+        assert sum(each["weight"] for each in weights) == pytest.approx(1)
+        assert all(each["low"] <= each["weight"] <= each["high"] for each in weights)
+    listed = {name: value for name, value in made.items() if name != "weights"}
+    assert api.get("/fits").json() == {"data": [listed]}
+    assert api.get(f"/fits/{made['id']}").json() == made
+
+
+@pytest.mark.usefixtures("buyers")
+def test_a_report_over_a_fits_events_has_its_shapley_values(api: Api) -> None:
+    """Each conversion shared equally by its distinct sources is the value of the game, exactly."""
+    made = make(api)
+    values = {
+        each["source"]: each["weight"] * made["conversions"]
+        for each in made["weights"]
+        if each["model"] == "shapley_distinct"
+    }
+    report = api.get("/reports", params={
+        **RANGE, "measures[]": "credited_events", "attribution_model": "shapley_distinct",
+    }).json()  # fmt: skip
+    assert dict(report["rows"]) == {
+        source: pytest.approx(value, abs=1e-4) for source, value in values.items()
+    }
+
+
+@pytest.mark.usefixtures("buyers")
+def test_another_is_chosen(api: Api) -> None:
+    """The first is current, and stays it until another is to be."""
+    first, second = make(api), make(api, name="narrow", attribution_window=1)
+    assert (first["current"], second["current"]) == (True, False)
+    assert credited_by(api) == "May"
+    chosen = api.send("POST", f"/fits/{second['id']}/choose")
+    assert (chosen.status_code, chosen.json()["current"]) == (200, True)
+    assert credited_by(api) == "narrow"
+    third = make(api, name="wide", attribution_window=0, current=True)
+    assert [fit["current"] for fit in api.get("/fits").json()["data"]] == [True, False, False]
+    assert credited_by(api) == third["name"]
+
+
+def credited_by(api: Api) -> str:
+    asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
+    return api.get("/reports", params=asked).json()["fit"]["name"]
+
+
+def test_what_is_refused(api: Api) -> None:
+    assert set(errors(api)) == {"name", "event_name", "start_date", "end_date"}
+    [few] = errors(api, **MAY)["event_name"]
+    assert few.startswith("purchase has 0 conversions with a touchpoint in this time and window;")
+    assert few.endswith(f"a fit needs {FEWEST_CONVERSIONS}.")
+    assert set(errors(api, **{**MAY, "end_date": "2026-04-30"})) == {"end_date"}
+    wrong = {"name": " ", "event_name": "", "start_date": "May", "end_date": "2026-02-30",
+             "attribution_window": 31, "current": "maybe"}  # fmt: skip
+    assert set(errors(api, **wrong)) == set(wrong)
+    for method, path in (("GET", "/fits/1"), ("POST", "/fits/1/choose")):
+        assert api.send(method, path).status_code == 404
+
+
+def test_a_name_is_taken_once(api: Api, buyers: Stage) -> None:
+    plant_fit(buyers.connection, buyers.space_id, "May", "sign_up", {"email": 1})
+    assert errors(api, **MAY) == {"name": ["There is a fit by the name of May already."]}
+
+
+def test_another_space_has_its_own(api: Api, connection: psycopg.Connection) -> None:
+    other = make_stage(connection)
+    fit_id = plant_fit(connection, other.space_id, "May", "purchase", {"email": 1})
+    assert api.get("/fits").json() == {"data": []}
+    for method, path in (("GET", f"/fits/{fit_id}"), ("POST", f"/fits/{fit_id}/choose")):
+        assert api.send(method, path).status_code == 404

@@ -1,0 +1,53 @@
+"""Fits for tests, with weights that no journeys have to lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+
+BILLION = 10**9
+
+
+def plant_fit(
+    connection: psycopg.Connection[Any],
+    space_id: int,
+    name: str,
+    event_name: str,
+    proportions: Mapping[str, int],
+    *,
+    current: bool = True,
+) -> int:
+    """Store a fit with weights by markov in these proportions, and return its id."""
+    row = connection.execute(
+        "INSERT INTO fits (space_id, name, event_name, start_at, end_at, window_days, conversions,"
+        " lost, untouched, counts, digest)"
+        " VALUES (%s, %s, %s, '2026-04-01', '2026-05-01', 30, 300, 0, 0, '{}', 'planted')"
+        " RETURNING id",
+        (space_id, name, event_name),
+    ).fetchone()
+    assert row is not None
+    for source, weight in in_billionths(proportions).items():
+        connection.execute(
+            "INSERT INTO fitted_weights (space_id, fit_id, model, source, weight, low, high)"
+            " VALUES (%s, %s, 'markov', %s, %s, 0, 1)",
+            (space_id, row[0], source, Decimal(weight) / BILLION),
+        )
+    if current:
+        connection.execute(
+            "INSERT INTO current_fits (space_id, event_name, fit_id) VALUES (%s, %s, %s)"
+            " ON CONFLICT (space_id, event_name) DO UPDATE SET fit_id = excluded.fit_id",
+            (space_id, event_name, row[0]),
+        )
+    return row[0]
+
+
+def in_billionths(proportions: Mapping[str, int]) -> dict[str, int]:
+    """Return weights that add up to a billion, what is lost by rounding with the first."""
+    total = sum(proportions.values())
+    weights = {source: BILLION * each // total for source, each in proportions.items()}
+    first = next(iter(weights))
+    weights[first] += BILLION - sum(weights.values())
+    return weights
