@@ -22,11 +22,21 @@ from obstore.store import AzureStore, GCSStore, S3Store, from_url
 from headwater.files import OURS_ALONE, close_to_others, sync_directory
 from headwater.settings import Settings
 
-CONTENT_TYPE = "application/gzip"
+CONTENT_TYPES = {
+    ".ndjson": "application/x-ndjson",
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+}
+"""By the end of a name; everything else is compressed by gzip, or looked at by nobody but us."""
 BUFFER_BYTES = 8 * 1024 * 1024
 """The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
 
 _PARTIAL = ".partial"
+
+
+def content_type(name: str) -> str:
+    """The content type of a file, by its name."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/gzip")
 
 
 class Sink(Protocol):
@@ -114,7 +124,7 @@ class Bucket(Storage):
     @contextmanager
     def create(self, name: str, download_name: str) -> Generator[Sink]:
         attributes = {
-            "Content-Type": CONTENT_TYPE,
+            "Content-Type": content_type(name),
             "Content-Disposition": f'attachment; filename="{download_name}"',
         }
         # Left by an error, the writer gives the upload up and no object appears.

@@ -56,11 +56,23 @@ export type ListCompaniesAnswer = {
   prev_page_url: string | null;
 };
 
+export type Format = "ndjson" | "csv" | "parquet";
+
+export type Compression = "gzip" | "none";
+
 export type CreateCompanyExportBody = {
   /** First second of creation, by the Space's clock. */
-  start_date: string;
+  start_date?: string;
   /** Last second of creation, included. */
-  end_date: string;
+  end_date?: string;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type CreateCompanyExportAnswer = {
@@ -71,14 +83,21 @@ export type CreateCompanyExportAnswer = {
 
 export type Status = "queued" | "processing" | "completed" | "failed";
 
+export type File = {
+  download_url: string;
+  rows: number;
+};
+
 export type GetCompanyExportAnswer = {
   export_id: number;
   status: Status;
   created_at: string;
   /** Unless completed: how far it is, or why it failed. */
   message?: string;
-  /** Once completed: gzip-compressed newline-delimited JSON. */
+  /** Once completed: the file, or the first of several. */
   download_url?: string;
+  /** Once completed, with `rows_per_file`: every file. */
+  files?: Array<File>;
   completed_at?: string;
   /** When the link ends; every answer has a new one. */
   expires_at?: string;
@@ -322,11 +341,19 @@ export type FindContactByEmailAnswer = {
 
 export type CreateContactExportBody = {
   /** First second of creation, by the Space's clock. */
-  start_date: string;
+  start_date?: string;
   /** Last second of creation, included. */
-  end_date: string;
+  end_date?: string;
   /** Whether lines have `trk_tokens`, the last five, most recent first. */
   include_trk_tokens?: boolean | null;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type DeleteContactPiiByEmailAnswer = {
@@ -744,7 +771,11 @@ export type BatchAccepted = {
 
 export type CreateEventExportBody = {
   /** The day, from midnight to midnight on the clock of the Space's time zone. */
-  date: string;
+  date?: string;
+  /** In place of `date`: the first second, by the Space's clock. */
+  start_date?: string;
+  /** Last second, included. */
+  end_date?: string;
   /** Whether paths are the contact's, or its company's. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
@@ -757,6 +788,14 @@ export type CreateEventExportBody = {
   attribution_window?: AttributionWindow | null;
   /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
   fields?: Array<Field> | null;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type Accepted = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.exports.kinds import KINDS
-from headwater.http.openapi import MOMENT, TEXT, answer, body
+from headwater.exports.kinds import KINDS, WHOLE_RANGE
+from headwater.http.openapi import MOMENT, TEXT, WHOLE, answer, body, object_schema
 
 
 def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,12 @@ JOB = _answer(
         "download_url": {
             "type": "string",
             "format": "uri",
-            "description": "Once completed: gzip-compressed newline-delimited JSON.",
+            "description": "Once completed: the file, or the first of several.",
+        },
+        "files": {
+            "type": "array",
+            "description": "Once completed, with `rows_per_file`: every file.",
+            "items": object_schema({"download_url": {**TEXT, "format": "uri"}, "rows": WHOLE}),
         },
         "completed_at": MOMENT,
         "expires_at": {**MOMENT, "description": "When the link ends; every answer has a new one."},
@@ -45,10 +50,12 @@ def body_of(kind: str) -> dict[str, Any]:
     """The request body of creating an export of this kind."""
     documented = [parameter.openapi() for parameter in KINDS[kind].parameters]
     names = [parameter.name for parameter in KINDS[kind].parameters]
+    everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
-        "required": [
-            name for name, parameter in zip(names, documented, strict=True) if parameter["required"]
+        "anyOf": [
+            *({"required": list(dates)} for dates in KINDS[kind].times),
+            {"required": [WHOLE_RANGE.name], "properties": everything},
         ],
         "properties": {
             name: {**_schema_of(parameter), "description": parameter["description"]}

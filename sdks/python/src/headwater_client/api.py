@@ -62,16 +62,29 @@ class ListCompaniesAnswer(TypedDict):
 
 
 class CreateCompanyExportBody(TypedDict):
-    start_date: str
+    start_date: NotRequired[str]
     """First second of creation, by the Space's clock."""
-    end_date: str
+    end_date: NotRequired[str]
     """Last second of creation, included."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class CreateCompanyExportAnswer(TypedDict):
     export_id: int
     status: Literal["queued"]
     message: str
+
+
+class File(TypedDict):
+    download_url: str
+    rows: int
 
 
 class GetCompanyExportAnswer(TypedDict):
@@ -81,7 +94,9 @@ class GetCompanyExportAnswer(TypedDict):
     message: NotRequired[str]
     """Unless completed: how far it is, or why it failed."""
     download_url: NotRequired[str]
-    """Once completed: gzip-compressed newline-delimited JSON."""
+    """Once completed: the file, or the first of several."""
+    files: NotRequired[list[File]]
+    """Once completed, with `rows_per_file`: every file."""
     completed_at: NotRequired[str]
     expires_at: NotRequired[str]
     """When the link ends; every answer has a new one."""
@@ -377,12 +392,20 @@ class FindContactByEmailAnswer(TypedDict):
 
 
 class CreateContactExportBody(TypedDict):
-    start_date: str
+    start_date: NotRequired[str]
     """First second of creation, by the Space's clock."""
-    end_date: str
+    end_date: NotRequired[str]
     """Last second of creation, included."""
     include_trk_tokens: NotRequired[bool | None]
     """Whether lines have `trk_tokens`, the last five, most recent first."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class DeleteContactPiiByEmailAnswer(TypedDict):
@@ -1083,8 +1106,12 @@ class BatchAccepted(TypedDict):
 
 
 class CreateEventExportBody(TypedDict):
-    date: str
+    date: NotRequired[str]
     """The day, from midnight to midnight on the clock of the Space's time zone."""
+    start_date: NotRequired[str]
+    """In place of `date`: the first second, by the Space's clock."""
+    end_date: NotRequired[str]
+    """Last second, included."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
@@ -1097,6 +1124,14 @@ class CreateEventExportBody(TypedDict):
     """How many days before the event a touchpoint may lie; 0 is no limit."""
     fields: NotRequired[list[Field] | None]
     """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class Accepted(TypedDict):
