@@ -67,6 +67,12 @@ class Storage(ABC):
         """Remove a file, or what a killed process left of it, if it is there."""
 
     @abstractmethod
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name, which may have folders, in place of what is there. Raises
+        OSError.
+        """
+
+    @abstractmethod
     def link(self, name: str, expires_in: timedelta) -> str | None:
         """A link to a file that the store itself serves; None where Headwater serves it."""
 
@@ -110,6 +116,12 @@ class LocalFolder(Storage):
         for path in (self.path(name), self.path(name + _PARTIAL)):
             path.unlink(missing_ok=True)
 
+    def move(self, name: str, target: str) -> None:
+        path = self.path(target)
+        path.parent.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
+        self.path(name).replace(path)
+        sync_directory(path.parent)
+
     def link(self, name: str, expires_in: timedelta) -> str | None:
         del name, expires_in  # a folder serves nothing
         return None
@@ -151,6 +163,9 @@ class Bucket(Storage):
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self._store.delete(name)
+
+    def move(self, name: str, target: str) -> None:
+        self._store.rename(name, target)
 
     def link(self, name: str, expires_in: timedelta) -> str | None:
         return obstore.sign(self._store, "GET", name, expires_in)

@@ -1,7 +1,7 @@
 """The dbt package: its models over real exports have the figures of reports, and its tests hold.
 
-dbt itself is not installed here. The models are rendered with stand-ins for what they take of dbt, and
-run by DuckDB; `HEADWATER_TEST_DBT` names a dbt with dbt-duckdb that then builds the package as well.
+dbt itself is not installed here. The models are rendered with stand-ins for what they take of dbt,
+and run by DuckDB; `HEADWATER_TEST_DBT` names a dbt with dbt-duckdb, which then builds the package.
 """
 
 from __future__ import annotations
@@ -89,12 +89,14 @@ def fill(stage: Stage) -> None:
 
 def save(exports: Exports, folder: Path) -> None:
     """The four tables as files."""
-    credited = {"attribution_model": "linear", "attribution_window": 30}
+    credited = {
+        "attribution_model": "linear", "attribution_window": 30, "fields": FIELDS["credits"],
+    }  # fmt: skip
     asked: list[tuple[str, str, dict[str, Any]]] = [
         ("events", "events", {"fields": FIELDS["events"]}),
         *(
             (f"credits-{first}", "events",
-             {**credited, "fields": FIELDS["credits"], "sources": list(SOURCES)[first : first + 15]})
+             {**credited, "sources": list(SOURCES)[first : first + 15]})
             for first in range(0, len(SOURCES), 15)
         ),
         ("contacts", "contacts", {}),
@@ -190,11 +192,12 @@ def test_dbt_builds_it(folder: Path) -> None:
         "headwater:\n  target: test\n  outputs:\n"
         f"    test: {{type: duckdb, path: '{folder}/test.duckdb', settings: {{TimeZone: UTC}}}}\n"
     )
-    variables = f"{{headwater_files: '{folder}', headwater_timezone: {ZONE}}}"
+    variables = f"{{headwater_files: '{folder}/{{name}}*.parquet', headwater_timezone: {ZONE}}}"
     ran = subprocess.run(
         [os.environ["HEADWATER_TEST_DBT"], "build", "--project-dir", str(PACKAGE),
          "--profiles-dir", str(folder), "--target-path", str(folder / "target"),
-         "--log-path", str(folder / "logs"), "--vars", variables, "--no-send-anonymous-usage-stats"],
+         "--log-path", str(folder / "logs"), "--vars", variables,
+         "--no-send-anonymous-usage-stats"],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -52,6 +52,8 @@ class Alert:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
             case Rule.EVENTS_REJECTED:
                 return f"{self._many('event')} could not be processed"
+            case Rule.EXPORTS_FAILED:
+                return f"{self._many('folder')} of scheduled exports could not be written"
             case Rule.PROCESSING_LATE:
                 return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
             case Rule.SUBSCRIPTION_INACTIVE:

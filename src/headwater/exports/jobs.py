@@ -85,11 +85,14 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
             continue
         if left_behind is not None:
             discard(storage, part_names(left_behind, parts))
-        status, lease, file, attempts, kind, body, start, end, rows_per_file = row
+        status, lease, file, attempts, kind, body, start, end = row[:8]
+        rows_per_file, folder, former_parts = row[8:]
         if status == "processing":
             form = FileForm.of_name(file)
             request = ExportRequest(kind, body, TimeRange(start, end), form, rows_per_file)
-            return ClaimedJob(space_id, export_id, lease, file, attempts, request)
+            return ClaimedJob(
+                space_id, export_id, lease, file, attempts, request, folder, former_parts
+            )
     return None
 
 

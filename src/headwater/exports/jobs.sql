@@ -10,7 +10,8 @@ SELECT x.id, x.kind, x.status, iso_utc(date_trunc('milliseconds', x.created_at))
        iso_utc(date_trunc('milliseconds', x.completed_at)) AS completed_at,
        x.request, x.rows_done, x.rows_total, x.error, x.file, x.part_rows, x.rows_per_file
 FROM exports x
-WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s;
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
+  AND x.schedule_id IS NULL;
 
 -- name: waiting
 -- For the operator's side: jobs nobody works on, the oldest first, and what their last attempt may
@@ -18,7 +19,8 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s;
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
-ORDER BY x.created_at
+-- What somebody waits for comes before what a schedule makes.
+ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
 -- name: wait_for_erasures
@@ -39,7 +41,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
   AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
 RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end,
-          x.rows_per_file;
+          x.rows_per_file, x.folder, coalesce(cardinality(x.part_rows), 0);
 
 -- name: renew
 -- Still at work, and this far.
@@ -57,6 +59,8 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s
 -- The files are in place.
 UPDATE exports x
 SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,
+    -- Files of a schedule are not this job's any more.
+    file = CASE WHEN x.folder IS NULL THEN x.file END,
     error = NULL, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 

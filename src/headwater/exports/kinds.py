@@ -28,7 +28,7 @@ from headwater.http.timerange import EVER, NEVER, TimeRange, parse_day, whole_da
 from headwater.spaces.models import Space
 
 
-def _parse_date(text: str) -> date:
+def parse_date(text: str) -> date:
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise ValueError("must have the format YYYY-MM-DD.")
     return parse_day(text)
@@ -37,7 +37,7 @@ def _parse_date(text: str) -> date:
 DATE = Parameter(
     name="date",
     required=True,
-    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
+    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, parse_date),
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
 )
 CREATED = date_range(
@@ -94,6 +94,12 @@ class ExportKind:
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
     @property
+    def content(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
+        """Those that say what is in the files, without the time."""
+        times = {name for names in self.times for name in names}
+        return tuple(each for each in self.own_parameters if each.name not in times)
+
+    @property
     def parameters(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
         """All that a body can have."""
         return (*self.own_parameters, WHOLE_RANGE, *OF_FILES)
@@ -105,7 +111,7 @@ class ExportKind:
         query = JsonInput(known)
         time = self._read_time(query, space)
         self.check(query)
-        form = _read_form(query)
+        form = read_form(query)
         rows_per_file = ROWS_PER_FILE.read(query)
         query.finish()
         return ExportRequest(kind, known, time, form, rows_per_file)
@@ -119,7 +125,7 @@ class ExportKind:
         return TimeRange(EVER.start, datetime.now(UTC))
 
 
-def _read_form(query: Input) -> FileForm:
+def read_form(query: Input) -> FileForm:
     """The form of the files. Errors are noted in the query."""
     file_format = Format(FORMAT.read(query) or Format.NDJSON)
     compression = COMPRESSION.read(query)

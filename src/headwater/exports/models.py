@@ -64,6 +64,10 @@ class ClaimedJob:
     """The name of the first file to be made."""
     attempts: int
     request: ExportRequest
+    folder: str | None = None
+    """Of a schedule's run: the folder that its files are moved to."""
+    former_parts: int = 0
+    """The number of files that are there from an earlier run."""
 
     def names(self, number: int) -> tuple[str, str]:
         """The name of a file, from number 1, and the name under which it is saved."""

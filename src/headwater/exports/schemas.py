@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headwater.exports.kinds import KINDS, WHOLE_RANGE
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, answer, body, object_schema
+from headwater.http.parameters import ListParameter, Parameter
+
+STATUSES = ("queued", "processing", "completed", "failed")
+"""Of an export, and of a schedule's run."""
 
 
 def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
@@ -27,7 +32,7 @@ JOB = _answer(
     ["export_id", "status", "created_at"],
     {
         "export_id": {"type": "integer"},
-        "status": {"type": "string", "enum": ["queued", "processing", "completed", "failed"]},
+        "status": {"type": "string", "enum": list(STATUSES)},
         "created_at": MOMENT,
         "message": {**TEXT, "description": "Unless completed: how far it is, or why it failed."},
         "download_url": {
@@ -48,8 +53,6 @@ JOB = _answer(
 
 def body_of(kind: str) -> dict[str, Any]:
     """The request body of creating an export of this kind."""
-    documented = [parameter.openapi() for parameter in KINDS[kind].parameters]
-    names = [parameter.name for parameter in KINDS[kind].parameters]
     everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
@@ -57,12 +60,20 @@ def body_of(kind: str) -> dict[str, Any]:
             *({"required": list(dates)} for dates in KINDS[kind].times),
             {"required": [WHOLE_RANGE.name], "properties": everything},
         ],
-        "properties": {
-            name: {**_schema_of(parameter), "description": parameter["description"]}
-            for name, parameter in zip(names, documented, strict=True)
-        },
+        "properties": properties_of(KINDS[kind].parameters),
     }
     return body(schema)
+
+
+def properties_of(
+    parameters: Iterable[Parameter[Any] | ListParameter[Any]],
+) -> dict[str, Any]:
+    """The schemas of a body's members."""
+    documented = {parameter.name: parameter.openapi() for parameter in parameters}
+    return {
+        name: {**_schema_of(parameter), "description": parameter["description"]}
+        for name, parameter in documented.items()
+    }
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         with attempt.renewal:
             part_rows = _write(connection, storage, url, attempt)
         failpoint("export_before_complete")
+        attempt.move_to_folder(connection, storage)
         attempt.hand_over(connection, part_rows)
     except StopRequested:
         discard()
@@ -114,6 +115,21 @@ class ExportAttempt:
         if number > 1 and not jobs.add_part(connection, self.job, number):
             raise LeaseLostError
         self.parts = number
+
+    def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
+        """Put the files of a schedule's run in the place of those of its last run. Raises
+        LeaseLostError when the job is another process's.
+        """
+        job = self.job
+        if job.folder is None:
+            return
+        if not jobs.renew(connection, job, self._done, self.total):
+            raise LeaseLostError
+        extension = job.request.form.extension
+        for number, file in enumerate(part_names(job.file, self.parts), 1):
+            storage.move(file, f"{job.folder}/part-{number:04}{extension}")
+        for number in range(self.parts + 1, job.former_parts + 1):
+            storage.delete(f"{job.folder}/part-{number:04}{extension}")
 
     def hand_over(self, connection: Connection[Any], part_rows: list[int]) -> None:
         """Complete the job with its files, by the rows of each. Raises LeaseLostError when it is
