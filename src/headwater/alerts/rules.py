@@ -115,7 +115,7 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.EXPORTS_FAILED: RuleText(
         "Scheduled exports failing",
         "Files of a scheduled export could not be written, four times in a row.",
-        "They are tried again with the next run. Look whether the object store takes files, and has "
+        "They are tried again with the next run. Look whether the object store takes files and has "
         "room: the reason is in `GET /exports/schedules`.",
         "/setup",
     ),
