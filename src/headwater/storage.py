@@ -22,11 +22,21 @@ from obstore.store import AzureStore, GCSStore, S3Store, from_url
 from headwater.files import OURS_ALONE, close_to_others, sync_directory
 from headwater.settings import Settings
 
-CONTENT_TYPE = "application/gzip"
+CONTENT_TYPES = {
+    ".ndjson": "application/x-ndjson",
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+}
+"""By the end of a name; everything else is compressed by gzip, or looked at by nobody but us."""
 BUFFER_BYTES = 8 * 1024 * 1024
 """The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
 
 _PARTIAL = ".partial"
+
+
+def content_type(name: str) -> str:
+    """The content type of a file, by its name."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/gzip")
 
 
 class Sink(Protocol):
@@ -55,6 +65,12 @@ class Storage(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Remove a file, or what a killed process left of it, if it is there."""
+
+    @abstractmethod
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name, which may have folders, in place of what is there. Raises
+        OSError.
+        """
 
     @abstractmethod
     def link(self, name: str, expires_in: timedelta) -> str | None:
@@ -100,6 +116,12 @@ class LocalFolder(Storage):
         for path in (self.path(name), self.path(name + _PARTIAL)):
             path.unlink(missing_ok=True)
 
+    def move(self, name: str, target: str) -> None:
+        path = self.path(target)
+        path.parent.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
+        self.path(name).replace(path)
+        sync_directory(path.parent)
+
     def link(self, name: str, expires_in: timedelta) -> str | None:
         del name, expires_in  # a folder serves nothing
         return None
@@ -114,7 +136,7 @@ class Bucket(Storage):
     @contextmanager
     def create(self, name: str, download_name: str) -> Generator[Sink]:
         attributes = {
-            "Content-Type": CONTENT_TYPE,
+            "Content-Type": content_type(name),
             "Content-Disposition": f'attachment; filename="{download_name}"',
         }
         # Left by an error, the writer gives the upload up and no object appears.
@@ -141,6 +163,9 @@ class Bucket(Storage):
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self._store.delete(name)
+
+    def move(self, name: str, target: str) -> None:
+        self._store.rename(name, target)
 
     def link(self, name: str, expires_in: timedelta) -> str | None:
         return obstore.sign(self._store, "GET", name, expires_in)

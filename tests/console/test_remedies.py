@@ -23,7 +23,7 @@ from headwater.quality.models import Finding, FindingKind
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 
-OPERATORS = {Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE}
+OPERATORS = {Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE, Rule.EXPORTS_FAILED}
 """What no member can mend."""
 
 

@@ -46,6 +46,7 @@ ELSEWHERE = {
     ("docs/tracker.md", "const { createHmac }"): "tests/identity/test_signed_identify.py",
     ("docs/tracker.md", "<?php"): "tests/documentation/test_snippets.py",
     ("docs/assistants.md", "import httpx2"): "tests/documentation/test_snippets.py",
+    ("docs/exports.md", "import duckdb"): "tests/exports/test_export_formats.py",
     ("docs/attribution.md", '"My sister'): "tests/sources/test_answers.py",
     ("docs/operations.md", "CREATE ROLE"): "tests/database/test_row_security.py",
     ("docs/models.md", "google_ads "): "tests/documentation/test_models_page.py",

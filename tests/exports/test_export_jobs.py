@@ -242,11 +242,11 @@ def test_who_lost_the_lease_hands_nothing_over(stage: Stage, exports: Exports) -
     exports.work()
     done = exports.status(export_id)
     assert not jobs.renew(exports.connection, slow, 3, 10)
-    assert not jobs.complete(exports.connection, slow, 3)
+    assert not jobs.complete(exports.connection, slow, [3])
     jobs.put_back(exports.connection, slow, "too late")
     jobs.release(exports.connection, slow)
     with pytest.raises(LeaseLostError):
-        ExportAttempt(exports.url, slow).hand_over(exports.connection)
+        ExportAttempt(exports.url, slow).hand_over(exports.connection, [3])
     after = exports.status(export_id)
     assert after["status"] == "completed"
     assert after["completed_at"] == done["completed_at"]

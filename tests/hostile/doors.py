@@ -35,7 +35,7 @@ from headwater.egress.client import _split as split_url
 from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events import parameters as events
 from headwater.events.updates import read_change as read_amount
-from headwater.exports.kinds import _parse_date as export_date
+from headwater.exports.kinds import parse_date as export_date
 from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
 from headwater.http.errors import Invalid

@@ -22,7 +22,7 @@ TRUSTED: Mapping[str, str] = {
     "contacts/profiles.py": "a date that parse_slot_date wrote",
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",
     "egress/client.py _is_address": "an address as the resolver writes it",
-    "exports/tables.py CsvSink.write": "lines that we wrote",
+    "exports/csv_rows.py write_csv": "lines that we wrote",
     "fits/": "figures of ours, and rows that we wrote",
     "platforms/amounts.py": "a number",
     "platforms/origins.py": "settings of the operator",

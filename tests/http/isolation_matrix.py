@@ -49,6 +49,7 @@ UNKNOWN: dict[str, Any] = {
             "export",
             "contact_export",
             "company_export",
+            "export_schedule",
             "destination",
             "held_destination",
             "delivery",
@@ -85,6 +86,7 @@ IN_PATHS = {
     "/events/exports/{export_id}": "export",
     "/contacts/exports/{export_id}": "contact_export",
     "/companies/exports/{export_id}": "company_export",
+    "/exports/schedules/{schedule_id}": "export_schedule",
 }
 """The kind of thing that the parameter at a path's end names, there and in longer paths."""
 
@@ -155,6 +157,8 @@ OWN = {
     "create_event_export": Row(body={"date": "2026-05-13"}),
     "create_contact_export": Row(body=RANGE),
     "create_company_export": Row(body=RANGE),
+    "create_export_schedule": Row(body={"table": "companies"}),
+    "create_export_runs": Row(body={"start_date": "2026-05-13", "end_date": "2026-05-14"}),
 }
 """What an operation's row has besides what the API's table says."""
 
@@ -191,7 +195,8 @@ NAMES_NOTHING = {
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
         "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
-        "spend", "as_of", "rates", "fit", "event_name", "current",
+        "spend", "as_of", "rates", "fit", "event_name", "current", "format", "compression",
+        "rows_per_file", "whole_range", "table", "cadence", "rewritten_days",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What

@@ -22,10 +22,10 @@ LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Rese
 ASYNCHRONOUS = {
     "create_event", "create_events", "create_touchpoints", "delete_contact_pii",
     "delete_contact_pii_by_email", "create_event_export", "create_contact_export",
-    "create_company_export",
+    "create_company_export", "create_export_runs",
 }  # fmt: skip
 """Operations that are answered before they are carried out."""
-CREATING = {"create_contact", "create_destination"}
+CREATING = {"create_contact", "create_destination", "create_export_schedule"}
 FINDING = {"find_contact_by_email", "delete_contact_pii_by_email"}
 """Operations whose query names a thing, which may not be there."""
 IDEMPOTENT = {"delete_event"}

@@ -62,7 +62,7 @@ def test_an_export_under_way_begins_anew(stage: Stage, exports: Exports) -> None
     assert claimed is not None
     erase(stage, exports, contact_id)
     assert exports.status(export_id, "contacts")["status"] == "queued"
-    assert not jobs.complete(exports.connection, claimed, 1)
+    assert not jobs.complete(exports.connection, claimed, [1])
     exports.work()
     (row,) = exports.lines(export_id, "contacts")
     assert (row["id"], row["email"], row["emails"]) == (contact_id, None, [])

@@ -109,6 +109,15 @@ class Stage:
                    "range_start": NOON, "range_end": NOON}  # fmt: skip
         return self._insert("exports", columns)
 
+    def export_schedule(self, name: str, **columns: Any) -> int:
+        """A schedule of events, which is not due."""
+        defaults = {
+            "name": name, "kind": "events", "cadence": "daily", "request": "{}",
+            "extension": ".ndjson", "rows_per_file": 1000, "rewritten_days": 2,
+            "first_day": NOON, "next_day": NOON, "next_at": "2100-01-01 00:00Z",
+        }  # fmt: skip
+        return self._insert("export_schedules", {**defaults, **columns})
+
     def delivery(self, **columns: Any) -> int:
         """A delivery to a webhook, of which nothing was made."""
         defaults = {"webhook_id": 1, "received_at": NOON, "headers": "{}", "status": "ignored",

@@ -104,6 +104,7 @@ def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
         "export": [stage.export("events", tag)],
         "contact_export": [stage.export("contacts", tag)],
         "company_export": [stage.export("companies", tag)],
+        "export_schedule": [stage.export_schedule(tag)],
     }
 
 
@@ -159,8 +160,8 @@ def add_twins(mine: Stage, other: Stage) -> None:
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
-        "tag_sets", "inbox", "exports", "ad_names", "spend", "rates", "destinations", "deliveries",
-        "delivery_attempts",
+        "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
+        "destinations", "deliveries", "delivery_attempts",
     ):  # fmt: skip
         other.connection.execute(
             f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"

@@ -56,11 +56,23 @@ export type ListCompaniesAnswer = {
   prev_page_url: string | null;
 };
 
+export type Format = "ndjson" | "csv" | "parquet";
+
+export type Compression = "gzip" | "none";
+
 export type CreateCompanyExportBody = {
   /** First second of creation, by the Space's clock. */
-  start_date: string;
+  start_date?: string;
   /** Last second of creation, included. */
-  end_date: string;
+  end_date?: string;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type CreateCompanyExportAnswer = {
@@ -71,14 +83,21 @@ export type CreateCompanyExportAnswer = {
 
 export type Status = "queued" | "processing" | "completed" | "failed";
 
+export type File = {
+  download_url: string;
+  rows: number;
+};
+
 export type GetCompanyExportAnswer = {
   export_id: number;
   status: Status;
   created_at: string;
   /** Unless completed: how far it is, or why it failed. */
   message?: string;
-  /** Once completed: gzip-compressed newline-delimited JSON. */
+  /** Once completed: the file, or the first of several. */
   download_url?: string;
+  /** Once completed, with `rows_per_file`: every file. */
+  files?: Array<File>;
   completed_at?: string;
   /** When the link ends; every answer has a new one. */
   expires_at?: string;
@@ -322,11 +341,19 @@ export type FindContactByEmailAnswer = {
 
 export type CreateContactExportBody = {
   /** First second of creation, by the Space's clock. */
-  start_date: string;
+  start_date?: string;
   /** Last second of creation, included. */
-  end_date: string;
+  end_date?: string;
   /** Whether lines have `trk_tokens`, the last five, most recent first. */
   include_trk_tokens?: boolean | null;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type DeleteContactPiiByEmailAnswer = {
@@ -757,7 +784,11 @@ export type BatchAccepted = {
 
 export type CreateEventExportBody = {
   /** The day, from midnight to midnight on the clock of the Space's time zone. */
-  date: string;
+  date?: string;
+  /** In place of `date`: the first second, by the Space's clock. */
+  start_date?: string;
+  /** Last second, included. */
+  end_date?: string;
   /** Whether paths are the contact's, or its company's. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
@@ -772,6 +803,14 @@ export type CreateEventExportBody = {
   fit?: string | null;
   /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
   fields?: Array<Field> | null;
+  /** In place of dates: everything from the first on, until now. */
+  whole_range?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
 };
 
 export type Accepted = {
@@ -885,6 +924,91 @@ export type GetEventAttributionAnswer = {
 
 export type ListEventDeliveriesAnswer = {
   data: Array<ListDeliveriesRow>;
+};
+
+export type Table = "events" | "contacts" | "companies";
+
+export type Cadence = "hourly" | "daily";
+
+export type ListExportSchedulesRow = {
+  id: number;
+  name: string;
+  table: Table;
+  cadence: Cadence;
+  format: string;
+  /** Where its files are, in the place of all exports. */
+  folder: string;
+  start_date: string;
+  rewritten_days: number;
+  rows_per_file: number;
+  next_run_at: string;
+  /** The end of the latest run. */
+  completed_at: string | null;
+  /** Folders that are being written, or are to be. */
+  waiting: number;
+  /** Folders whose last run has failed. */
+  failed: number;
+  /** Why the last of these has failed. */
+  message: string | null;
+};
+
+export type ListExportSchedulesAnswer = {
+  data: Array<ListExportSchedulesRow>;
+};
+
+export type CreateExportScheduleBody = {
+  /** What is exported. */
+  table: Table;
+  /** A part of the folder's name; the table's name by default. */
+  name?: string | null;
+  /** How often files are written: after each hour, or after each day. */
+  cadence?: Cadence | null;
+  /** The first day of events, by the Space's clock; the present day by default. */
+  start_date?: string | null;
+  /** Days before that every run writes again, for what came late or changed. */
+  rewritten_days?: number | null;
+  /** Whether paths are the contact's, or its company's. */
+  query_mode?: QueryMode | null;
+  /** Only events with these names. */
+  event_names?: Array<EventName> | null;
+  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
+  sources?: Array<Source> | null;
+  /** How an event's amount is shared out over the touchpoints before it. */
+  attribution_model?: AttributionModel | null;
+  /** How many days before the event a touchpoint may lie; 0 is no limit. */
+  attribution_window?: AttributionWindow | null;
+  /** markov's fit, by name; the current one if left out. */
+  fit?: string | null;
+  /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
+  fields?: Array<Field> | null;
+  /** Whether lines have `trk_tokens`, the last five, most recent first. */
+  include_trk_tokens?: boolean | null;
+  /** What files hold. */
+  format?: Format | null;
+  /** Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside. */
+  compression?: Compression | null;
+  /** Make several files, of this many rows each; without it, one. */
+  rows_per_file?: number | null;
+};
+
+export type ListExportRunsRow = {
+  folder: string;
+  status: Status;
+  rows: number;
+  files: number;
+  completed_at: string | null;
+  message: string | null;
+};
+
+export type ListExportRunsAnswer = {
+  data: Array<ListExportRunsRow>;
+};
+
+export type CreateExportRunsBody = {
+  /** The first day to write again, by the Space's clock. */
+  start_date: string;
+  /** The last one, included. */
+  end_date: string;
 };
 
 export type ListFitsRow = {
@@ -1646,6 +1770,31 @@ export abstract class Api {
   /** List what became of one event at each destination; a deleted event's stay. */
   async listEventDeliveries(event_id: string): Promise<ListEventDeliveriesAnswer> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as ListEventDeliveriesAnswer;
+  }
+
+  /** List the Space's scheduled exports by name, and how their files stand. */
+  async listExportSchedules(): Promise<ListExportSchedulesAnswer> {
+    return (await this.call("GET", "/exports/schedules", {})) as ListExportSchedulesAnswer;
+  }
+
+  /** Write files of a table to the object store, hourly or daily, from now on. */
+  async createExportSchedule(body: CreateExportScheduleBody): Promise<ListExportSchedulesRow> {
+    return (await this.call("POST", "/exports/schedules", {}, body)) as ListExportSchedulesRow;
+  }
+
+  /** Remove a scheduled export. Its files stay. */
+  async deleteExportSchedule(schedule_id: number): Promise<PutAdsAnswer> {
+    return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as PutAdsAnswer;
+  }
+
+  /** List the folders of a scheduled export, the latest 400 days, and how each stands. */
+  async listExportRuns(schedule_id: number): Promise<ListExportRunsAnswer> {
+    return (await this.call("GET", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {})) as ListExportRunsAnswer;
+  }
+
+  /** Write days of a scheduled export again, for what has changed since. */
+  async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<PutAdsAnswer> {
+    return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as PutAdsAnswer;
   }
 
   /** List the Space's fits, the newest first, without their weights. */

@@ -20,6 +20,10 @@ queries = Queries(__name__, "problems.sql")
 LATE = timedelta(minutes=5)
 """The time after which waiting work is late: normally it is processed, or sent, in seconds."""
 MOST_COUNTED = 10_000
+_FAULTS = {
+    Rule.EVENTS_REJECTED: ("event", "could not be processed"),
+    Rule.EXPORTS_FAILED: ("folder", "of scheduled exports could not be written"),
+}
 MOST_OPEN = 100
 """Alerts about figures that are looked at."""
 
@@ -50,8 +54,9 @@ class Alert:
                 return f"{self._destination} is held: {self._many('conversion')} waiting"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
-            case Rule.EVENTS_REJECTED:
-                return f"{self._many('event')} could not be processed"
+            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED:
+                noun, fault = _FAULTS[self.kind]
+                return f"{self._many(noun)} {fault}"
             case Rule.PROCESSING_LATE:
                 return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
             case Rule.SUBSCRIPTION_INACTIVE:

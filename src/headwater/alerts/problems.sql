@@ -28,6 +28,14 @@ FROM (SELECT count(*) AS rows, min(r.rejected_at) AS since FROM (
           WHERE r.space_id = %(space_id)s ORDER BY r.id LIMIT %(most)s) r) r
 WHERE r.rows > 0
 UNION ALL
+SELECT 'exports_failed', NULL, NULL, NULL, x.error, x.rows, x.since
+FROM (SELECT count(*) AS rows, min(x.retry_at) AS since, max(x.error) AS error FROM (
+          SELECT x.retry_at, x.error FROM exports x
+          JOIN export_schedules s ON s.space_id = %(space_id)s AND s.id = x.schedule_id
+          WHERE x.space_id = %(space_id)s AND x.schedule_id IS NOT NULL AND x.status = 'failed'
+          LIMIT %(most)s) x) x
+WHERE x.rows > 0
+UNION ALL
 SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
 FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (
           SELECT i.received_at FROM inbox i

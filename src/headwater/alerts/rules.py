@@ -17,6 +17,7 @@ class Rule(StrEnum):
     EVENTS_REJECTED = "events_rejected"
     REJECTIONS_ROSE = "rejections_rose"
     DELIVERIES_LATE = "deliveries_late"
+    EXPORTS_FAILED = "exports_failed"
     DELIVERIES_FAILED = "deliveries_failed"
     ORDERS_REPEATED = "orders_repeated"
     UNATTRIBUTED_ROSE = "unattributed_rose"
@@ -110,6 +111,13 @@ TEXTS: dict[Rule, RuleText] = {
         "/platforms",
         "Sending goes on by itself. What was tried, and what the platform answered, is on the "
         "destination's page.",
+    ),
+    Rule.EXPORTS_FAILED: RuleText(
+        "Scheduled exports failing",
+        "Files of a scheduled export could not be written, four times in a row.",
+        "They are tried again with the next run. Look whether the object store takes files and has "
+        "room: the reason is in `GET /exports/schedules`.",
+        "/setup",
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",

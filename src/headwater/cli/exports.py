@@ -16,11 +16,11 @@ import psycopg
 from tqdm import tqdm
 
 from headwater.events.fields import ALWAYS, FIELDS
+from headwater.exports.formats import FileForm, Format, part_names
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
-from headwater.exports.stream import compressed, write_lines
-from headwater.exports.tables import CsvSink
+from headwater.exports.stream import FileSet, write_files
 from headwater.http.timerange import parse_day, whole_days
 from headwater.settings import Settings
 from headwater.spaces.spaces import fetch_space
@@ -28,7 +28,7 @@ from headwater.storage import LocalFolder, Sink
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import database_url, explain_failures, transaction
 from headwater.terminal.failure import Failure
-from headwater.terminal.options import FILE_FORMAT, JSON, SPACE
+from headwater.terminal.options import JSON, SPACE
 from headwater.terminal.output import print_output
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
@@ -38,11 +38,19 @@ FILE = Option(
     "--output",
     required=True,
     metavar="FILE",
-    help="CSV when it ends in .csv; compressed when it ends in .gz",
+    help="its name says what it holds: .ndjson, .csv or .parquet, and .gz for compressed",
+)
+WHOLE_RANGE = Option(
+    "--whole-range", action="store_true", default=None, help="everything, instead of dates"
 )
 CREATED = (
-    Option("--start-date", required=True, metavar="T", help="YYYY-MM-DD HH:MM:SS"),
-    Option("--end-date", required=True, metavar="T", help="YYYY-MM-DD HH:MM:SS"),
+    Option("--start-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
+    Option("--end-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
+    WHOLE_RANGE,
+)
+FILE_FORMAT = Option("--format", choices=tuple(Format), help="if FILE's name says none")
+ROWS_PER_FILE = Option(
+    "--rows-per-file", metavar="N", help="several files, the second one FILE-0002 and so on"
 )
 
 
@@ -53,12 +61,11 @@ def export(kind: str, settings: Settings, arguments: Namespace) -> int:
     target = Path(arguments.output).absolute()
     with explain_failures(settings), psycopg.connect(url, connect_timeout=5) as connection:
         try:
-            with _open_file(target) as file:
-                sink = CsvSink(file) if _format_of(arguments) == "csv" else file
-                rows = _write(connection, arguments.space, request, sink)
+            rows = _write(connection, arguments.space, request, target)
         except OSError as error:
             raise Failure(f"{target}: {error.strerror}") from None
-    print_output({"file": str(target), "rows": rows}, as_json=arguments.json)
+    further = {"files": len(rows)} if request.rows_per_file else {}
+    print_output({"file": str(target), "rows": sum(rows), **further}, as_json=arguments.json)
     return 0
 
 
@@ -70,6 +77,7 @@ group.add(
     Option("--date", metavar="D", help="a day: YYYY-MM-DD, by the Space's clock"),
     Option("--start-date", metavar="D", help="the first day of several"),
     Option("--end-date", metavar="D", help="the last one, included"),
+    WHOLE_RANGE,
     Option("--query-mode", metavar="M", help="profile or company (profile)"),
     Option("--event-name", dest="event_names", action="append", metavar="N", help="repeatable"),
     Option("--source", dest="sources", action="append", metavar="N", help="repeatable"),
@@ -79,6 +87,7 @@ group.add(
     SPACE,
     FILE,
     FILE_FORMAT,
+    ROWS_PER_FILE,
     JSON,
 )
 group.add(
@@ -90,6 +99,7 @@ group.add(
     SPACE,
     FILE,
     FILE_FORMAT,
+    ROWS_PER_FILE,
     JSON,
 )
 group.add(
@@ -100,23 +110,28 @@ group.add(
     SPACE,
     FILE,
     FILE_FORMAT,
+    ROWS_PER_FILE,
     JSON,
 )
 
 
 async def _read_request(kind: str, settings: Settings, arguments: Namespace) -> ExportRequest:
     names = [parameter.name for parameter in KINDS[kind].parameters]
-    values = {name: getattr(arguments, name) for name in names}
+    form = _form_of(arguments)
+    values = {name: getattr(arguments, name, None) for name in names}
+    values["format"] = form.format
     first, last = None, None
     if kind == "events":
-        first, last = _read_days(arguments)
+        del values["start_date"], values["end_date"]
+        if not arguments.whole_range:
+            first, last = _read_days(arguments)
         values["date"] = first
-        if values["fields"] is None and _format_of(arguments) == "csv":
+        if values["fields"] is None and form.format is not Format.NDJSON:
             values["fields"] = _all_columns(with_sources=bool(values["sources"]))
     body = {name: value for name, value in values.items() if value is not None}
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
-        request = KINDS[kind].read(kind, body, space)
+        request = replace(KINDS[kind].read(kind, body, space), form=form)
         if first is None or last is None:
             return request
         days = whole_days(parse_day(first), _read_last_day(first, last), space.zone)
@@ -129,7 +144,7 @@ def _read_days(arguments: Namespace) -> tuple[str, str | None]:
     """
     first, last = arguments.start_date, arguments.end_date
     if bool(first) != bool(last) or bool(arguments.date) == bool(first):
-        raise Failure("give either --date, or --start-date and --end-date")
+        raise Failure("give either --date, or --start-date and --end-date, or --whole-range")
     return arguments.date or first, last
 
 
@@ -155,31 +170,42 @@ def _all_columns(*, with_sources: bool) -> list[str]:
     ]
 
 
-def _format_of(arguments: Namespace) -> str:
-    """The format of the file: by the option, else by the file's name, else lines of JSON."""
-    if arguments.format is not None:
-        return arguments.format
-    return "csv" if ".csv" in Path(arguments.output).suffixes[-2:] else "ndjson"
-
-
-@contextmanager
-def _open_file(target: Path) -> Generator[Sink]:
-    """The file, compressed when its name says so."""
-    with LocalFolder(target.parent).create(target.name, target.name) as sink:
-        if target.suffix != ".gz":
-            yield sink
-            return
-        with compressed(sink) as stream:
-            yield stream
+def _form_of(arguments: Namespace) -> FileForm:
+    """The form of the file: by the option, else by the file's name, else lines of JSON."""
+    target = Path(arguments.output)
+    by_gzip = target.suffix == ".gz"
+    ending = target.with_suffix("").suffix if by_gzip else target.suffix
+    named = ending.removeprefix(".") in frozenset(Format)
+    chosen = Format(arguments.format or (ending.removeprefix(".") if named else Format.NDJSON))
+    if chosen is Format.PARQUET and by_gzip:
+        raise Failure("--output must not end in .gz: Parquet is compressed inside")
+    return FileForm(chosen, by_gzip)
 
 
 def _write(
-    connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, sink: Sink
-) -> int:
+    connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, target: Path
+) -> list[int]:
+    """Write the files, all of them or none, and return the rows of each."""
+    folder = LocalFolder(target.parent)
+    made: list[str] = []
+
+    @contextmanager
+    def open_file(number: int) -> Generator[Sink]:
+        name = part_names(target.name, number)[-1]
+        with folder.create(name, name) as sink:
+            yield sink
+        made.append(name)
+
     connection.execute(queries["snapshot"])
     lines = KINDS[request.kind].lines(connection, space_id, request)
     total = connection.execute(lines.count, lines.parameters).fetchone()
     # A credited export has another number of rows than the events it comes from.
     known = total[0] if total and "sources" not in request.body else None
+    files = FileSet(request.form, request.rows_per_file, open_file)
     with tqdm(total=known, unit=" rows", unit_scale=True, disable=None) as bar:
-        return write_lines(connection, lines, sink, lambda done: bar.update(done - bar.n))
+        try:
+            return write_files(connection, lines, files, lambda done: bar.update(done - bar.n))
+        except BaseException:
+            for name in made:
+                folder.delete(name)
+            raise

@@ -17,7 +17,11 @@ from headwater.alerts.backlog_watch import make_backlog_duty
 from headwater.backups.journal_duty import make_journal_duty
 from headwater.console.scheduled_reports import scheduled_reports
 from headwater.deliveries.duty import make_forwarding_duty
-from headwater.exports.duties import make_export_duty, make_export_tidying_duty
+from headwater.exports.duties import (
+    make_export_duty,
+    make_export_schedule_duty,
+    make_export_tidying_duty,
+)
 from headwater.files import keep_private
 from headwater.fits import monthly_fits
 from headwater.imports.duties import make_import_duty, make_import_tidying_duty
@@ -74,6 +78,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
         REREADING_DUTY,
         make_paths_duty(),
         make_forwarding_duty(settings),
+        make_export_schedule_duty(),
         make_export_duty(settings),
         make_export_tidying_duty(settings),
         make_import_duty(settings),

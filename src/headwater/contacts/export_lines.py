@@ -9,10 +9,25 @@ from psycopg.sql import SQL
 
 from headwater.contacts.models import ContactRow
 from headwater.contacts.queries import queries, row_line
-from headwater.database.json_lines import Lines
+from headwater.database.json_lines import ColumnType, LineColumn, Lines
 from headwater.http.pagination import places
 from headwater.http.timerange import TimeRange
-from headwater.spaces.custom_fields import SLOT_NAMES
+from headwater.spaces.custom_fields import SLOT_NAMES, SLOT_TYPES
+
+_PRIMARY = ("email", "name", "phone", "location")
+TRK_TOKENS = LineColumn("trk_tokens", ColumnType.TEXTS)
+COLUMNS = (
+    LineColumn("id", ColumnType.WHOLE),
+    *(LineColumn(name, ColumnType.TEXT) for name in _PRIMARY),
+    LineColumn("emails", ColumnType.TEXTS),
+    *(
+        LineColumn(name, ColumnType.NUMBER if SLOT_TYPES[name] == "number" else ColumnType.TEXT)
+        for name in SLOT_NAMES
+    ),
+)
+"""Of every export of contacts. The tokens, where they are requested, stand before the e-mails. A
+date field is text, as it is a day or a moment.
+"""
 
 
 def contact_lines(
@@ -27,4 +42,5 @@ def contact_lines(
     only = queries["listed"]
     query = queries["lines"].format(line=line, only=only)
     count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(only=only))
-    return Lines(query, count, "contacts", bound)
+    columns = (*COLUMNS[:5], TRK_TOKENS, *COLUMNS[5:]) if trk_tokens else COLUMNS
+    return Lines(query, count, "contacts", bound, columns)

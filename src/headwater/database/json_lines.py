@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from psycopg.sql import SQL, Composed
+
+
+class ColumnType(StrEnum):
+    """The types of a line's members. Any of them may be null."""
+
+    WHOLE = "whole number"
+    """Of 64 bits."""
+    AMOUNT = "amount"
+    """A decimal number with at most 15 digits before the point and 4 after it."""
+    NUMBER = "number"
+    """A decimal number with at most 28 digits before the point and 10 after it."""
+    BOOLEAN = "true or false"
+    TEXT = "text"
+    MOMENT = "moment"
+    """To the microsecond, in UTC."""
+    TEXTS = "list of texts"
+
+
+@dataclass(frozen=True)
+class LineColumn:
+    """One member of every line."""
+
+    name: str
+    type: ColumnType
 
 
 @dataclass(frozen=True)
@@ -20,3 +45,5 @@ class Lines:
     """The name of the counted rows, in the plural: `events`."""
     parameters: dict[str, Any]
     """The values that both queries bind."""
+    columns: tuple[LineColumn, ...]
+    """The members of every line, in their order."""

@@ -29,6 +29,7 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     conditions, bound = conditions_of(selection)
     bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
+    columns = fields.columns(selection.fields)
     if selection.attribution is None:
         query = queries["plain_lines"].format(
             line=fields.line(selection.fields, SQL("c.amount")),
@@ -36,13 +37,13 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
             only=SQL(" AND ").join(conditions),
             order=_NEWEST_EVENTS,
         )
-        return Lines(query, counted, "events", bound)
+        return Lines(query, counted, "events", bound, columns)
     attribution = selection.attribution
     holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
     narrowed = narrowing(attribution, holders)
     bound |= narrowed.parameters | attribution.parameters()
     query = _credited_lines(attribution, selection.fields, [*conditions, narrowed.only])
-    return Lines(query, counted, "events", bound)
+    return Lines(query, counted, "events", bound, columns)
 
 
 def _credited_lines(

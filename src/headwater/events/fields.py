@@ -19,6 +19,7 @@ from typing import Any, LiteralString
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.ads.catalogue import KINDS as AD_KINDS
+from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import SOURCES
@@ -51,6 +52,7 @@ class Field:
     """True of a field that exists only with `sources`."""
     of_event: bool = True
     """True of a field that is the same in all rows of an event."""
+    type: ColumnType = ColumnType.TEXT
 
 
 _BY_KEY = (
@@ -110,16 +112,22 @@ def _of_tag_set(json: SQL, *joins: str) -> Field:
 
 
 FIELDS = {
-    "id": Field(_unquoted("c.event_id"), WHOLE),
+    "id": Field(_unquoted("c.event_id"), WHOLE, type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id"), TEXT),
     "company_id": Field(_quoted("c.company_id"), TEXT_OR_NULL),
     "space_id": Field(_quoted("%(space_id)s::bigint"), TEXT),
     "event_name": Field(_text("c.event_name"), TEXT),
     "configured_name": Field(_text("coalesce(l.label, c.event_name)"), TEXT, ("l",)),
-    "amount": Field(_unquoted("trim_scale({credit})"), NUMBER_OR_NULL, of_event=False),
-    "is_upsell": Field(_unquoted("e.is_upsell"), {"type": "boolean"}, ("e",)),
+    "amount": Field(
+        _unquoted("trim_scale({credit})"), NUMBER_OR_NULL, of_event=False, type=ColumnType.AMOUNT
+    ),
+    "is_upsell": Field(
+        _unquoted("e.is_upsell"), {"type": "boolean"}, ("e",), type=ColumnType.BOOLEAN
+    ),
     "event_time_utc": Field(
-        _quoted("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}
+        _quoted("iso_utc(c.event_time)"),
+        {"type": "string", "format": "date-time"},
+        type=ColumnType.MOMENT,
     ),
     "order_id": Field(_text("e.order_id"), TEXT_OR_NULL, ("e",)),
     "order_name": Field(_text("e.order_name"), TEXT_OR_NULL, ("e",)),
@@ -138,7 +146,9 @@ FIELDS = {
     "campaign_name": _of_tag_set(_text("coalesce(g.campaign_name, campaign.name)"), "campaign"),
     "account_id": _of_tag_set(_text("g.account_id")),
     "account_name": _of_tag_set(_text("coalesce(g.account_name, account.name)"), "account"),
-    "touchpoint_id": Field(_unquoted("c.touchpoint_id"), WHOLE, of_touch=True, of_event=False),
+    "touchpoint_id": Field(
+        _unquoted("c.touchpoint_id"), WHOLE, of_touch=True, of_event=False, type=ColumnType.WHOLE
+    ),
     "source": Field(
         # Of names, which are all as long, the nth is found without passing over those before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
@@ -149,6 +159,11 @@ FIELDS = {
 }
 
 ALWAYS = ("id", "event_time_utc")
+
+
+def columns(names: Iterable[str]) -> tuple[LineColumn, ...]:
+    """The columns of a file with these fields."""
+    return tuple(LineColumn(name, FIELDS[name].type) for name in names)
 
 
 def complete(chosen: Iterable[str], *, credited: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from headwater.api.services import services
 from headwater.exports.links import PATH, Download
 from headwater.http.errors import Forbidden, plain
-from headwater.storage import CONTENT_TYPE, LocalFolder
+from headwater.storage import LocalFolder, content_type
 
 
 async def download(request: Request) -> Response:
@@ -26,7 +26,8 @@ async def download(request: Request) -> Response:
     if not path.is_file():
         raise plain(404)
     headers = {"Cache-Control": "private, no-store"}
-    return FileResponse(path, 200, headers, CONTENT_TYPE, filename=requested.download_name)
+    media_type = content_type(requested.file)
+    return FileResponse(path, 200, headers, media_type, filename=requested.download_name)
 
 
 DOWNLOAD_ROUTES = [Route(f"{PATH}/{{file}}/{{download_name}}", download, methods=["GET", "HEAD"])]

@@ -1,5 +1,5 @@
-"""The worker's duties of exports: run a process while any export waits, and remove files whose time
-is over.
+"""The worker's duties of exports: queue the runs of schedules, run a process while any export
+waits, and remove files whose time is over.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
+from headwater.exports.schedules import due_spaces, queue_runs
 from headwater.jobs.child_process import make_process_duty
 from headwater.jobs.duties import Duty, look_every
 from headwater.settings import Settings
 from headwater.storage import open_storage
 
+SCHEDULE_SECONDS = 1.0
+"""The pause between two looks for schedules that are due."""
 TIDY_SECONDS = 2.0
 """The pause between two searches for files to remove, which read every file that is kept."""
 
@@ -21,6 +24,11 @@ TIDY_SECONDS = 2.0
 def make_export_duty(settings: Settings) -> Duty:
     """A duty that runs a process while exports wait."""
     return make_process_duty("exporter", settings, waiting_spaces)
+
+
+def make_export_schedule_duty() -> Duty:
+    """A duty that queues the runs of scheduled exports."""
+    return Duty(look_every(SCHEDULE_SECONDS, due_spaces), queue_runs)
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:

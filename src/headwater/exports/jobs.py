@@ -6,6 +6,7 @@ a killed process runs out; one that was only slow finds its token replaced and d
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.exports.formats import FileForm, part_names
 from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
 from headwater.http.errors import NotFound
 from headwater.http.timerange import TimeRange
@@ -42,6 +44,7 @@ async def create_job(connection: AsyncConnection, space_id: int, request: Export
     values = {
         "space_id": space_id, "kind": request.kind, "request": Jsonb(request.body),
         "start": request.time.start, "end": request.time.end,
+        "extension": request.form.extension, "rows_per_file": request.rows_per_file,
     }  # fmt: skip
     row = await fetch_one(connection, queries["create"], values)
     return row[0]
@@ -65,10 +68,10 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
-    """Claim the job that has waited longest, if there is one, and remove the file that a killed
-    attempt left. The connection is in autocommit.
+    """Claim the job that has waited longest, if there is one, and remove the files that a
+    killed attempt left. The connection is in autocommit.
     """
-    for space_id, export_id, left_behind in connection.execute(
+    for space_id, export_id, left_behind, parts in connection.execute(
         queries["waiting"], _WAITS
     ).fetchall():
         values = {
@@ -81,11 +84,15 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
         if row is None:
             continue
         if left_behind is not None:
-            discard(storage, left_behind)
-        status, lease, file, attempts, kind, body, start, end = row
+            discard(storage, part_names(left_behind, parts))
+        status, lease, file, attempts, kind, body, start, end = row[:8]
+        rows_per_file, folder, former_parts = row[8:]
         if status == "processing":
-            request = ExportRequest(kind, body, TimeRange(start, end))
-            return ClaimedJob(space_id, export_id, lease, file, attempts, request)
+            form = FileForm.of_name(file)
+            request = ExportRequest(kind, body, TimeRange(start, end), form, rows_per_file)
+            return ClaimedJob(
+                space_id, export_id, lease, file, attempts, request, folder, former_parts
+            )
     return None
 
 
@@ -99,18 +106,20 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     withdrawn.
     """
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
-    for export_id, file in expired.fetchall():
-        if discard(storage, file):
+    for export_id, file, parts in expired.fetchall():
+        if discard(storage, part_names(file, parts)):
             values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
             connection.execute(queries["forget"], values)
 
 
-def discard(storage: Storage, file: str) -> bool:
-    """Remove a file that nobody is to have. Returns True when it is removed. A place that cannot be
-    written to makes a job fail, and must not end the process that records the failure.
+def discard(storage: Storage, files: Iterable[str]) -> bool:
+    """Remove files that nobody is to have. Returns True when all are removed. A place that cannot
+    be written to makes a job fail, and must not end the process that records the failure.
     """
+    file = ""
     try:
-        storage.delete(file)
+        for file in files:
+            storage.delete(file)
     except (OSError, BaseError) as error:
         log.warning("export file not removed", file=file, error=type(error).__name__)
         return False
@@ -123,9 +132,19 @@ def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | 
     return connection.execute(queries["renew"], values).rowcount == 1
 
 
-def complete(connection: Connection[Any], job: ClaimedJob, done: int) -> bool:
-    """Hand over the finished file. Returns False when another process has the job."""
-    return connection.execute(queries["complete"], _of(job) | {"done": done}).rowcount == 1
+def add_part(connection: Connection[Any], job: ClaimedJob, parts: int) -> bool:
+    """Note that one more file is about to be made. Returns False when another process has the
+    job.
+    """
+    return connection.execute(queries["add_part"], _of(job) | {"parts": parts}).rowcount == 1
+
+
+def complete(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
+    """Hand over the finished files, by the rows of each. Returns False when another process has the
+    job.
+    """
+    values = _of(job) | {"done": sum(part_rows), "part_rows": part_rows}
+    return connection.execute(queries["complete"], values).rowcount == 1
 
 
 def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:

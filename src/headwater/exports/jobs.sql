@@ -1,24 +1,26 @@
 -- name: create
 -- A job, queued.
-INSERT INTO exports (space_id, kind, request, range_start, range_end)
-VALUES (%(space_id)s, %(kind)s, %(request)s, %(start)s, %(end)s)
+INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file)
+VALUES (%(space_id)s, %(kind)s, %(request)s, %(start)s, %(end)s, %(extension)s, %(rows_per_file)s)
 RETURNING id;
 
 -- name: fetch
 -- One job of a kind.
 SELECT x.id, x.kind, x.status, iso_utc(date_trunc('milliseconds', x.created_at)) AS created_at,
        iso_utc(date_trunc('milliseconds', x.completed_at)) AS completed_at,
-       x.request, x.rows_done, x.rows_total, x.error, x.file
+       x.request, x.rows_done, x.rows_total, x.error, x.file, x.part_rows, x.rows_per_file
 FROM exports x
-WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s;
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
+  AND x.schedule_id IS NULL;
 
 -- name: waiting
 -- For the operator's side: jobs nobody works on, the oldest first, and what their last attempt may
 -- have left behind.
-SELECT x.space_id, x.id, x.file FROM exports x
+SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
-ORDER BY x.created_at
+-- What somebody waits for comes before what a schedule makes.
+ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
 -- name: wait_for_erasures
@@ -34,11 +36,12 @@ SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' EN
     lease = gen_random_uuid(), leased_until = now() + %(lease)s,
     attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
     -- Named before it is made, so that no file can be left without an owner.
-    file = gen_random_uuid() || '.ndjson.gz'
+    file = gen_random_uuid() || x.extension, parts = 1
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
   AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
-RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end;
+RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end,
+          x.rows_per_file, x.folder, coalesce(cardinality(x.part_rows), 0);
 
 -- name: renew
 -- Still at work, and this far.
@@ -46,10 +49,18 @@ UPDATE exports x
 SET leased_until = now() + %(lease)s, rows_done = %(done)s, rows_total = %(total)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
--- name: complete
--- The file is in place.
+-- name: add_part
+-- One more file is about to be made.
 UPDATE exports x
-SET status = 'completed', completed_at = now(), rows_done = %(done)s,
+SET parts = %(parts)s
+WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: complete
+-- The files are in place.
+UPDATE exports x
+SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,
+    -- Files of a schedule are not this job's any more.
+    file = CASE WHEN x.folder IS NULL THEN x.file END,
     error = NULL, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
@@ -73,7 +84,7 @@ WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(
 
 -- name: to_forget
 -- Files kept long enough, and files of exports that failed or were withdrawn.
-SELECT x.id, x.file FROM exports x
+SELECT x.id, x.file, x.parts FROM exports x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
   AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)
 LIMIT 100;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -20,16 +20,17 @@ from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import event_lines
 from headwater.events.fitted_selection import load_fit
+from headwater.exports.formats import FileForm, Format, can_write_parquet
 from headwater.exports.models import ExportRequest
 from headwater.fits.choice import FIT
 from headwater.http.date_range import date_range
-from headwater.http.fields import BOOLEAN, written
+from headwater.http.fields import BOOLEAN, one_of, whole_number, written
 from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
-from headwater.http.timerange import NEVER, TimeRange, parse_day, whole_days
+from headwater.http.timerange import EVER, NEVER, TimeRange, parse_day, whole_days
 from headwater.spaces.models import Space
 
 
-def _parse_date(text: str) -> date:
+def parse_date(text: str) -> date:
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise ValueError("must have the format YYYY-MM-DD.")
     return parse_day(text)
@@ -38,7 +39,7 @@ def _parse_date(text: str) -> date:
 DATE = Parameter(
     name="date",
     required=True,
-    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date),
+    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, parse_date),
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
 )
 CREATED = date_range(
@@ -46,6 +47,34 @@ CREATED = date_range(
     "Last second of creation, included.",
     required=True,
 )
+EVENT_TIME = date_range(
+    "In place of `date`: the first second, by the Space's clock.",
+    "Last second, included.",
+    required=True,
+)
+WHOLE_RANGE = Parameter(
+    name="whole_range",
+    kind=BOOLEAN,
+    default=False,
+    description="In place of dates: everything from the first on, until now.",
+)
+FORMAT = Parameter(
+    name="format",
+    kind=one_of(tuple(map(str, Format))),
+    default=str(Format.NDJSON),
+    description="What files hold.",
+)
+COMPRESSION = Parameter(
+    name="compression",
+    kind=one_of(("gzip", "none")),
+    description="Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside.",
+)
+ROWS_PER_FILE = Parameter(
+    name="rows_per_file",
+    kind=whole_number(1_000, 100_000_000),
+    description="Make several files, of this many rows each; without it, one.",
+)
+OF_FILES = (FORMAT, COMPRESSION, ROWS_PER_FILE)
 TRK_TOKENS = Parameter(
     name="include_trk_tokens",
     kind=BOOLEAN,
@@ -58,21 +87,44 @@ TRK_TOKENS = Parameter(
 class ExportKind:
     """One kind of export."""
 
-    parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
-    read_time: Callable[[Input, Space], TimeRange]
+    own_parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
+    times: tuple[tuple[str, ...], ...]
+    """The parameters that say which time, as groups of which one is required."""
+    read_dates: Callable[[Input, Space], TimeRange]
     check: Callable[[Input], object]
     """A function that reads the other parameters, to find errors in them."""
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
+
+    @property
+    def content(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
+        """Those that say what is in the files, without the time."""
+        times = {name for names in self.times for name in names}
+        return tuple(each for each in self.own_parameters if each.name not in times)
+
+    @property
+    def parameters(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
+        """All that a body can have."""
+        return (*self.own_parameters, WHOLE_RANGE, *OF_FILES)
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
         """Read an export from a body. Raises Invalid with every rule it breaks."""
         names = {parameter.name for parameter in self.parameters}
         known = {name: value for name, value in body.items() if name in names}
         query = JsonInput(known)
-        time = self.read_time(query, space)
+        time = self._read_time(query, space)
         self.check(query)
+        form = read_form(query)
+        rows_per_file = ROWS_PER_FILE.read(query)
         query.finish()
-        return ExportRequest(kind, known, time)
+        return ExportRequest(kind, known, time, form, rows_per_file)
+
+    def _read_time(self, query: Input, space: Space) -> TimeRange:
+        if not WHOLE_RANGE.read(query):
+            return self.read_dates(query, space)
+        for name in dict.fromkeys(name for names in self.times for name in names):
+            if query.texts(name):
+                query.refuse(name, f"cannot be given with {WHOLE_RANGE.name}.")
+        return TimeRange(EVER.start, datetime.now(UTC))
 
 
 async def name_fit(
@@ -88,7 +140,24 @@ async def name_fit(
     return request if fit is None else replace(request, body={**request.body, FIT.name: fit.name})
 
 
-def _day(query: Input, space: Space) -> TimeRange:
+def read_form(query: Input) -> FileForm:
+    """The form of the files. Errors are noted in the query."""
+    file_format = Format(FORMAT.read(query) or Format.NDJSON)
+    compression = COMPRESSION.read(query)
+    if file_format is not Format.PARQUET:
+        return FileForm(file_format, compression != "none")
+    if compression == "gzip":
+        query.refuse(COMPRESSION.name, "cannot be gzip with parquet, which is compressed inside.")
+    if not can_write_parquet():
+        query.refuse(
+            FORMAT.name, "cannot be parquet here: headwater[parquet] has to be installed for it."
+        )
+    return FileForm(file_format, by_gzip=False)
+
+
+def _event_time(query: Input, space: Space) -> TimeRange:
+    if not query.texts(DATE.name) and not EVENT_TIME.is_absent(query):
+        return EVENT_TIME.read_time(query, space.zone, NEVER)
     day = DATE.read(query)
     return NEVER if day is None else whole_days(day, day, space.zone)
 
@@ -113,13 +182,24 @@ def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) ->
 
 KINDS = {
     "events": ExportKind(
-        (DATE, *parameters.SELECTION),
-        _day,
+        (DATE, *EVENT_TIME.parameters, *parameters.SELECTION),
+        ((DATE.name,), ("start_date", "end_date")),
+        _event_time,
         lambda query: parameters.read_selection(query, NEVER),
         _event_lines,
     ),
     "contacts": ExportKind(
-        (*CREATED.parameters, TRK_TOKENS), _created, TRK_TOKENS.read, _contact_lines
+        (*CREATED.parameters, TRK_TOKENS),
+        (("start_date", "end_date"),),
+        _created,
+        TRK_TOKENS.read,
+        _contact_lines,
     ),
-    "companies": ExportKind(CREATED.parameters, _created, lambda _: None, _company_lines),
+    "companies": ExportKind(
+        CREATED.parameters,
+        (("start_date", "end_date"),),
+        _created,
+        lambda _: None,
+        _company_lines,
+    ),
 }

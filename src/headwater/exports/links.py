@@ -7,8 +7,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from headwater.exports.formats import EXTENSION
+
 PATH = "/downloads"
-FILE = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.ndjson\.gz")
+FILE = re.compile(
+    rf"[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}(?:-[0-9]{{4,}})?{EXTENSION}"
+)
 _EXPIRES = re.compile("[0-9]{1,12}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from headwater.exports.formats import FileForm, part_names
 from headwater.http.timerange import TimeRange
 
 
@@ -19,6 +20,9 @@ class ExportRequest:
     body: dict[str, Any]
     """The body of the request, as it was sent."""
     time: TimeRange
+    form: FileForm
+    rows_per_file: int | None
+    """None for one file, however large."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,17 @@ class ExportJob:
     rows_total: int | None
     error: str | None
     file: str | None
-    """The file's name in the storage, once completed."""
+    """The name of the first file in the storage, once completed."""
+    part_rows: list[int] | None
+    """The rows of each file, once completed."""
+    rows_per_file: int | None
+
+    def files(self) -> list[tuple[str, int]]:
+        """The name and the rows of each file; none before the export is completed."""
+        if self.status != "completed" or self.file is None:
+            return []
+        rows = self.part_rows or [self.rows_done]  # earlier versions noted none
+        return list(zip(part_names(self.file, len(rows)), rows, strict=True))
 
 
 @dataclass(frozen=True)
@@ -47,14 +61,18 @@ class ClaimedJob:
     id: int
     lease: UUID
     file: str
-    """The name of the file to be made."""
+    """The name of the first file to be made."""
     attempts: int
     request: ExportRequest
+    folder: str | None = None
+    """Of a schedule's run: the folder that its files are moved to."""
+    former_parts: int = 0
+    """The number of files that are there from an earlier run."""
 
-    @property
-    def download_name(self) -> str:
-        """The name under which the file is saved."""
-        return download_name(self.request.kind, self.request.body, self.file)
+    def names(self, number: int) -> tuple[str, str]:
+        """The name of a file, from number 1, and the name under which it is saved."""
+        file = part_names(self.file, number)[-1]
+        return file, download_name(self.request.kind, self.request.body, file)
 
 
 def download_name(kind: str, body: dict[str, Any], file: str) -> str:

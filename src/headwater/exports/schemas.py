@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from headwater.exports.kinds import KINDS
-from headwater.http.openapi import MOMENT, TEXT, answer, body
+from headwater.exports.kinds import KINDS, WHOLE_RANGE
+from headwater.http.openapi import MOMENT, TEXT, WHOLE, answer, body, object_schema
+from headwater.http.parameters import ListParameter, Parameter
+
+STATUSES = ("queued", "processing", "completed", "failed")
+"""Of an export, and of a schedule's run."""
 
 
 def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
@@ -27,13 +32,18 @@ JOB = _answer(
     ["export_id", "status", "created_at"],
     {
         "export_id": {"type": "integer"},
-        "status": {"type": "string", "enum": ["queued", "processing", "completed", "failed"]},
+        "status": {"type": "string", "enum": list(STATUSES)},
         "created_at": MOMENT,
         "message": {**TEXT, "description": "Unless completed: how far it is, or why it failed."},
         "download_url": {
             "type": "string",
             "format": "uri",
-            "description": "Once completed: gzip-compressed newline-delimited JSON.",
+            "description": "Once completed: the file, or the first of several.",
+        },
+        "files": {
+            "type": "array",
+            "description": "Once completed, with `rows_per_file`: every file.",
+            "items": object_schema({"download_url": {**TEXT, "format": "uri"}, "rows": WHOLE}),
         },
         "completed_at": MOMENT,
         "expires_at": {**MOMENT, "description": "When the link ends; every answer has a new one."},
@@ -43,19 +53,27 @@ JOB = _answer(
 
 def body_of(kind: str) -> dict[str, Any]:
     """The request body of creating an export of this kind."""
-    documented = [parameter.openapi() for parameter in KINDS[kind].parameters]
-    names = [parameter.name for parameter in KINDS[kind].parameters]
+    everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
-        "required": [
-            name for name, parameter in zip(names, documented, strict=True) if parameter["required"]
+        "anyOf": [
+            *({"required": list(dates)} for dates in KINDS[kind].times),
+            {"required": [WHOLE_RANGE.name], "properties": everything},
         ],
-        "properties": {
-            name: {**_schema_of(parameter), "description": parameter["description"]}
-            for name, parameter in zip(names, documented, strict=True)
-        },
+        "properties": properties_of(KINDS[kind].parameters),
     }
     return body(schema)
+
+
+def properties_of(
+    parameters: Iterable[Parameter[Any] | ListParameter[Any]],
+) -> dict[str, Any]:
+    """The schemas of a body's members."""
+    documented = {parameter.name: parameter.openapi() for parameter in parameters}
+    return {
+        name: {**_schema_of(parameter), "description": parameter["description"]}
+        for name, parameter in documented.items()
+    }
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:

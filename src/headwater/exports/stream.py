@@ -1,29 +1,87 @@
-"""Lines from PostgreSQL to a compressed file: rows as they come, gzip, in constant memory."""
+"""Lines from PostgreSQL to files in one of the formats: rows as they come, in constant memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
 from isal import igzip
 from psycopg import Connection
 
-from headwater.database.json_lines import Lines
+from headwater.database.json_lines import LineColumn, Lines
+from headwater.exports.csv_rows import write_csv
+from headwater.exports.formats import FileForm, Format
+from headwater.exports.parquet_rows import write_parquet
 from headwater.storage import Sink
 
 LEVEL = 2
 LINES_AT_ONCE = 2000
 
 
-def write_lines(
-    connection: Connection[Any], lines: Lines, sink: Sink, progress: Callable[[int], object]
-) -> int:
-    """Write the lines to `sink` and return their number. `progress` is called with the number so
-    far now and then; an exception that it raises ends the writing.
+@dataclass(frozen=True)
+class FileSet:
+    """The files of an export, and how they are opened."""
+
+    form: FileForm
+    rows_per_file: int | None
+    """None for one file, however large."""
+    open: Callable[[int], AbstractContextManager[Sink]]
+    """Opens the file with a number, from 1."""
+
+
+class LineReader:
+    """Lines as they come, some thousand at a time. It is one batch ahead of what was read, so that
+    it knows whether there are more.
     """
-    written = 0
+
+    def __init__(self, batches: Iterator[list[str]], progress: Callable[[int], object]) -> None:
+        self.done: int = 0
+        """The number of lines read so far."""
+        self._batches = batches
+        self._progress = progress
+        self._held = next(batches, list[str]())
+
+    @property
+    def is_at_end(self) -> bool:
+        """True when everything was read."""
+        return not self._held
+
+    def read(self, most: int | None) -> Iterator[list[str]]:
+        """The next lines in batches, at most so many. `progress` is called with the number of lines
+        so far when a batch is written; an exception that it raises ends the reading.
+        """
+        end = None if most is None else self.done + most
+        while self._held and self.done != end:
+            room = None if end is None else end - self.done
+            lines, self._held = self._held[:room], [] if room is None else self._held[room:]
+            self._held = self._held or next(self._batches, list[str]())
+            self.done += len(lines)
+            yield lines
+            self._progress(self.done)
+
+
+def write_files(
+    connection: Connection[Any], lines: Lines, files: FileSet, progress: Callable[[int], object]
+) -> list[int]:
+    """Write the lines to files, one at least, and return the number of rows of each. `progress` is
+    called with the number so far now and then; an exception that it raises ends the writing.
+    """
+    rows: list[int] = []
+    with closing(_batches(connection, lines)) as batches:
+        reader = LineReader(batches, progress)
+        while not rows or not reader.is_at_end:
+            before = reader.done
+            with files.open(len(rows) + 1) as sink, _encoded(sink, files.form) as stream:
+                write = _WRITERS[files.form.format]
+                write(reader.read(files.rows_per_file), lines.columns, stream)
+            rows.append(reader.done - before)
+    return rows
+
+
+def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
     # Read by COPY, every line would be a message of its own, at three times the CPU time here.
     stream = connection.cursor().stream(
         lines.query, lines.parameters, binary=True, size=LINES_AT_ONCE
@@ -31,13 +89,28 @@ def write_lines(
     # Closed at once also after an error: until then nothing else can use the connection.
     with closing(cast("Generator[tuple[str]]", stream)) as rows:
         while held := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
-            held.append("")
-            sink.write("\n".join(held).encode())
-            written += len(held) - 1
-            progress(written)
-    return written
+            yield held
 
 
-def compressed(sink: Sink) -> igzip.IGzipFile:
-    """A gzip stream into `sink`, to be closed before it. Equal lines make equal files."""
-    return igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=sink, mtime=0)
+def _write_ndjson(batches: Iterable[Sequence[str]], _: Sequence[LineColumn], sink: Sink) -> None:
+    for lines in batches:
+        sink.write("\n".join([*lines, ""]).encode())
+
+
+_WRITERS: dict[Format, Callable[[Iterable[Sequence[str]], Sequence[LineColumn], Sink], None]] = {
+    Format.NDJSON: _write_ndjson,
+    Format.CSV: write_csv,
+    Format.PARQUET: write_parquet,
+}
+
+
+@contextmanager
+def _encoded(sink: Sink, form: FileForm) -> Generator[Sink]:
+    """A stream into `sink`. Equal lines make equal files."""
+    if not form.by_gzip:
+        yield sink
+        return
+    with igzip.IGzipFile(
+        filename="", mode="wb", compresslevel=LEVEL, fileobj=sink, mtime=0
+    ) as stream:
+        yield cast("Sink", stream)

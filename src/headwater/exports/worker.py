@@ -1,10 +1,12 @@
-"""Work on export jobs: one at a time, each in a snapshot of its own, its file whole or not there at
-all.
+"""Work on export jobs: one at a time, each in a snapshot of its own, its files whole or not there
+at all.
 """
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -14,13 +16,14 @@ from psycopg import Connection
 
 from headwater.database.row_security import confined, fetch_role
 from headwater.exports import jobs
+from headwater.exports.formats import ParquetMissingError, part_names
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ClaimedJob
-from headwater.exports.stream import compressed, write_lines
+from headwater.exports.stream import FileSet, write_files
 from headwater.failpoints import failpoint
 from headwater.jobs.lease import LeaseLostError, LeaseRenewal
 from headwater.jobs.stop import StopRequested
-from headwater.storage import Storage
+from headwater.storage import Sink, Storage
 
 log = structlog.get_logger()
 
@@ -38,39 +41,53 @@ def work(connection: Connection[Any], storage: Storage, url: str) -> int:
 
 def _attempt(connection: Connection[Any], storage: Storage, url: str, job: ClaimedJob) -> None:
     attempt = ExportAttempt(url, job)
+
+    def discard() -> None:
+        jobs.discard(storage, part_names(job.file, attempt.parts))
+
     try:
         with attempt.renewal:
-            _write(storage, url, attempt)
+            part_rows = _write(connection, storage, url, attempt)
         failpoint("export_before_complete")
-        attempt.hand_over(connection)
+        attempt.move_to_folder(connection, storage)
+        attempt.hand_over(connection, part_rows)
     except StopRequested:
-        jobs.discard(storage, job.file)
+        discard()
         jobs.release(connection, job)
         raise
     except LeaseLostError:
-        jobs.discard(storage, job.file)
+        discard()
         log.warning("export lease lost", space_id=job.space_id, export=job.id)
     except Exception as error:
-        jobs.discard(storage, job.file)
+        discard()
         log.warning("export failed", space_id=job.space_id, export=job.id, exc_info=True)
         jobs.put_back(connection, job, reason_of(error))
 
 
-def _write(storage: Storage, url: str, attempt: ExportAttempt) -> None:
-    job = attempt.job
+def _write(
+    jobs_connection: Connection[Any], storage: Storage, url: str, attempt: ExportAttempt
+) -> list[int]:
+    """Write the files, and return the number of rows of each."""
+    job, request = attempt.job, attempt.job.request
+
+    @contextmanager
+    def open_file(number: int) -> Generator[Sink]:
+        attempt.take_name(jobs_connection, number)
+        with storage.create(*job.names(number)) as sink:
+            yield sink
+            failpoint("export_before_close")
+
+    files = FileSet(request.form, request.rows_per_file, open_file)
     with (
         psycopg.connect(url, connect_timeout=5) as connection,
         confined(connection, job.space_id, fetch_role(connection).usable),
-        storage.create(job.file, job.download_name) as sink,
-        compressed(sink) as stream,
     ):
         connection.execute(jobs.queries["snapshot"])
-        lines = KINDS[job.request.kind].lines(connection, job.space_id, job.request)
+        lines = KINDS[request.kind].lines(connection, job.space_id, request)
         row = connection.execute(lines.count, lines.parameters).fetchone()
         attempt.total = row[0] if row else None
         failpoint("export_before_copy")
-        write_lines(connection, lines, stream, attempt.advance)
-        failpoint("export_before_close")
+        return write_files(connection, lines, files, attempt.advance)
 
 
 class ExportAttempt:
@@ -79,6 +96,8 @@ class ExportAttempt:
     def __init__(self, url: str, job: ClaimedJob) -> None:
         self.job = job
         self.total: int | None = None
+        self.parts = 1
+        """Files whose names are taken."""
         self.renewal = LeaseRenewal(url, self._renew)
         self._done = 0
 
@@ -89,9 +108,34 @@ class ExportAttempt:
         self._done = done
         self.renewal.check()
 
-    def hand_over(self, connection: Connection[Any]) -> None:
-        """Complete the job with its file. Raises LeaseLostError when it is another process's."""
-        if not jobs.complete(connection, self.job, self._done):
+    def take_name(self, connection: Connection[Any], number: int) -> None:
+        """Write down that a file is about to be made, so that none is left without an owner. Raises
+        LeaseLostError when the job is another process's.
+        """
+        if number > 1 and not jobs.add_part(connection, self.job, number):
+            raise LeaseLostError
+        self.parts = number
+
+    def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
+        """Put the files of a schedule's run in the place of those of its last run. Raises
+        LeaseLostError when the job is another process's.
+        """
+        job = self.job
+        if job.folder is None:
+            return
+        if not jobs.renew(connection, job, self._done, self.total):
+            raise LeaseLostError
+        extension = job.request.form.extension
+        for number, file in enumerate(part_names(job.file, self.parts), 1):
+            storage.move(file, f"{job.folder}/part-{number:04}{extension}")
+        for number in range(self.parts + 1, job.former_parts + 1):
+            storage.delete(f"{job.folder}/part-{number:04}{extension}")
+
+    def hand_over(self, connection: Connection[Any], part_rows: list[int]) -> None:
+        """Complete the job with its files, by the rows of each. Raises LeaseLostError when it is
+        another process's.
+        """
+        if not jobs.complete(connection, self.job, part_rows):
             raise LeaseLostError
 
     def _renew(self, connection: Connection[Any]) -> bool:
@@ -106,6 +150,8 @@ def reason_of(error: Exception) -> str:
         return f"The object store did not take the file ({type(error).__name__})."
     if isinstance(error, OSError):
         return f"Export files cannot be written ({error.strerror or type(error).__name__})."
+    if isinstance(error, ParquetMissingError):
+        return f"{error}"
     if isinstance(error, psycopg.OperationalError):
         return "The database was unavailable."
     return f"An internal error ({type(error).__name__}); the worker's log tells more."

@@ -150,10 +150,13 @@ WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
 -- name: withdraw_exports
 -- Exports of contacts that hold the person: a finished one is withdrawn, which has its file removed;
 -- one under way is begun anew, as its lease is taken away; one that waits is only held until this
--- commits.
+-- commits. The files of a schedule are written again.
 UPDATE exports x
-SET status = CASE x.status WHEN 'completed' THEN 'failed' ELSE 'queued' END,
-    error = CASE x.status WHEN 'completed' THEN %(withdrawn)s ELSE x.error END,
+SET status = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN 'failed'
+                  ELSE 'queued' END,
+    error = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN %(withdrawn)s
+                 ELSE x.error END,
+    attempts = CASE WHEN x.status = 'completed' THEN 0 ELSE x.attempts END,
     lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.kind = 'contacts' AND x.status <> 'failed'
   AND EXISTS (

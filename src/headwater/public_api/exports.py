@@ -54,10 +54,15 @@ def gets(kind: str) -> Handler:
         if job.status != "completed" or job.file is None:
             return JSONResponse({**content, "message": message_of(job)})
         expires = datetime.now(UTC).replace(microsecond=0) + LINK_LIVES
+        files = [
+            {"download_url": await _link(call.services, job, file, expires), "rows": rows}
+            for file, rows in job.files()
+        ]
         return JSONResponse(
             {
                 **content,
-                "download_url": await _link(call.services, job, job.file, expires),
+                "download_url": files[0]["download_url"],
+                **({"files": files} if job.rows_per_file else {}),
                 "completed_at": job.completed_at,
                 "expires_at": f"{expires:%Y-%m-%dT%H:%M:%SZ}",
             }

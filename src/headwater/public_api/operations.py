@@ -21,6 +21,7 @@ from headwater.public_api.deliveries import OPERATIONS as DELIVERIES
 from headwater.public_api.destinations import OPERATIONS as DESTINATIONS
 from headwater.public_api.erasures import OPERATIONS as PRIVACY
 from headwater.public_api.events import OPERATIONS as EVENTS
+from headwater.public_api.export_schedules import OPERATIONS as EXPORT_SCHEDULES
 from headwater.public_api.exports import OPERATIONS as EXPORTS
 from headwater.public_api.fits import OPERATIONS as FITS
 from headwater.public_api.ingest import OPERATIONS as INGEST
@@ -47,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SPEND,
     *RATES,
     *EXPORTS,
+    *EXPORT_SCHEDULES,
     *PRIVACY,
     *DESTINATIONS,
     *DELIVERIES,

@@ -62,16 +62,29 @@ class ListCompaniesAnswer(TypedDict):
 
 
 class CreateCompanyExportBody(TypedDict):
-    start_date: str
+    start_date: NotRequired[str]
     """First second of creation, by the Space's clock."""
-    end_date: str
+    end_date: NotRequired[str]
     """Last second of creation, included."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class CreateCompanyExportAnswer(TypedDict):
     export_id: int
     status: Literal["queued"]
     message: str
+
+
+class File(TypedDict):
+    download_url: str
+    rows: int
 
 
 class GetCompanyExportAnswer(TypedDict):
@@ -81,7 +94,9 @@ class GetCompanyExportAnswer(TypedDict):
     message: NotRequired[str]
     """Unless completed: how far it is, or why it failed."""
     download_url: NotRequired[str]
-    """Once completed: gzip-compressed newline-delimited JSON."""
+    """Once completed: the file, or the first of several."""
+    files: NotRequired[list[File]]
+    """Once completed, with `rows_per_file`: every file."""
     completed_at: NotRequired[str]
     expires_at: NotRequired[str]
     """When the link ends; every answer has a new one."""
@@ -377,12 +392,20 @@ class FindContactByEmailAnswer(TypedDict):
 
 
 class CreateContactExportBody(TypedDict):
-    start_date: str
+    start_date: NotRequired[str]
     """First second of creation, by the Space's clock."""
-    end_date: str
+    end_date: NotRequired[str]
     """Last second of creation, included."""
     include_trk_tokens: NotRequired[bool | None]
     """Whether lines have `trk_tokens`, the last five, most recent first."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class DeleteContactPiiByEmailAnswer(TypedDict):
@@ -1098,8 +1121,12 @@ class BatchAccepted(TypedDict):
 
 
 class CreateEventExportBody(TypedDict):
-    date: str
+    date: NotRequired[str]
     """The day, from midnight to midnight on the clock of the Space's time zone."""
+    start_date: NotRequired[str]
+    """In place of `date`: the first second, by the Space's clock."""
+    end_date: NotRequired[str]
+    """Last second, included."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
@@ -1114,6 +1141,14 @@ class CreateEventExportBody(TypedDict):
     """markov's fit, by name; the current one if left out."""
     fields: NotRequired[list[Field] | None]
     """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
+    whole_range: NotRequired[bool | None]
+    """In place of dates: everything from the first on, until now."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
 
 
 class Accepted(TypedDict):
@@ -1228,6 +1263,87 @@ class GetEventAttributionAnswer(TypedDict):
 
 class ListEventDeliveriesAnswer(TypedDict):
     data: list[ListDeliveriesRow]
+
+
+class ListExportSchedulesRow(TypedDict):
+    id: int
+    name: str
+    table: Literal["events", "contacts", "companies"]
+    cadence: Literal["hourly", "daily"]
+    format: str
+    folder: str
+    """Where its files are, in the place of all exports."""
+    start_date: str
+    rewritten_days: int
+    rows_per_file: int
+    next_run_at: str
+    completed_at: str | None
+    """The end of the latest run."""
+    waiting: int
+    """Folders that are being written, or are to be."""
+    failed: int
+    """Folders whose last run has failed."""
+    message: str | None
+    """Why the last of these has failed."""
+
+
+class ListExportSchedulesAnswer(TypedDict):
+    data: list[ListExportSchedulesRow]
+
+
+class CreateExportScheduleBody(TypedDict):
+    table: Literal["events", "contacts", "companies"]
+    """What is exported."""
+    name: NotRequired[str | None]
+    """A part of the folder's name; the table's name by default."""
+    cadence: NotRequired[Literal["hourly", "daily"] | None]
+    """How often files are written: after each hour, or after each day."""
+    start_date: NotRequired[str | None]
+    """The first day of events, by the Space's clock; the present day by default."""
+    rewritten_days: NotRequired[int | None]
+    """Days before that every run writes again, for what came late or changed."""
+    query_mode: NotRequired[Literal["profile", "company"] | None]
+    """Whether paths are the contact's, or its company's."""
+    event_names: NotRequired[list[EventName] | None]
+    """Only events with these names."""
+    sources: NotRequired[list[Source] | None]
+    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
+    attribution_model: NotRequired[AttributionModel | None]
+    """How an event's amount is shared out over the touchpoints before it."""
+    attribution_window: NotRequired[AttributionWindow | None]
+    """How many days before the event a touchpoint may lie; 0 is no limit."""
+    fit: NotRequired[str | None]
+    """markov's fit, by name; the current one if left out."""
+    fields: NotRequired[list[Field] | None]
+    """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
+    include_trk_tokens: NotRequired[bool | None]
+    """Whether lines have `trk_tokens`, the last five, most recent first."""
+    format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
+    """What files hold."""
+    compression: NotRequired[Literal["gzip", "none"] | None]
+    """Of NDJSON and CSV; `gzip` by default. Parquet is compressed inside."""
+    rows_per_file: NotRequired[int | None]
+    """Make several files, of this many rows each; without it, one."""
+
+
+class ListExportRunsRow(TypedDict):
+    folder: str
+    status: Literal["queued", "processing", "completed", "failed"]
+    rows: int
+    files: int
+    completed_at: str | None
+    message: str | None
+
+
+class ListExportRunsAnswer(TypedDict):
+    data: list[ListExportRunsRow]
+
+
+class CreateExportRunsBody(TypedDict):
+    start_date: str
+    """The first day to write again, by the Space's clock."""
+    end_date: str
+    """The last one, included."""
 
 
 class ListFitsRow(TypedDict):
@@ -2350,6 +2466,37 @@ class Api:
         return cast(
             "ListEventDeliveriesAnswer",
             self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {}),
+        )
+
+    def list_export_schedules(self) -> ListExportSchedulesAnswer:
+        """List the Space's scheduled exports by name, and how their files stand."""
+        return cast("ListExportSchedulesAnswer", self.call("GET", "/exports/schedules", {}))
+
+    def create_export_schedule(self, body: CreateExportScheduleBody) -> ListExportSchedulesRow:
+        """Write files of a table to the object store, hourly or daily, from now on."""
+        return cast("ListExportSchedulesRow", self.call("POST", "/exports/schedules", {}, body))
+
+    def delete_export_schedule(self, schedule_id: int) -> PutAdsAnswer:
+        """Remove a scheduled export. Its files stay."""
+        return cast(
+            "PutAdsAnswer",
+            self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {}),
+        )
+
+    def list_export_runs(self, schedule_id: int) -> ListExportRunsAnswer:
+        """List the folders of a scheduled export, the latest 400 days, and how each stands."""
+        return cast(
+            "ListExportRunsAnswer",
+            self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
+        )
+
+    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> PutAdsAnswer:
+        """Write days of a scheduled export again, for what has changed since."""
+        return cast(
+            "PutAdsAnswer",
+            self.call(
+                "POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body
+            ),
         )
 
     def list_fits(self) -> ListFitsAnswer:

@@ -24,7 +24,7 @@ from headwater.console.order_pages.webhook_view import orders_path, read_path_id
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.events.accepted import EVENT_NAMES
-from headwater.exports.tables import safe_cell
+from headwater.exports.csv_rows import safe_cell
 from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.imports.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
 from headwater.imports.files import FileRow

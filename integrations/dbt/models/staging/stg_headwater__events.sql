@@ -1,0 +1,13 @@
+-- Events with the types that joins need: ids of people and companies are texts in rows of events.
+select
+    id as event_id,
+    cast(profile_id as {{ dbt.type_bigint() }}) as contact_id,
+    cast(company_id as {{ dbt.type_bigint() }}) as company_id,
+    event_name,
+    event_time_utc as event_time,
+    {{ headwater_day('event_time_utc') }} as event_day,
+    amount,
+    is_upsell,
+    order_id,
+    order_name
+from {{ source('headwater', 'events') }}

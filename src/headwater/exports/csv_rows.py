@@ -1,0 +1,96 @@
+"""Lines of an export as CSV: a header, a row for each line, and cells that a spreadsheet shows and
+never runs.
+
+A null is an empty cell and an empty text is `""`, so that they differ as in other formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
+
+from headwater.database.json_lines import ColumnType, LineColumn
+from headwater.storage import Sink
+
+_FORMULA = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001 # the wide forms, which some spreadsheets take for the same
+_RISKY = re.compile(f"'*[{_FORMULA}]")
+_NUMBER = re.compile(r"[+-]?[\d\s().-]+", re.ASCII)
+_BARE = re.compile(f'[^\',"{_FORMULA}][^,"\r\n]*')
+"""Texts that need no quotes and no second look."""
+
+
+def safe_cell(text: str) -> str:
+    """The text, with an apostrophe before it where a spreadsheet would run it as a formula: names
+    and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
+
+    A text that has apostrophes before such a beginning gets one more. So whoever takes one away
+    from each cell that begins with apostrophes and `=`, `+`, `-` or `@` has the texts as they were.
+    """
+    return f"'{text}" if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def write_csv(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
+    """Write lines of JSON as rows, below the names of the columns."""
+    members = [(column.name, _MEMBERS[column.type]) for column in columns]
+    row_type: Any = msgspec.defstruct("Row", members)
+    decoder = msgspec.json.Decoder(list[row_type])
+    cells = [_CELLS[column.type] for column in columns]
+    sink.write((",".join(column.name for column in columns) + "\r\n").encode())
+    for lines in batches:
+        rows = decoder.decode(f"[{','.join(lines)}]")
+        text = "\r\n".join([_row(cells, astuple(row)) for row in rows])
+        sink.write((text + "\r\n").encode())
+
+
+def _row(cells: Sequence[Callable[[Any], str]], values: Iterable[Any]) -> str:
+    return ",".join([cell(value) for cell, value in zip(cells, values, strict=True)])
+
+
+def _text(value: str | None) -> str:
+    if value is None:
+        return ""
+    if _BARE.fullmatch(value):
+        return value
+    quoted = safe_cell(value).replace('"', '""')
+    return f'"{quoted}"'
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _boolean(value: bool | None) -> str:  # a value like any other
+    return "" if value is None else str(value).lower()
+
+
+def _number(value: msgspec.Raw) -> str:
+    text = bytes(value).decode()
+    return "" if text == "null" else text
+
+
+def _list(value: msgspec.Raw) -> str:
+    return _text(_number(value) or None)
+
+
+_MEMBERS: dict[ColumnType, Any] = {
+    ColumnType.WHOLE: int | None,
+    ColumnType.AMOUNT: msgspec.Raw,  # its digits as they are
+    ColumnType.NUMBER: msgspec.Raw,
+    ColumnType.BOOLEAN: bool | None,
+    ColumnType.TEXT: str | None,
+    ColumnType.MOMENT: str | None,
+    ColumnType.TEXTS: msgspec.Raw,  # its JSON as it is
+}
+_CELLS: dict[ColumnType, Callable[[Any], str]] = {
+    ColumnType.WHOLE: _plain,
+    ColumnType.AMOUNT: _number,
+    ColumnType.NUMBER: _number,
+    ColumnType.BOOLEAN: _boolean,
+    ColumnType.TEXT: _text,
+    ColumnType.MOMENT: _plain,
+    ColumnType.TEXTS: _list,
+}

@@ -1,0 +1,61 @@
+"""The formats of export files, and the names that say what a file holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+
+
+class Format(StrEnum):
+    """The formats, by the endings of their files."""
+
+    NDJSON = "ndjson"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class ParquetMissingError(Exception):
+    """Parquet was requested, and the package that writes it is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("Parquet needs the package headwater[parquet], which is not installed.")
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """The form of a file: its format, and the compression around it."""
+
+    format: Format = Format.NDJSON
+    by_gzip: bool = True
+    """Never true of Parquet, which is compressed inside."""
+
+    @property
+    def extension(self) -> str:
+        """The end of a file's name."""
+        return f".{self.format}{'.gz' if self.by_gzip else ''}"
+
+    @classmethod
+    def of_name(cls, name: str) -> FileForm:
+        """The form of a file that is named by its form. Raises ValueError for other names."""
+        stem = name.removesuffix(".gz")
+        return cls(Format(stem.rpartition(".")[2]), stem != name)
+
+
+EXTENSION = rf"\.(?:(?:{Format.NDJSON}|{Format.CSV})(?:\.gz)?|{Format.PARQUET})"
+"""The pattern of every extension."""
+_NAME = re.compile(rf"(.*?)((?:{EXTENSION})?)", re.DOTALL)
+
+
+def part_names(file: str, parts: int) -> list[str]:
+    """The names of an export's files: the first one's own, and `<stem>-0002.csv` and so on."""
+    match = _NAME.fullmatch(file)
+    assert match is not None
+    stem, extension = match.groups()
+    return [file, *(f"{stem}-{number:04}{extension}" for number in range(2, parts + 1))]
+
+
+def can_write_parquet() -> bool:
+    """Return whether the package that writes Parquet is installed."""
+    return find_spec("arro3") is not None and find_spec("arro3.io") is not None

@@ -1,0 +1,121 @@
+"""Lines of an export as Parquet: arro3, which is Rust, reads the JSON by the types of the columns
+and writes row groups, so that memory holds one group and never the file.
+
+    lines ──> _LineFile ──> read_json ──> write_parquet ──> _SafeSink ──> sink
+
+arro3 pulls, and can carry no error of ours: one that is raised where it reads or writes is kept,
+ends the lines, and is raised again when arro3 has returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from headwater.database.json_lines import ColumnType, LineColumn
+from headwater.exports.formats import ParquetMissingError
+from headwater.storage import Sink
+
+if TYPE_CHECKING:
+    from arro3.core import Schema
+
+GROUP_ROWS = 131_072
+"""Rows of a row group, the piece that readers share out among their threads."""
+BATCH_ROWS = 8_192
+"""Rows that are decoded at once."""
+COMPRESSION = "zstd(1)"
+
+
+def write_parquet(
+    batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink
+) -> None:
+    """Write lines of JSON as a Parquet file. Raises ParquetMissingError, and whatever `batches` and
+    `sink` raise.
+    """
+    try:
+        from arro3 import io as arrow  # noqa: PLC0415 # an extra, and large
+    except ImportError:
+        raise ParquetMissingError from None
+    errors: list[BaseException] = []
+    source = _LineFile(iter(batches), errors)
+    try:
+        arrow.write_parquet(
+            arrow.read_json(cast("Any", source), _schema(columns), batch_size=BATCH_ROWS),
+            cast("Any", _SafeSink(sink, errors)),  # both have what is called of a file
+            compression=COMPRESSION,
+            max_row_group_size=GROUP_ROWS,
+        )
+    except BaseException as error:  # noqa: BLE001 # a panic of Rust's is no Exception
+        raise (errors[0] if errors else error) from None
+    if errors:
+        raise errors[0]
+
+
+def _schema(columns: Sequence[LineColumn]) -> Schema:
+    from arro3.core import DataType, Field, Schema  # noqa: PLC0415
+
+    text = DataType.string()
+    types = {
+        ColumnType.WHOLE: DataType.int64(),
+        ColumnType.AMOUNT: DataType.decimal128(19, 4),
+        ColumnType.NUMBER: DataType.decimal128(38, 10),
+        ColumnType.BOOLEAN: DataType.bool(),
+        ColumnType.TEXT: text,
+        ColumnType.MOMENT: DataType.timestamp("us", tz="UTC"),
+        ColumnType.TEXTS: DataType.list(Field("item", text)),
+    }
+    return Schema([Field(column.name, types[column.type]) for column in columns])
+
+
+class _LineFile:
+    """Lines as a file, which ends where reading fails."""
+
+    def __init__(self, batches: Iterator[Sequence[str]], errors: list[BaseException]) -> None:
+        self._batches = batches
+        self._errors = errors
+        self._data: bytes = b""
+        self._at: int = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`; none at the end."""
+        if self._at == len(self._data):
+            self._data, self._at = self._next(), 0
+        piece = self._data[self._at : self._at + size]
+        self._at += len(piece)
+        return piece
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Refuse to: arro3 wants the method to be there, and does not call it."""
+        raise NotImplementedError
+
+    def _next(self) -> bytes:
+        try:
+            lines = None if self._errors else next(self._batches, None)
+        except BaseException as error:  # noqa: BLE001 # raised again by write_parquet
+            self._errors.append(error)
+            return b""
+        return "\n".join([*lines, ""]).encode() if lines else b""
+
+
+class _SafeSink:
+    """A sink that keeps the first error and takes no bytes after it."""
+
+    def __init__(self, sink: Sink, errors: list[BaseException]) -> None:
+        self._sink = sink
+        self._errors = errors
+
+    def write(self, data: bytes) -> int:
+        """Write, and say that all is written."""
+        if not self._errors:
+            try:
+                self._sink.write(data)
+            except BaseException as error:  # noqa: BLE001 # raised again by write_parquet
+                self._errors.append(error)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed by whoever opened it."""
+
+    def seek(self, offset: int, whence: int = 0) -> Any:
+        """Refuse to: arro3 wants the method to be there, and does not call it."""
+        raise NotImplementedError

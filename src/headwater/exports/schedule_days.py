@@ -1,0 +1,81 @@
+"""The times of scheduled exports, and the days that a run writes, on the clock of the Space. Pure.
+
+    daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
+    hourly, one day rewritten, at any hour of 14 May:                   [13] [14]  until now
+
+A day of which there is no whole file yet is always among them, so a service that was away makes up
+for its days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from headwater.http.timerange import first_instant
+
+DAY = timedelta(days=1)
+AFTER_HOUR = timedelta(minutes=5)
+"""Time for the events of an hour to be processed."""
+AFTER_DAY = timedelta(minutes=15)
+
+
+class ExportCadence(StrEnum):
+    """The frequencies of scheduled exports."""
+
+    HOURLY = "hourly"
+    DAILY = "daily"
+
+
+@dataclass(frozen=True)
+class ScheduleDays:
+    """The days of a schedule."""
+
+    cadence: ExportCadence
+    first_day: date
+    next_day: date
+    """The first day of which there is no whole file yet."""
+    rewritten_days: int
+
+    def last_day(self, now: datetime, zone: ZoneInfo) -> date:
+        """The last day that a run writes."""
+        today = now.astimezone(zone).date()
+        return today if self.cadence is ExportCadence.HOURLY else today - DAY
+
+    def to_write(self, now: datetime, zone: ZoneInfo) -> list[date]:
+        """The days that a run writes, the oldest first."""
+        last = self.last_day(now, zone)
+        first = min(self.next_day, last - DAY * self.rewritten_days)
+        return list(each_day(max(first, self.first_day), last))
+
+    def next_day_after(self, now: datetime, zone: ZoneInfo) -> date:
+        """The first day of which there is no whole file after a run."""
+        last = self.last_day(now, zone)
+        unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
+        return max(self.next_day, unfinished)
+
+
+def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
+    """The time of the first run after a moment."""
+    if cadence is ExportCadence.HOURLY:
+        hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        return next(
+            at for at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR) if at > now
+        )
+    day = now.astimezone(zone).date() - DAY  # a clock may go back over midnight
+    while True:
+        due = first_instant(datetime.combine(day, time()), zone) + AFTER_DAY
+        if due > now:
+            return due
+        day += DAY
+
+
+def each_day(first: date, last: date) -> Iterator[date]:
+    """The days from the first to the last."""
+    day = first
+    while day <= last:
+        yield day
+        day += DAY

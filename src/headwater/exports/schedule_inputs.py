@@ -1,0 +1,150 @@
+"""Bodies of the requests about scheduled exports, and the schemas of their answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from headwater.exports.formats import FileForm
+from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, parse_date, read_form
+from headwater.exports.schedule_days import ExportCadence
+from headwater.exports.schedules import NewSchedule, ScheduleStatus, folder_of
+from headwater.exports.schemas import STATUSES, properties_of
+from headwater.http.fields import one_of, whole_number, written
+from headwater.http.openapi import (
+    MOMENT,
+    MOMENT_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE,
+    answer,
+    body,
+    data_schema,
+    object_schema,
+)
+from headwater.http.parameters import JsonInput, Parameter
+from headwater.spaces.models import Space
+
+LONGEST_PAST = timedelta(days=3660)
+_DAY_SCHEMA = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+_NAME_SCHEMA = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}
+
+
+def _parse_name(text: str) -> str:
+    allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
+    if not 1 <= len(text) <= 40 or text[0] not in allowed or set(text) - set(allowed + "_-"):
+        raise ValueError(
+            "must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_."
+        )
+    return text
+
+
+TABLE = Parameter(
+    name="table", required=True, kind=one_of(tuple(KINDS)), description="What is exported.",
+)  # fmt: skip
+NAME = Parameter(
+    name="name", kind=written(_NAME_SCHEMA, _parse_name),
+    description="A part of the folder's name; the table's name by default.",
+)  # fmt: skip
+CADENCE = Parameter(
+    name="cadence", kind=one_of(tuple(map(str, ExportCadence))), default=str(ExportCadence.DAILY),
+    description="How often files are written: after each hour, or after each day.",
+)  # fmt: skip
+FIRST_DAY = Parameter(
+    name="start_date", kind=written(_DAY_SCHEMA, parse_date),
+    description="The first day of events, by the Space's clock; the present day by default.",
+)  # fmt: skip
+REWRITTEN_DAYS = Parameter(
+    name="rewritten_days", kind=whole_number(0, 31), default=2,
+    description="Days before that every run writes again, for what came late or changed.",
+)  # fmt: skip
+ROWS = 1_000_000
+FROM_DAY = Parameter(
+    name="start_date", required=True, kind=written(_DAY_SCHEMA, parse_date),
+    description="The first day to write again, by the Space's clock.",
+)  # fmt: skip
+UNTIL_DAY = Parameter(
+    name="end_date", required=True, kind=written(_DAY_SCHEMA, parse_date),
+    description="The last one, included.",
+)  # fmt: skip
+_OWN = (TABLE, NAME, CADENCE, FIRST_DAY, REWRITTEN_DAYS)
+_CONTENT = {parameter.name: parameter for kind in KINDS.values() for parameter in kind.content}
+BODY = body({
+    "type": "object", "required": [TABLE.name],
+    "properties": properties_of((*_OWN, *_CONTENT.values(), *OF_FILES)),
+})  # fmt: skip
+DAYS_BODY = body({
+    "type": "object", "required": [FROM_DAY.name, UNTIL_DAY.name],
+    "properties": properties_of((FROM_DAY, UNTIL_DAY)),
+})  # fmt: skip
+_SCHEDULE = object_schema({
+    "id": WHOLE, "name": TEXT, "table": {"type": "string", "enum": list(KINDS)},
+    "cadence": {"type": "string", "enum": list(map(str, ExportCadence))}, "format": TEXT,
+    "folder": {**TEXT, "description": "Where its files are, in the place of all exports."},
+    "start_date": TEXT, "rewritten_days": WHOLE, "rows_per_file": WHOLE, "next_run_at": MOMENT,
+    "completed_at": {**MOMENT_OR_NULL, "description": "The end of the latest run."},
+    "waiting": {**WHOLE, "description": "Folders that are being written, or are to be."},
+    "failed": {**WHOLE, "description": "Folders whose last run has failed."},
+    "message": {**TEXT_OR_NULL, "description": "Why the last of these has failed."},
+})  # fmt: skip
+SCHEDULE = answer("The schedule.", _SCHEDULE)
+SCHEDULES = answer("The schedules.", data_schema(_SCHEDULE))
+RUNS = answer("The folders, the latest days first.", data_schema(object_schema({
+    "folder": TEXT, "status": {"type": "string", "enum": list(STATUSES)},
+    "rows": WHOLE, "files": WHOLE, "completed_at": MOMENT_OR_NULL, "message": TEXT_OR_NULL,
+})))  # fmt: skip
+MESSAGE = answer("What was done.", object_schema({"message": TEXT}))
+
+
+def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
+    """Read a schedule from a body. Raises Invalid with every rule it breaks."""
+    query = JsonInput(members)
+    table = TABLE.read(query)
+    today = datetime.now(UTC).astimezone(space.zone).date()
+    first_day = FIRST_DAY.read(query) or today
+    if not today - LONGEST_PAST <= first_day <= today:
+        query.refuse(FIRST_DAY.name, "must not be in the future, or more than ten years back.")
+    name, cadence = NAME.read(query), CADENCE.read(query)
+    rewritten_days = REWRITTEN_DAYS.read(query)
+    form, rows_per_file = read_form(query), ROWS_PER_FILE.read(query) or ROWS
+    request: dict[str, Any] = {}
+    if table is not None:
+        names = {parameter.name for parameter in KINDS[table].content}
+        request = {key: value for key, value in members.items() if key in names}
+        KINDS[table].check(query)
+    query.finish()
+    assert table is not None
+    assert cadence is not None
+    assert rewritten_days is not None
+    return NewSchedule(
+        name or table, table, ExportCadence(cadence), request, form, rows_per_file, first_day,
+        rewritten_days,
+    )  # fmt: skip
+
+
+def read_days(members: dict[str, Any]) -> tuple[date, date]:
+    """Read the days to be written again. Raises Invalid."""
+    query = JsonInput(members)
+    first, last = FROM_DAY.read(query), UNTIL_DAY.read(query)
+    if first is not None and last is not None:
+        if last < first:
+            query.refuse(UNTIL_DAY.name, f"must not be before {FROM_DAY.name}.")
+        elif last - first > LONGEST_PAST:
+            query.refuse(UNTIL_DAY.name, "must not be more than ten years later.")
+    query.finish()
+    assert first is not None
+    assert last is not None
+    return first, last
+
+
+def show_schedule(space_id: int, schedule: ScheduleStatus) -> dict[str, Any]:
+    """A schedule as the API presents it."""
+    return {
+        "id": schedule.id, "name": schedule.name, "table": schedule.kind,
+        "cadence": schedule.cadence,
+        "format": str(FileForm.of_name(f"x{schedule.extension}").format),
+        "folder": folder_of(space_id, schedule.name), "start_date": f"{schedule.first_day}",
+        "rewritten_days": schedule.rewritten_days, "rows_per_file": schedule.rows_per_file,
+        "next_run_at": schedule.next_at, "completed_at": schedule.completed_at,
+        "waiting": schedule.waiting, "failed": schedule.failed, "message": schedule.error,
+    }  # fmt: skip

@@ -1,0 +1,196 @@
+"""Scheduled exports: what is stored of them, and their runs, which are export jobs with a folder.
+
+A folder has one job row, however often it is written: events have a folder a day, contacts and
+companies one for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row, dict_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.exports.formats import FileForm
+from headwater.exports.schedule_days import ExportCadence, ScheduleDays, each_day, next_run
+from headwater.http.errors import Invalid, NotFound
+from headwater.http.timerange import EVER, TimeRange, whole_days
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "schedules.sql")
+
+MOST = 20
+MOST_RUNS = 400
+REMOVED = "The schedule was removed."
+
+
+@dataclass(frozen=True)
+class NewSchedule:
+    """A schedule as a request describes it."""
+
+    name: str
+    kind: str
+    cadence: ExportCadence
+    request: Mapping[str, Any]
+    form: FileForm
+    rows_per_file: int
+    first_day: date
+    rewritten_days: int
+
+
+@dataclass(frozen=True)
+class ExportSchedule:
+    """A schedule as it is stored."""
+
+    id: int
+    name: str
+    kind: str
+    cadence: str
+    request: dict[str, Any]
+    extension: str
+    rows_per_file: int
+    first_day: date
+    next_day: date
+    rewritten_days: int
+    next_at: datetime
+
+    @property
+    def days(self) -> ScheduleDays:
+        """The days that its runs write."""
+        cadence = ExportCadence(self.cadence)
+        return ScheduleDays(cadence, self.first_day, self.next_day, self.rewritten_days)
+
+
+@dataclass(frozen=True)
+class ScheduleStatus(ExportSchedule):
+    """A schedule and how its files stand."""
+
+    completed_at: datetime | None
+    """The end of the latest run."""
+    waiting: int
+    """Folders that are being written, or are to be."""
+    failed: int
+    """Folders whose last run has failed."""
+    error: str | None
+    """The reason of one of them."""
+
+
+def folder_of(space_id: int, name: str) -> str:
+    """The folder of a schedule's files, in the place where exports are kept."""
+    return f"space={space_id}/{name}"
+
+
+async def create_schedule(
+    connection: AsyncConnection, space_id: int, new: NewSchedule
+) -> ScheduleStatus:
+    """Store a schedule, whose first run is due at once. Raises Invalid."""
+    values = {
+        "space_id": space_id, "name": new.name, "kind": new.kind, "cadence": str(new.cadence),
+        "request": Jsonb(dict(new.request)), "extension": new.form.extension,
+        "rows_per_file": new.rows_per_file, "first_day": new.first_day,
+        "rewritten_days": new.rewritten_days, "most": MOST,
+    }  # fmt: skip
+    if await fetch_optional(connection, queries["has_name"], values) is not None:
+        raise Invalid.of("name", "is that of another schedule.")
+    row = await fetch_optional(connection, queries["create"], values)
+    if row is None:
+        raise Invalid.of("table", f"cannot be scheduled: there are {MOST}, remove one first.")
+    return await fetch_schedule(connection, space_id, row[0])
+
+
+async def list_schedules(
+    connection: AsyncConnection, space_id: int, schedule_id: int | None = None
+) -> list[ScheduleStatus]:
+    """The schedules of a Space by name, or one of them."""
+    cursor = connection.cursor(row_factory=class_row(ScheduleStatus))
+    values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST}
+    return await fetch_all(cursor, queries["list"], values)
+
+
+async def fetch_schedule(
+    connection: AsyncConnection, space_id: int, schedule_id: int
+) -> ScheduleStatus:
+    """One schedule. Raises NotFound."""
+    found = await list_schedules(connection, space_id, schedule_id)
+    if not found:
+        raise NotFound("Schedule")
+    return found[0]
+
+
+async def list_runs(
+    connection: AsyncConnection, space_id: int, schedule_id: int
+) -> list[dict[str, Any]]:
+    """The folders of a schedule, the latest days first, and how the last run of each went."""
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST_RUNS}
+    return await fetch_all(cursor, queries["runs"], values)
+
+
+async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> None:
+    """Remove a schedule; its files stay. Raises NotFound."""
+    values = {"space_id": space_id, "schedule_id": schedule_id, "error": REMOVED}
+    if await fetch_optional(connection, queries["remove"], values) is None:
+        raise NotFound("Schedule")
+    await connection.execute(queries["end_runs"], values)
+
+
+async def rewrite_days(
+    connection: AsyncConnection, space: Space, schedule: ExportSchedule, days: tuple[date, date]
+) -> int:
+    """Queue the runs of days that were written before, or a table's only one, and return their
+    number.
+    """
+    now = datetime.now(UTC)
+    first = max(days[0], schedule.first_day)
+    last = min(days[1], schedule.days.last_day(now, space.zone))
+    values = _runs(space.id, schedule, list(each_day(first, last)), space.zone, now)
+    await connection.execute(queries["queue"], values)
+    return len(values["folders"])
+
+
+def due_spaces(connection: Connection[Any]) -> list[int]:
+    """The Spaces whose schedules are due."""
+    return [row[0] for row in connection.execute(queries["due_spaces"])]
+
+
+def queue_runs(connection: Connection[Any], space_id: int) -> bool:
+    """Queue the runs of a Space's schedules that are due. Returns True when there were any."""
+    now = datetime.now(UTC)
+    with connection.transaction():
+        cursor = connection.cursor(row_factory=dict_row)
+        rows = cursor.execute(queries["due"], {"space_id": space_id, "now": now}).fetchall()
+        for row in rows:
+            zone = ZoneInfo(row.pop("timezone"))
+            schedule = ExportSchedule(**row)
+            days = schedule.days.to_write(now, zone)
+            of_schedule = {"space_id": space_id, "schedule_id": schedule.id}
+            connection.execute(queries["try_failed_again"], of_schedule)
+            connection.execute(queries["queue"], _runs(space_id, schedule, days, zone, now))
+            following = {
+                "next_at": next_run(schedule.days.cadence, now, zone),
+                "next_day": schedule.days.next_day_after(now, zone),
+            }
+            connection.execute(queries["advance"], of_schedule | following)
+    return bool(rows)
+
+
+def _runs(
+    space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, now: datetime
+) -> dict[str, Any]:
+    """The values of the statement that queues runs."""
+    folder = folder_of(space_id, schedule.name)
+    runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, now))]
+    if schedule.kind == "events":
+        runs = [(f"{folder}/date={day}", whole_days(day, day, zone)) for day in days]
+    return {
+        "space_id": space_id, "schedule_id": schedule.id, "kind": schedule.kind,
+        "request": Jsonb(schedule.request), "extension": schedule.extension,
+        "rows_per_file": schedule.rows_per_file, "folders": [name for name, _ in runs],
+        "starts": [time.start for _, time in runs], "ends": [time.end for _, time in runs],
+    }  # fmt: skip

@@ -1,0 +1,52 @@
+"""The columns of files and their types: as the API and the documentation have them."""
+
+from __future__ import annotations
+
+import re
+
+from headwater.companies.export_lines import COLUMNS as COMPANY_COLUMNS
+from headwater.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
+from headwater.contacts.export_lines import TRK_TOKENS
+from headwater.database.json_lines import ColumnType
+from headwater.events.fields import FIELDS, columns
+from tests.support.sizes import ROOT
+
+PAGE = (ROOT / "docs" / "exports.md").read_text()
+
+
+def documented(title: str) -> dict[str, str]:
+    """The columns and types of a table in the documentation, below a heading."""
+    text = re.split(r"^#+ ", PAGE.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    rows = re.findall(r"^\| ((?:`\w+`[^|]*)) \| ([^|]+) \|", text, re.MULTILINE)
+    return {name: kind for names, kind in rows for name in _names(names)}
+
+
+def _names(text: str) -> list[str]:
+    span = re.fullmatch(r"`(\w+_)(\d+)` to `\w+_(\d+)`", text)
+    if span is None:
+        return re.findall(r"`(\w+)`", text)
+    return [f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1)]
+
+
+def test_it_works() -> None:
+    tokens = (*CONTACT_COLUMNS[:5], TRK_TOKENS, *CONTACT_COLUMNS[5:])
+    for title, wanted in (
+        ("Columns of events", columns(FIELDS)),
+        ("Columns of contacts", tokens),
+        ("Columns of companies", COMPANY_COLUMNS),
+    ):
+        assert documented(title) == {column.name: str(column.type) for column in wanted}, title
+    assert re.findall(r"^\| ([a-z ]+) \| [^|]+\| [^|]+\| `[A-Z]", PAGE, re.MULTILINE) == [
+        str(each) for each in ColumnType
+    ]
+
+
+def test_types_are_those_of_the_schemas() -> None:
+    names = {
+        ColumnType.WHOLE: "integer", ColumnType.AMOUNT: "number", ColumnType.BOOLEAN: "boolean",
+        ColumnType.TEXT: "string", ColumnType.MOMENT: "string",
+    }  # fmt: skip
+    for name, field in FIELDS.items():
+        kinds = field.schema["type"]
+        assert names[field.type] in ([kinds] if isinstance(kinds, str) else kinds), name
+        assert (field.type is ColumnType.MOMENT) == (field.schema.get("format") == "date-time")
