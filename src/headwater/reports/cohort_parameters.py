@@ -64,9 +64,9 @@ def _month(text: str) -> date:
     try:
         month = date(int(text[:4]), int(text[5:]), 1)
         months_after(month, 1)  # which the calendar has not of its last month
-        return month
     except ValueError:
         raise ValueError("must be a month that exists.") from None
+    return month
 
 
 def _acquired_by(text: str) -> KeyCondition | str:
