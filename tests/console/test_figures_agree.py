@@ -27,6 +27,7 @@ from tests.console.tables import Cell, PageTables
 from tests.console.test_revenue import NOON
 from tests.mcp.assistants import Assistant, connect
 from tests.support.factories import Stage
+from tests.support.fits import plant_fit
 
 PAGES = int(os.environ.get("HEADWATER_PAGES", "40"))
 PART = 10
@@ -61,6 +62,7 @@ def fill(stage: Stage, draw: random.Random) -> None:
 def stage(connection: psycopg.Connection, space_id: int, make_key: Any) -> Stage:
     stage = Stage(connection, space_id, make_key(space_id))
     fill(stage, random.Random("figures"))
+    plant_fit(connection, space_id, proportions={"google_ads": 5, "email": 3, "direct": 1})
     while build_next(connection, space_id):
         pass
     return stage

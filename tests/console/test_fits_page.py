@@ -56,7 +56,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert "The fit is made." in page.text
     assert "This is the current fit of purchase" in page.text
     assert [row[:2] for row in rows(page.text, "shapley_distinct")] == [
-        ["Google ads", "75.0 %"], ["Email", "25.0 %"],
+        ["Google ads", "75.0 %"], ["E-mail", "25.0 %"],
     ]  # fmt: skip
     [address] = re.findall(r'href="([^"]+/weights.csv)"', page.text)
     lines = owner.browser.get(address).text.splitlines()

@@ -17,6 +17,7 @@ from headwater.console.routes import PAGES
 from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.support.factories import Stage
+from tests.support.fits import plant_fit
 from tests.support.sites import make_site
 
 IN_SPACE = "/console/spaces/{space_id}"
@@ -125,8 +126,8 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
     """Fills the ids of things of the Space into the end of an address."""
     stage = Stage(connection, space_id, "")
     contact, company = stage.contact(), stage.company()
-    ids = {"contact_id": contact, "company_id": company, "event_id": stage.event(contact),
-           "site_id": make_site(stage, "").id}  # fmt: skip
+    ids = {"contact_id": contact, "company_id": company, "site_id": make_site(stage, "").id,
+           "event_id": stage.event(contact), "fit_id": plant_fit(connection, space_id)}  # fmt: skip
 
     def fill(end: str) -> str:
         destination = stage.destination()  # each time another, as one of the actions removes it
@@ -297,9 +298,8 @@ COUNTERS = {"rate_limits"}
 
 def rows_of(connection: psycopg.Connection, space_id: int) -> dict[str, str]:
     """A digest of everything that a Space has, by table."""
-    tables = [name for (name,) in connection.execute(OF_A_SPACE) if name not in COUNTERS]
     digests: dict[str, str] = {}
-    for table in tables:
+    for table in [name for (name,) in connection.execute(OF_A_SPACE) if name not in COUNTERS]:
         query = (
             f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {table} t"
             " WHERE t.space_id = %s"

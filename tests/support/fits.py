@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -14,9 +15,9 @@ BILLION = 10**9
 def plant_fit(
     connection: psycopg.Connection[Any],
     space_id: int,
-    name: str,
-    event_name: str,
-    proportions: Mapping[str, int],
+    name: str = "May",
+    event_name: str = "purchase",
+    proportions: Mapping[str, int] = MappingProxyType({"email": 1}),
     *,
     current: bool = True,
 ) -> int:

@@ -18,7 +18,7 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.fits.counts import BILLION
 from headwater.fits.estimation import MARKOV
 from headwater.http.errors import Invalid
-from headwater.http.fields import UNPRINTABLE, written
+from headwater.http.fields import UNPRINTABLE, text_up_to
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
 from headwater.http.parameters import Parameter
 from headwater.sources.catalogue import SOURCES
@@ -28,13 +28,16 @@ queries = Queries(__name__, "choice.sql")
 LONGEST_NAME = 100
 
 
-def _parse_name(text: str) -> str:
-    if not 0 < len(text.strip()) <= LONGEST_NAME or UNPRINTABLE.search(text):
-        raise ValueError(f"must have 1 to {LONGEST_NAME} printable characters.")
-    return text.strip()
+_NAME_RULE = f"must have 1 to {LONGEST_NAME} printable characters."
 
 
-PLAIN_NAME = written({"type": "string", "maxLength": LONGEST_NAME}, _parse_name)
+def _printable(text: str) -> str:
+    if UNPRINTABLE.search(text):
+        raise ValueError(_NAME_RULE)
+    return text
+
+
+PLAIN_NAME = text_up_to(LONGEST_NAME, shortest=1, trim=True, rule=_NAME_RULE).then(_printable)
 FIT = Parameter(
     name="fit",
     kind=PLAIN_NAME,
