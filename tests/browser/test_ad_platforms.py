@@ -26,10 +26,10 @@ from tests.support.factories import NOON, Stage
 from tests.support.meta_account import CODE, PIXEL, TOKEN, meta_account
 
 BROWSERS_OWN = (
-    "Failed to load resource: the server responded with a status of 422", "Autofocus",
-    "Transition was skipped",
-)  # fmt: skip
-"""What the browser itself reports of a refused form, and of keys pressed quickly."""
+    "Failed to load resource: the server responded with a status of 422",
+    "Autofocus",
+)
+"""What the browser itself reports of a refused form."""
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,11 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+ABANDONED_TRANSITION = "Transition was "
+"""How the browser begins its report of a fade between two pages that it left out, as where keys
+are pressed quickly: "skipped", "aborted because of invalid state"."""
+
+
 class Visit:
     """A page of the console, on which nothing may be reported and no dialog may open."""
 
@@ -54,9 +59,13 @@ class Visit:
         self.page, self.base_url = page, base_url
         self.reports: list[str] = []
         page.set_default_timeout(1000 * PATIENCE_SECONDS)
-        page.on("console", lambda message: self.reports.append(message.text))
-        page.on("pageerror", lambda error: self.reports.append(str(error)))
+        page.on("console", lambda message: self._report(message.text))
+        page.on("pageerror", lambda error: self._report(str(error)))
         page.on("dialog", self._dialog)
+
+    def _report(self, text: str) -> None:
+        if not text.startswith(ABANDONED_TRANSITION):
+            self.reports.append(text)
 
     def _dialog(self, dialog: Any) -> None:
         self.reports.append(f"a dialog: {dialog.message}")

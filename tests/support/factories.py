@@ -103,11 +103,11 @@ class Stage:
         columns = {"kind": kind, "id": ad_id, "name": name}
         return self._insert("ad_names", columns, returning="number")
 
-    def export(self, kind: str, error: str) -> int:
+    def export(self, kind: str, error: str, **columns: Any) -> int:
         """An export that failed, and why."""
-        columns = {"kind": kind, "error": error, "request": "{}", "status": "failed",
-                   "range_start": NOON, "range_end": NOON}  # fmt: skip
-        return self._insert("exports", columns)
+        defaults = {"kind": kind, "error": error, "request": "{}", "status": "failed",
+                    "range_start": NOON, "range_end": NOON}  # fmt: skip
+        return self._insert("exports", {**defaults, **columns})
 
     def export_schedule(self, name: str, **columns: Any) -> int:
         """A schedule of events, which is not due."""

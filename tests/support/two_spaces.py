@@ -100,11 +100,13 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
 
 
 def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
+    schedule_id = stage.export_schedule(tag)
+    stage.export("events", tag, schedule_id=schedule_id, folder=tag)
     return {
         "export": [stage.export("events", tag)],
         "contact_export": [stage.export("contacts", tag)],
         "company_export": [stage.export("companies", tag)],
-        "export_schedule": [stage.export_schedule(tag)],
+        "export_schedule": [schedule_id],
     }
 
 
