@@ -31,7 +31,7 @@ from headwater.files import make_private
 from headwater.jobs.child_process import ChildProcess
 from headwater.log_lines import Log
 from headwater.settings import Settings
-from headwater.supervision.greeting import greet, log_migrations, note
+from headwater.supervision.announcement import greet, log_migrations, note
 from headwater.supervision.handover import HandedProcess, Handover, become_next, own_command
 from headwater.supervision.preparation import PREPARE, ServeError, explained, prepare
 from headwater.supervision.processes import Predecessor, SupervisedProcess

@@ -14,6 +14,7 @@ from headwater.alerts.backlog_watch import BacklogWatch
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.alerts.rules import OF_COUNTS, Rule
 from tests.support.accounts import Accounts
+from tests.support.factories import Stage
 
 
 @pytest.fixture
@@ -64,6 +65,9 @@ def test_it_works(
         " VALUES (%s, nextval('receipt_ids'), 'none', now(), '{}', 'invalid', 'x')",
         (space_id,),
     )
+    stage = Stage(connection, space_id, "")
+    schedule_id = stage.export_schedule("orders")
+    stage.export("events", "No space left.", schedule_id=schedule_id, folder="orders")
     connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
@@ -74,6 +78,7 @@ def test_it_works(
         "The subscription is inactive: API keys and tokens are refused",
         "1 event could not be processed",
         "Meta Ads “Shop” is behind: 1 conversion not sent yet",
+        "1 folder of scheduled exports could not be written",
     ]
     assert found[0].command(space_id) == (
         f"headwater destination resume --space {space_id} --destination {held}"

@@ -89,6 +89,7 @@ def drawn_page(draw: random.Random) -> str:
         "only": ["", "", "channel:paid", "source:direct", "campaign:c1", "campaign:", "company:"],
     }
     pairs = {name: draw.choice(values) for name, values in choices.items()}
+    pairs |= {"fit": "May"} if pairs["attribution_model"] == "markov" else {}
     return str(httpx.QueryParams({name: value for name, value in pairs.items() if value}))
 
 

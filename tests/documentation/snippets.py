@@ -59,6 +59,7 @@ ELSEWHERE = {
 NOTHING_TO_RUN = {
     ("README.md", "browsers"): "a drawing",
     ("docs/reports.md", ""): "drawings",
+    ("docs/exports.md", "space=7"): "names of files",
     ("docs/scaling.md", "waiting"): "a drawing",
     ("docs/spend.md", "13 May"): "a drawing",
     ("docs/spend.md", "Spend and return"): "a drawing of a page: tests/console/test_campaigns.py",

@@ -35,9 +35,9 @@ from headwater.egress.client import _split as split_url
 from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events import parameters as events
 from headwater.events.updates import read_change as read_amount
-from headwater.exports.kinds import parse_date as export_date
 from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
+from headwater.http.date_range import DAY
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
@@ -278,7 +278,7 @@ TEXT_DOORS = [
     Door("events.list", lambda text: _read_events(Query(b"sources=" + text.encode())), URL),
     Door("timerange.parse_moment", parse_moment, URL),
     Door("timerange.parse_day", parse_day, URL),
-    Door("exports.parse_date", export_date, URL),
+    Door("date_range.DAY", DAY.read, URL),
     Door("fields.parse_slot_date", parse_slot_date, 10 * KB),
     Door("fields.parse_slot_number", parse_slot_number, 10 * KB),
     Door("instants.parse_instant", parse_instant, MAX_TRACK_BODY),

@@ -43,6 +43,7 @@ SPANS_SPACES: dict[str, str] = {
     "notifications/messages.sql::due": "likewise, where messages are due",
     "console/scheduled_reports/scheduled_reports.sql::due": "likewise, of reports",
     "fits/monthly_fits.sql::due": "likewise, of monthly fits",
+    "exports/schedules.sql::due_spaces": "likewise, of scheduled exports",
     "alerts/problems.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",

@@ -21,7 +21,13 @@ from headwater.reports.credit_parameters import read_credits_query
 from headwater.reports.credit_report import query_credits
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import NAMES
-from tests.reports.questions import KEYS_OF_TOUCHES, PERIODS, some_keys
+from tests.reports.questions import (
+    FIT_NAMES,
+    KEYS_OF_TOUCHES,
+    PERIODS,
+    names_no_fit,
+    some_keys,
+)
 from tests.support.report_model import cohorts as model
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import TOUCH_GROUPS, read_question
@@ -52,6 +58,10 @@ def some_question(dice: Random) -> dict[str, Any]:
         question["event_names"] = sorted(set(dice.sample(NAMES, 2)))
     if dice.random() < 0.3:
         question["only"] = some_keys(dice, _ONLY)
+    if question["attribution_model"] == "markov" and (
+        names_no_fit(question) or dice.random() < 0.5
+    ):
+        question["fit"] = dice.choice(FIT_NAMES)
     return question
 
 
@@ -72,7 +82,7 @@ async def answer(
         "start_date": f"{whole} 00:00:00",
         "end_date": f"{months_after(whole, 1) - timedelta(days=1)} 23:59:59",
     }
-    kept = ("attribution_model", "attribution_window", "query_mode", "event_names")
+    kept = ("attribution_model", "attribution_window", "query_mode", "event_names", "fit")
     list_query = JsonInput({
         **{name: asked[name] for name in kept if name in asked}, **dates, "credit": "all",
         "acquired": f"{month:%Y-%m}", **({"acquired_by": by} if by else {}),

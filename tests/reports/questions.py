@@ -63,6 +63,13 @@ def _any_question(dice: Random) -> dict[str, Any]:
     return question
 
 
+def with_one_model(question: dict[str, Any]) -> dict[str, Any]:
+    """The question of the first of its models, and of its fit if it goes by one."""
+    models = question["attribution_models"][:1]
+    kept = {name: value for name, value in question.items() if name != "fit" or "markov" in models}
+    return {**kept, "attribution_models": models}
+
+
 def names_no_fit(question: dict[str, Any]) -> bool:
     """True when a question is not of the events of just one current fit."""
     names = question.get("event_names", ())

@@ -29,7 +29,7 @@ from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
-from tests.reports.questions import some_question
+from tests.reports.questions import some_question, with_one_model
 from tests.support.report_model.question import GROUPS
 
 HISTORIES = 20
@@ -60,13 +60,14 @@ def test_it_works(court: Court) -> None:
 
 def some_query(world: World, dice: Random) -> ReportQuery:
     """A random report with one model, of the measures that a list adds up to."""
-    question = some_question(dice)
+    question = with_one_model(some_question(dice))
     for name in ("order_by", "compare"):
         question.pop(name, None)
     question |= {
-        "measures": MEASURES, "limit": 1000, "group_by": [dice.choice(GROUPS)],
-        "attribution_models": question["attribution_models"][:1],
-    }  # fmt: skip
+        "measures": MEASURES,
+        "limit": 1000,
+        "group_by": [dice.choice(GROUPS)],
+    }
     for name in {"amount_min", "amount_max"} & set(question):
         question[name] = str(question[name])
 
@@ -132,7 +133,7 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
 def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:
     listed = CreditsQuery(
         query.start, query.end, query.models[0], query.window_days, query.by_company,
-        query.filters, query.date_basis,
+        query.filters, query.date_basis, fit=query.fit,
     )  # fmt: skip
     return replace(listed, **changes)
 

@@ -13,7 +13,7 @@ from tests.reports import answers
 from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
-from tests.reports.questions import some_question
+from tests.reports.questions import some_question, with_one_model
 from tests.support.report_model.question import GROUPS
 
 HISTORIES = 25
@@ -57,9 +57,8 @@ def check_rows(world: World, question: dict[str, Any], dice: Random) -> None:
 
 def fitting(question: dict[str, Any]) -> dict[str, Any]:
     """The question with one model, as more depend on the group, and measures that do not."""
-    models = question["attribution_models"][:1]
     measures = [name for name in question["measures"] if name != "share"] or ["events"]
-    question = {**question, "measures": measures, "attribution_models": models, "limit": 1000}
+    question = {**with_one_model(question), "measures": measures, "limit": 1000}
     question.pop("order_by", None)
     return question
 

@@ -1284,6 +1284,7 @@ export type GetCohortsAnswer = {
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
+  fit: Fit2;
 };
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
@@ -1848,8 +1849,8 @@ export abstract class Api {
   }
 
   /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
-  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number } = {}): Promise<GetCohortsAnswer> {
-    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit })) as GetCohortsAnswer;
+  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; fit?: string } = {}): Promise<GetCohortsAnswer> {
+    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetCohortsAnswer;
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */

@@ -10,7 +10,7 @@ from headwater.files import keep_private
 from headwater.jobs import leash
 from headwater.log_lines import Log
 from headwater.settings import Settings
-from headwater.supervision.greeting import log_migrations
+from headwater.supervision.announcement import log_migrations
 from headwater.supervision.handover import OPTION as HANDOVER
 from headwater.supervision.handover import read_handover
 from headwater.supervision.preparation import PREPARE, ServeError, prepare_beside

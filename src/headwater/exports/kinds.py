@@ -6,10 +6,9 @@ again when the job runs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -23,23 +22,16 @@ from headwater.events.fitted_selection import load_fit
 from headwater.exports.formats import FileForm, Format, can_write_parquet
 from headwater.exports.models import ExportRequest
 from headwater.fits.choice import FIT
-from headwater.http.date_range import date_range
-from headwater.http.fields import BOOLEAN, one_of, whole_number, written
+from headwater.http.date_range import DAY, date_range
+from headwater.http.fields import BOOLEAN, one_of, whole_number
 from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
-from headwater.http.timerange import EVER, NEVER, TimeRange, parse_day, whole_days
+from headwater.http.timerange import EVER, NEVER, TimeRange, whole_days
 from headwater.spaces.models import Space
-
-
-def parse_date(text: str) -> date:
-    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise ValueError("must have the format YYYY-MM-DD.")
-    return parse_day(text)
-
 
 DATE = Parameter(
     name="date",
     required=True,
-    kind=written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, parse_date),
+    kind=DAY,
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
 )
 CREATED = date_range(

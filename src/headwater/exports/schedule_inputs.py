@@ -6,11 +6,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from headwater.exports.formats import FileForm
-from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, parse_date, read_form
+from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, read_form
 from headwater.exports.schedule_days import ExportCadence
 from headwater.exports.schedules import NewSchedule, ScheduleStatus, folder_of
 from headwater.exports.schemas import STATUSES, properties_of
-from headwater.http.fields import one_of, whole_number, written
+from headwater.http.date_range import end_day, start_day
+from headwater.http.fields import FieldType, one_of, whole_number
 from headwater.http.openapi import (
     MOMENT,
     MOMENT_OR_NULL,
@@ -26,13 +27,18 @@ from headwater.http.parameters import JsonInput, Parameter
 from headwater.spaces.models import Space
 
 LONGEST_PAST = timedelta(days=3660)
-_DAY_SCHEMA = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
-_NAME_SCHEMA = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}
+_NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
+"""Blank is none."""
 
 
-def _parse_name(text: str) -> str:
+def _read_name(text: object) -> str:
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
-    if not 1 <= len(text) <= 40 or text[0] not in allowed or set(text) - set(allowed + "_-"):
+    if (
+        not isinstance(text, str)
+        or not 1 <= len(text) <= 40
+        or text[0] not in allowed
+        or set(text) - set(allowed + "_-")
+    ):
         raise ValueError(
             "must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_."
         )
@@ -43,30 +49,21 @@ TABLE = Parameter(
     name="table", required=True, kind=one_of(tuple(KINDS)), description="What is exported.",
 )  # fmt: skip
 NAME = Parameter(
-    name="name", kind=written(_NAME_SCHEMA, _parse_name),
+    name="name", kind=FieldType(_NAME_SCHEMA, _read_name),
     description="A part of the folder's name; the table's name by default.",
 )  # fmt: skip
 CADENCE = Parameter(
     name="cadence", kind=one_of(tuple(map(str, ExportCadence))), default=str(ExportCadence.DAILY),
     description="How often files are written: after each hour, or after each day.",
 )  # fmt: skip
-FIRST_DAY = Parameter(
-    name="start_date", kind=written(_DAY_SCHEMA, parse_date),
-    description="The first day of events, by the Space's clock; the present day by default.",
-)  # fmt: skip
+FIRST_DAY = start_day("The first day of events, by the Space's clock; the present day by default.")
 REWRITTEN_DAYS = Parameter(
     name="rewritten_days", kind=whole_number(0, 31), default=2,
     description="Days before that every run writes again, for what came late or changed.",
 )  # fmt: skip
 ROWS = 1_000_000
-FROM_DAY = Parameter(
-    name="start_date", required=True, kind=written(_DAY_SCHEMA, parse_date),
-    description="The first day to write again, by the Space's clock.",
-)  # fmt: skip
-UNTIL_DAY = Parameter(
-    name="end_date", required=True, kind=written(_DAY_SCHEMA, parse_date),
-    description="The last one, included.",
-)  # fmt: skip
+FROM_DAY = start_day("The first day to write again, by the Space's clock.", required=True)
+UNTIL_DAY = end_day("The last one, included.", required=True)
 _OWN = (TABLE, NAME, CADENCE, FIRST_DAY, REWRITTEN_DAYS)
 _CONTENT = {parameter.name: parameter for kind in KINDS.values() for parameter in kind.content}
 BODY = body({

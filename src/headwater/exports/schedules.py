@@ -117,10 +117,10 @@ async def fetch_schedule(
     connection: AsyncConnection, space_id: int, schedule_id: int
 ) -> ScheduleStatus:
     """One schedule. Raises NotFound."""
-    found = await list_schedules(connection, space_id, schedule_id)
-    if not found:
+    rows = await list_schedules(connection, space_id, schedule_id)
+    if not rows:
         raise NotFound("Schedule")
-    return found[0]
+    return rows[0]
 
 
 async def list_runs(

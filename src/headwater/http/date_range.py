@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from headwater.http.fields import FieldType, is_blank, written
 from headwater.http.parameters import Input, Parameter
-from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_moment
+from headwater.http.timerange import MOMENT_SCHEMA, TimeRange, between, parse_day, parse_moment
 
 MOMENT = written(MOMENT_SCHEMA, parse_moment)
 MOMENT_OR_BLANK = MOMENT.documented(
     **{**MOMENT_SCHEMA, "pattern": f"^$|{MOMENT_SCHEMA['pattern']}"}
 )
+
+
+def _parse_date(text: str) -> date:
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise ValueError("must have the format YYYY-MM-DD.")
+    return parse_day(text)
+
+
+DAY = written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_date)
+
+
+def start_day(description: str, *, required: bool = False) -> Parameter[date]:
+    """Return the parameter `start_date` where it is a day."""
+    return Parameter(name="start_date", required=required, kind=DAY, description=description)
+
+
+def end_day(description: str, *, required: bool = False) -> Parameter[date]:
+    """Return the parameter `end_date` where it is a day."""
+    return Parameter(name="end_date", required=required, kind=DAY, description=description)
 
 
 @dataclass(frozen=True)

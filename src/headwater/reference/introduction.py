@@ -82,6 +82,7 @@ FIRST_CALLS = (
             "query_mode": "profile",
             "date_basis": "conversion",
             "ripeness": None,
+            "fit": None,
         },
     ),
 )

@@ -86,7 +86,7 @@ async def load_acquired(
         ReportQuery(
             span.start, span.end, (Measure.CREDITED_REVENUE,), models=query.models,
             window_days=query.window_days, by_company=query.by_company,
-            filters=Filters(query.filters.event_names, only=acquisition.only),
+            filters=Filters(query.filters.event_names, only=acquisition.only), fit=query.fit,
         ),
         span,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
+from headwater.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.openapi import (
     NUMBER_OR_NULL,
     TEXT,
@@ -64,6 +65,7 @@ def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
         "attribution_model": query.model,
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
+        "fit": report.fit and cite(report.fit),
     }  # fmt: skip
 
 
@@ -183,6 +185,6 @@ COHORTS: Schema = object_schema(
         },
         "as_of": TEXT, "timezone": TEXT, "currency": TEXT, "cost_rate": NUMBER_OR_NULL,
         "group_by": TEXT_OR_NULL, "attribution_model": TEXT, "attribution_window": WHOLE,
-        "query_mode": TEXT,
+        "query_mode": TEXT, "fit": CITATION_OR_NULL,
     }
 )  # fmt: skip

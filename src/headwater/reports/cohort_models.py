@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate
 
+from headwater.fits.choice import ChosenFit
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import (
     Filters,
@@ -63,6 +64,7 @@ class CohortQuery:
     limit: int = 50
     """The most keys of the group."""
     currency: str | None = None
+    fit: str | None = None
 
     @property
     def report(self) -> ReportQuery:
@@ -72,7 +74,7 @@ class CohortQuery:
             last_second(self.today), (Measure.CREDITED_REVENUE,),
             () if self.group is None else (self.group,), (self.model,), self.window_days,
             self.by_company, Filters(self.event_names, only=self.only), limit=self.limit,
-            currency=self.currency,
+            currency=self.currency, fit=self.fit,
         )  # fmt: skip
 
 
@@ -217,6 +219,8 @@ class CohortReport:
     timezone: str
     currency: str
     cost_rate: Decimal | None
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
 
 
 def last_second(day: date) -> datetime:

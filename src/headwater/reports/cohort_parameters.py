@@ -6,6 +6,7 @@ import re
 from datetime import date, datetime
 
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.fits.choice import FIT
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES
@@ -38,7 +39,7 @@ LIMIT = Parameter(
 )  # fmt: skip
 PARAMETERS = (
     GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, ONLY_TOUCHES,
-    CURRENCY, LIMIT,
+    CURRENCY, LIMIT, FIT,
 )  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
         today, None if group in (None, NO_GROUPS) else Group(group),
         MODEL.read(query) or "last_touch", WINDOW.read(query) or 0,
         QUERY_MODE.read(query) == "company", EVENT_NAMES_PARAMETER.read(query),
-        ONLY_TOUCHES.read(query), LIMIT.read(query) or 0, CURRENCY.read(query),
+        ONLY_TOUCHES.read(query), LIMIT.read(query) or 0, CURRENCY.read(query), FIT.read(query),
     )  # fmt: skip
     query.finish()
     return cohort_query

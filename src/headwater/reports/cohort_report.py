@@ -12,6 +12,7 @@ from decimal import Decimal
 import numpy as np
 from psycopg import AsyncConnection
 
+from headwater.fits.choice import ChosenFit
 from headwater.paths.path_data import IntArray
 from headwater.reports.acquisition_loader import Observed, observe
 from headwater.reports.cohort_models import (
@@ -69,7 +70,7 @@ async def query_cohorts(
         days = (query.first, span.end.date())
         spent = await load_spent(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observed, sums.groups)
-        return _Maker(query, reader, keys, spent).make(sums)
+        return _Maker(query, reader, keys, spent).make(sums, observed.planned.plan.scope.fit)
 
 
 async def _add_up(observed: Observed, months: Step) -> CohortSums:
@@ -115,7 +116,7 @@ class _Maker:
         self._seen = len(months_of(query.first, query.today))
         self._cost_rate = reader.space.cost_rate
 
-    def make(self, sums: CohortSums) -> CohortReport:
+    def make(self, sums: CohortSums, fit: ChosenFit | None) -> CohortReport:
         query, reader, group = self._query, self._reader, self._query.group
         by_month = self._spent_by_month()
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
@@ -135,6 +136,7 @@ class _Maker:
             timezone=reader.space.timezone,
             currency=reader.currency,
             cost_rate=self._cost_rate,
+            fit=fit,
         )  # fmt: skip
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:

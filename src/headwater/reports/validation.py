@@ -55,6 +55,7 @@ def check_cohorts(query: CohortQuery) -> None:
     _check([
         *_common_rules(query.report),
         ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+        (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
         ("group_by", query.group in {None, *GROUPS}, f"must be one of {', '.join(GROUPS)}."),
         ("only", groups <= set(ONLY), f"must be of {', '.join(ONLY)}."),
         ("period", query.first <= query.today, "must not begin after this month."),

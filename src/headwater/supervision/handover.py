@@ -1,4 +1,4 @@
-"""How the supervisor becomes another version of itself without an end of the service.
+"""The change of the supervisor into another version of itself without an end of the service.
 
 It executes the program that is on disk in its own process, which keeps its id, its children, the
 listening socket and the lock of the data directory, and is told which is which:
@@ -35,7 +35,7 @@ class HandedProcess:
 
 @dataclass(frozen=True)
 class Handover:
-    """What one program leaves to the next. Descriptors and process ids are the same for both."""
+    """The state that one program leaves to the next: descriptors and process ids of both."""
 
     socket: int
     lock: int | None

@@ -1,4 +1,4 @@
-"""What a database needs before processes of this version may work on it."""
+"""The preparation of a database: all that it needs before processes of this version work on it."""
 
 from __future__ import annotations
 

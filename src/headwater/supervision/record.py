@@ -1,4 +1,4 @@
-"""What `serve` says of itself in the lock file of its data directory, for `headwater reload`."""
+"""The record of a running service in the lock file of its data directory, for a reload."""
 
 from __future__ import annotations
 

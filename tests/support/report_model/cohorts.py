@@ -115,7 +115,8 @@ def _share_out(
 ) -> None:  # fmt: skip
     each, first = events
     (model,) = question.models
-    shares = credits_of(model, each.event, path_of_customer(each, first))
+    worth = facts.weights(question.fit, question.event_names) if model == "markov" else {}
+    shares = credits_of(model, each.event, path_of_customer(each, first), worth)
     period = Period(question.start, question.end)
     kept = [share for share in shares if keeps(share.touch, facts, question, period)]
     if not question.filters_touches:

@@ -1656,6 +1656,7 @@ class GetCohortsAnswer(TypedDict):
     attribution_model: str
     attribution_window: int
     query_mode: str
+    fit: Fit2
 
 
 Credit2: TypeAlias = Literal[
@@ -2622,6 +2623,7 @@ class Api:
         only: Sequence[str] | None = None,
         currency: str | None = None,
         limit: int | None = None,
+        fit: str | None = None,
     ) -> GetCohortsAnswer:
         """Follow customers from the month of their first order: what those of each month and source,
         or other group, have brought since, and when that covers what they had cost. With `Accept:
@@ -2644,6 +2646,7 @@ class Api:
                     "only[]": only,
                     "currency": currency,
                     "limit": limit,
+                    "fit": fit,
                 },
             ),
         )

@@ -1,4 +1,4 @@
-"""What the supervisor says to somebody who watches a start."""
+"""The words of a start, for somebody who watches it and for programs that read the log."""
 
 from __future__ import annotations
 
