@@ -1,0 +1,1 @@
+"""What an installation tells of itself to those who operate it: counters and spans."""
