@@ -1,4 +1,4 @@
-"""What a worker does: the duties of all rooms, put together.
+"""The duties of a worker, from all rooms.
 
 It is imported once it is settled where the process counts, as it makes the counters.
 """

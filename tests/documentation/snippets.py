@@ -34,6 +34,7 @@ NOT_RUN = {
     r"30 3 \* \* \* ": "a line of cron",
     r"claude mcp add ": "another maker's program: tests/conformance has other people's clients",
     r"npm install ": "needs the package registry",
+    r"HEADWATER_DATA_DIR=\S+ OTEL_": "serves until it is stopped: tests/telemetry",
     r"HEADWATER_\w+=": "a variable: tests/packaging/test_proxies.py serves with it",
 }
 """Lines that are not run, and why."""

@@ -1,11 +1,10 @@
-"""One installation in which every kind of process works, and tells a collector and /metrics of it."""
+"""One installation in which processes of every kind work, and tell a collector and /metrics."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx

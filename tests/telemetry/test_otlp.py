@@ -180,7 +180,7 @@ def test_off_it_costs_nothing() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
     program = (
         "import time; from headwater.telemetry.otlp import exported\n"
         "from headwater.telemetry.spans import span\n"
@@ -193,7 +193,7 @@ def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_an_error_is_told_by_its_class_alone(tmp_path: Path) -> None:
+def test_an_error_is_told_by_its_class_alone() -> None:
     program = (
         "from contextlib import suppress\n"
         "from opentelemetry.sdk.trace import TracerProvider\n"

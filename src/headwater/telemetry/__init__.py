@@ -1,1 +1,1 @@
-"""What an installation tells of itself to those who operate it: counters and spans."""
+"""The figures and traces of an installation, for those who operate it: counters and spans."""

@@ -1,5 +1,5 @@
-"""Where the processes of a machine share their counters, and what each is called there. It needs
-the standard library alone, as the supervisor imports it.
+"""The files in which the processes of a machine share their counters, and the name that each has
+there. It needs the standard library alone, as the supervisor imports it.
 """
 
 from __future__ import annotations

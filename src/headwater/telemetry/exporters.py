@@ -1,5 +1,5 @@
-"""What goes to a collector: spans as they end, and the counters of this process now and then. The
-only module that imports OpenTelemetry's SDK.
+"""Exports to a collector: spans as they end, and the counters of this process now and then. Only
+this module and `metrics_data` import OpenTelemetry's SDK.
 """
 
 from __future__ import annotations

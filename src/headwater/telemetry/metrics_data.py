@@ -82,14 +82,14 @@ def _read(family: Family, time: _Period) -> Iterator[Metric]:
 
 def _gather(samples: Iterable[Sample]) -> Mapping[Labels, _Buckets]:
     """Return the buckets under each combination of labels."""
-    found: defaultdict[Labels, _Buckets] = defaultdict(_Buckets)
+    by_labels: defaultdict[Labels, _Buckets] = defaultdict(_Buckets)
     for sample in samples:
         labels = tuple((name, text) for name, text in sample.labels.items() if name != "le")
         if sample.name.endswith("_bucket"):
-            found[labels].up_to[float(sample.labels["le"])] = sample.value
+            by_labels[labels].up_to[float(sample.labels["le"])] = sample.value
         elif sample.name.endswith("_sum"):
-            found[labels].total = sample.value
-    return found
+            by_labels[labels].total = sample.value
+    return by_labels
 
 
 def _point(labels: Labels, buckets: _Buckets, time: _Period) -> HistogramDataPoint:

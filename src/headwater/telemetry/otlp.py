@@ -26,7 +26,7 @@ _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True)
 class Signals:
-    """What a collector is to get."""
+    """The kinds of data that a collector is to get."""
 
     traces: bool
     metrics: bool

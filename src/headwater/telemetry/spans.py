@@ -28,7 +28,7 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """What makes spans."""
+    """A maker of spans."""
 
     def begin(
         self,
@@ -66,7 +66,7 @@ class _Unseen:
 
 
 class _Tracing:
-    """Whether this process is traced."""
+    """The state of this process."""
 
     tracer: Tracer | None = None
 
