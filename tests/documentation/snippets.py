@@ -71,7 +71,7 @@ NOTHING_TO_RUN = {
     ("docs/tracker.md", '{"site"'): "a request, of whose form tests/tracker are",
     ("docs/tracker.md", "{% if customer"): "Liquid, which runs at Shopify's alone",
     ("docs/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
-    ("sdks/typescript/README.md", "import "): "tests/sdks/calling.ts calls the same functions",
+    ("sdks/typescript/README.md", "import "): "tests/sdks/calling.mts calls the same functions",
 }
 """Blocks that nobody types in, and what they are instead."""
 

@@ -2,7 +2,8 @@
 
 A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
 `idempotency_key`, which `track` gives them; touchpoints, of which repetitions are dropped; and
-anything that was answered 429, as it was not begun.
+anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is
+done: the attempt whose answer was lost did it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headwater_client.api import Accepted, Api, Batch, TrackPayload
 from headwater_client.errors import ApiError, ConnectionFailedError
 
 PREFIX = "/public-api/v1"
+GONE = {"status": 200, "message": "It is deleted; the answer to an earlier attempt was lost."}
 BROKEN = (OSError, http.client.HTTPException)
 """How a connection fails."""
 
@@ -87,6 +89,7 @@ class Client(Api):
         if parameters := list(flatten(query)):
             target += "?" + urlencode(parameters)
         harmless = method != "POST" or _may_repeat(path, body)
+        lost = False
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts
             wait = random.uniform(0.5, 1.0) * 0.25 * 2**attempt  # noqa: S311 # no secret
@@ -94,11 +97,15 @@ class Client(Api):
                 answer = self._send(method, target, body, fresh=not harmless)
             except BROKEN as error:
                 self.close()
+                lost = True
                 if last or not harmless:
                     raise ConnectionFailedError(f"{method} {path}: {error!r}") from error
             else:
                 if answer.status < 400:
                     return json.loads(answer.body) if answer.body else None
+                if lost and method == "DELETE" and answer.status == 404:
+                    return dict(GONE)
+                lost = lost or answer.status >= 500
                 repeated = answer.status == 429 or (answer.status >= 500 and harmless)
                 if last or not repeated:
                     raise _error(answer)
