@@ -1,5 +1,6 @@
 """A program that sends events by the Python client's buffer in a file, and is killed meanwhile: it
-adds those from a number on, notes each that was taken, and ends when all are sent.
+adds those from a number on, notes each that was taken, and ends when all are sent. Each has the
+number of its order as its idempotency key, so that it may be added again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ with (
     notes.open("a") as taken,
 ):
     for number in range(first, end):
-        buffer.add({"event_name": "purchase", "email": "anna@example.com", "order_id": str(number)})
+        order = str(number)
+        buffer.add({
+            "event_name": "purchase", "email": "anna@example.com", "order_id": order,
+            "event_time": "2026-11-01T12:00:00Z", "idempotency_key": order,
+        })  # fmt: skip
         taken.write(f"{number}\n")
         taken.flush()
     assert buffer.flush(60)

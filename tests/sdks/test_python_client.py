@@ -173,6 +173,23 @@ def test_a_deletion_whose_answer_is_lost_is_done(
     assert list(sdk.iterate_events(**YEAR)) == []
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [b"HTTP/1.1 202 Accepted\r\ncontent-ty", b"HTTP/1.1 422 U\r\n",
+     b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{",
+     b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n<portal>"],
+)  # fmt: skip
+def test_half_an_answer_is_none(sdk: Client, server: Running, cut: bytes) -> None:
+    """Wherever it is cut; nor is a stranger's page one."""
+    with failing_network(server.base_url, first=cut) as network:
+        client = Client(network.url, sdk._headers["Authorization"].removeprefix("Bearer "),
+                        sleep=lambda _: None)  # fmt: skip
+        (result,) = client.track_many([EVENT])
+        client.close()
+    assert result["status"] == "queued"
+    assert network.done == ["before", "after", "none"]
+
+
 def test_the_answer_says_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     answers = [module._Answer(429, 7.5, b"{}"), module._Answer(503, 0, b"x"),

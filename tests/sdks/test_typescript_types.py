@@ -38,7 +38,8 @@ def check(node: Node, folder: Path, *files: Path) -> tuple[int, str]:
 
 
 def test_it_works(node: Node, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```ts\n(.*?)^```$", (SDK / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    page = (SDK / "README.md").read_text()
+    blocks = re.findall(r"^```ts\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 1
     example = tmp_path / "readme.mts"
     example.write_text("".join(blocks))

@@ -29,31 +29,17 @@ class FailingNetwork:
 
 
 @contextmanager
-def failing_network(target: str, seed: int | None = None) -> Iterator[FailingNetwork]:
+def failing_network(
+    target: str, seed: int | None = None, first: bytes = b""
+) -> Iterator[FailingNetwork]:
     """A network to `http://host:port`, one request a connection. It fails in turn, or with a
-    `seed` at random, and at random bytes.
+    `seed` at random, and at random bytes; the `first` answer may be one of its own.
     """
     chance = random.Random(seed)
     host, _, port = target.removeprefix("http://").partition(":")
     listener = socket.create_server(("127.0.0.1", 0))
     network = FailingNetwork(f"http://127.0.0.1:{listener.getsockname()[1]}")
-
-    def carry(client: socket.socket, fault: str) -> None:
-        with client, suppress(OSError):
-            if fault == "before":
-                return
-            with socket.create_connection((host, int(port))) as server:
-                request = _read_message(client)
-                if fault == "request":
-                    server.sendall(request[: chance.randrange(len(request))])
-                    return
-                server.sendall(request)
-                answer = _read_message(server)
-            if fault != "after":
-                client.sendall(answer if fault == "none" else some(answer))
-
-    def some(answer: bytes) -> bytes:
-        return answer[: chance.randrange(len(answer))]
+    own = [first] if first else []
 
     def next_fault(number: int) -> str:
         if network.down:
@@ -65,10 +51,13 @@ def failing_network(target: str, seed: int | None = None) -> Iterator[FailingNet
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
+                if own:
+                    _answer(client, own.pop())
+                    continue
                 fault = next_fault(number)
                 number += not network.down
                 network.done.append(fault)
-                carry(client, fault)
+                _carry(client, (host, int(port)), fault, chance)
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()
@@ -78,6 +67,32 @@ def failing_network(target: str, seed: int | None = None) -> Iterator[FailingNet
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(10)
+
+
+def _answer(client: socket.socket, answer: bytes) -> None:
+    with client, suppress(OSError):
+        _read_message(client)
+        client.sendall(answer)
+
+
+def _carry(
+    client: socket.socket, target: tuple[str, int], fault: str, chance: random.Random
+) -> None:
+    """Carry a request and its answer, as far as a fault lets them come."""
+    with client, suppress(OSError):
+        if fault == "before":
+            return
+        with socket.create_connection(target) as server:
+            request = _read_message(client)
+            if fault == "request":
+                server.sendall(request[: chance.randrange(len(request))])
+                return
+            server.sendall(request)
+            answer = _read_message(server)
+        if fault == "answer":
+            answer = answer[: chance.randrange(len(answer))]
+        if fault != "after":
+            client.sendall(answer)
 
 
 def _read_message(connection: socket.socket) -> bytes:

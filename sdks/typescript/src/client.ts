@@ -82,7 +82,7 @@ export class Client extends Api {
     let lost = false;
     for (let attempt = 1; ; attempt += 1) {
       let wait = (0.5 + Math.random() / 2) * 250 * 2 ** attempt;
-      let answer: { response: Response; text: string } | undefined;
+      let answer: { response: Response; text: string; value: unknown } | undefined;
       try {
         answer = await this.#send(method, url, body);
       } catch (error) {
@@ -92,8 +92,8 @@ export class Client extends Api {
         }
       }
       if (answer !== undefined) {
-        const { response, text } = answer;
-        if (response.ok) return text ? JSON.parse(text) : undefined;
+        const { response, text, value } = answer;
+        if (response.ok) return value;
         if (lost && method === "DELETE" && response.status === 404) return { ...GONE };
         lost ||= response.status >= 500;
         const again = response.status === 429 || (response.status >= 500 && harmless);
@@ -115,7 +115,9 @@ export class Client extends Api {
       request.body = JSON.stringify(body);
     }
     const response = await this.#options.fetch(url, request);
-    return { response, text: await response.text() };
+    const text = await response.text();
+    // What is no JSON is cut, or somebody else's.
+    return { response, text, value: response.ok ? JSON.parse(text) : undefined };
   }
 }
 

@@ -102,7 +102,7 @@ class Client(Api):
                     raise ConnectionFailedError(f"{method} {path}: {error!r}") from error
             else:
                 if answer.status < 400:
-                    return json.loads(answer.body) if answer.body else None
+                    return json.loads(answer.body)
                 if lost and method == "DELETE" and answer.status == 404:
                     return dict(GONE)
                 lost = lost or answer.status >= 500
@@ -129,7 +129,11 @@ class Client(Api):
         headers = self._headers | ({"Content-Type": "application/json"} if content else {})
         connection.request(method, target, content, headers)
         response = connection.getresponse()
+        is_bounded = response.chunked or response.length is not None
         answered = response.read()
+        if not (is_bounded and response.status >= 400) and not _is_json(answered):
+            # Cut in its headers, which nothing else tells, or somebody else's.
+            raise OSError(f"status {response.status} without a whole answer")
         if response.will_close:
             self.close()
         return _Answer(response.status, _seconds(response.getheader("Retry-After")), answered)
@@ -178,6 +182,15 @@ def _may_repeat(path: str, body: Any) -> bool:
     if path == "/events/batch":
         return all(event.get("idempotency_key") for event in body["events"])
     return path == "/touchpoints/batch"
+
+
+def _is_json(body: bytes) -> bool:
+    """Return whether a body is a whole answer of ours: an object, which none is that is cut."""
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _seconds(text: str | None) -> float:
