@@ -95,7 +95,12 @@ def _work(client: httpx.Client) -> None:
 
 def _wait(client: httpx.Client, path: str, condition: Any) -> None:
     pause = threading.Event()
-    wait_until(lambda: condition(client.get(path).json()), pause=lambda: pause.wait(0.2))
+
+    def holds() -> bool:
+        answer = client.get(path)
+        return answer.is_success and condition(answer.json())
+
+    wait_until(holds, pause=lambda: pause.wait(0.2))
 
 
 def _ask(assistant: Assistant) -> None:

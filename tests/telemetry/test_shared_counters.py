@@ -1,16 +1,20 @@
 """The counters of several processes: one that is started again goes on with those of the one that
-died, so that sums never shrink and no files of dead processes pile up.
+died, and one that follows another has counters beside it, so that sums never shrink and no files
+of dead processes pile up.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 from pathlib import Path
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from headwater.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
 from tests.conftest import API
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -62,7 +66,7 @@ def other_worker_counts(url: str, data_dir: Path) -> None:
         at = f"http://127.0.0.1:{port}"
         wait_until(lambda: other.process.poll() is not None or answers(at))
         assert counted(at, "headwater_process_starts_total", process="worker") == 1
-        assert counted(url, "headwater_process_starts_total", process="worker") == 2
+        assert counted(url, "headwater_process_starts_total", process="worker") == 4
         assert other.stop() == 0
 
 
@@ -73,24 +77,47 @@ def answers(at: str) -> bool:
         return False
 
 
+def files(data_dir: Path) -> set[str]:
+    return {file.name for file in (data_dir / "metrics").iterdir()}
+
+
+def count_on(url: str, key: str, batches: int) -> None:
+    """Send once more; sums are those of all so far."""
+    send(url, key)
+    assert accepted(url) == batches * EVENTS
+    wait_until(lambda: processed(url) == batches * EVENTS)
+
+
 def test_it_works(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    with Serve(data_dir, "--port", "0", "--workers", "2") as serve:
+    with Serve(data_dir, "--port", "0") as serve:
         url = serve.url()
         where = ("--data-dir", str(data_dir), "--json")
         space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)["id"]
         made = headwater("key", "create", "--space", str(space), "--name", "x", *where)
         key = json.loads(made.stdout)["key"]
-        send(url, key)
-        assert accepted(url) == EVENTS
-        wait_until(lambda: processed(url) == EVENTS)
-        files = {file.name for file in (data_dir / "metrics").iterdir()}
+        count_on(url, key, 1)
+        first = files(data_dir)
         kill_each(serve, " api ")
         kill_each(serve, " worker ")
-        send(url, key)
-        assert accepted(url) == 2 * EVENTS
-        wait_until(lambda: processed(url) == 2 * EVENTS)
-        assert {file.name for file in (data_dir / "metrics").iterdir()} == files
+        count_on(url, key, 2)
+        assert files(data_dir) == first
+        assert headwater("reload", *where).returncode == 0
+        count_on(url, key, 3)
+        second = files(data_dir)
+        assert second > first  # for a while there were two of each
+        assert headwater("reload", *where).returncode == 0
+        count_on(url, key, 4)
+        assert files(data_dir) == second
         assert counted(url, "headwater_process_starts_total", process="api") == 4
         other_worker_counts(url, data_dir)
         assert serve.stop() == 0
+
+
+def test_a_name_belongs_to_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DIRECTORY, str(tmp_path))
+    for own in ("api-1", "api-1.2", "api-1.3"):
+        monkeypatch.setenv(PROCESS, "api-1")
+        assert take_name() == own
+    os.utime(tmp_path / "api-1.3.lock", ns=(0, 7))
+    assert find_beginning() == 7
