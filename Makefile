@@ -52,7 +52,7 @@ site: $(VENV)/.dev ## Build the documentation site into dist/site
 
 lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/base.txt
-	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraint requirements/base.txt \
+	$(BIN)/uv pip compile $(LOCK) pyproject.toml --extra otel --group dev --constraint requirements/base.txt \
 	    --output-file requirements/dev.txt
 	$(BIN)/uv pip compile $(LOCK) requirements/build.in --constraint requirements/dev.txt \
 	    --output-file requirements/build.txt

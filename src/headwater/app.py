@@ -28,6 +28,7 @@ from headwater import __version__
 from headwater.accounts.passwords import Passwords
 from headwater.api.router import Endpoints, operation_endpoints, path_routes
 from headwater.api.services import Services, provide
+from headwater.background import BackgroundTask
 from headwater.backups.metrics import backup_gauges
 from headwater.browsing.places import Places
 from headwater.console.browsers import (
@@ -38,10 +39,12 @@ from headwater.console.browsers import (
 )
 from headwater.console.routes import console_routes
 from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.row_security import served_space
 from headwater.deliveries.metrics import delivery_gauges
 from headwater.egress.client import Egress
 from headwater.exports.downloads import DOWNLOAD_ROUTES
 from headwater.front import Front
+from headwater.http.answer_counts import keep_publishing
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import (
     READY_SECONDS,
@@ -77,6 +80,8 @@ from headwater.spaces.encryption import derive_key
 from headwater.spaces.lock_refusals import note_lock_refusal
 from headwater.spaces.secret_key import find_secret_key
 from headwater.storage import open_storage
+from headwater.telemetry.request_spans import TracedRequests
+from headwater.telemetry.spans import is_traced
 from headwater.tracker import endpoint as tracker
 from headwater.tracker.script import ScriptEndpoint
 from headwater.webhooks.routes import webhook_routes
@@ -110,10 +115,13 @@ class Headwater:
         self.sites.refusals.start()
         self.inbox.start()
         self.hits.start()
+        counting = BackgroundTask(keep_publishing)
+        counting.start()
         try:
             async with self.assistants.running():
                 yield
         finally:
+            await counting.stop()
             await self.hits.stop()
             await self.inbox.stop()
             await self.access.stop()
@@ -140,7 +148,10 @@ def create_app(
     ingest = ingest_endpoints(Ingest(shared.keys, headwater.inbox))
     busiest = operation_endpoints(ingest, PREFIX, ingest) | _busy_endpoints(headwater)
     endpoints = operation_endpoints(OPERATIONS, PREFIX, ingest) | busiest
-    return Front(busiest, _routed(headwater, endpoints))
+    app = Front(busiest, _routed(headwater, endpoints))
+    if not is_traced():
+        return app
+    return TracedRequests(app, {path for _, path in busiest}, served_space)
 
 
 def serve(

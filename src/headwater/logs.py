@@ -18,6 +18,7 @@ from typing import Any, cast
 import structlog
 
 from headwater import log_lines
+from headwater.telemetry.spans import current_ids
 
 MASKED = "[masked]"
 MAX_TEXT = 8192
@@ -63,6 +64,7 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.ExtraAdder(),
+        _add_ids,
         structlog.processors.StackInfoRenderer(),
         structlog.processors.format_exc_info,
         _mask_event,
@@ -111,7 +113,8 @@ def _settle_libraries(*, is_brief: bool) -> None:
     ):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs every request
+    for name in ("mcp", "urllib3"):  # they log every request
+        logging.getLogger(name).setLevel(logging.WARNING)
     if is_brief:
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
@@ -136,6 +139,12 @@ def _mask_address(match: re.Match[str]) -> str:
     except ValueError:
         return match[0]  # a time of day, a version, a slice
     return MASKED
+
+
+def _add_ids(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Add the ids of the span under way, so that lines are found by a trace and the reverse."""
+    event.update(current_ids())
+    return event
 
 
 def _mask_event(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

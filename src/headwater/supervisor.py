@@ -9,7 +9,6 @@ reload, it becomes the version that is on disk, and replaces its processes one a
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,7 +26,6 @@ from headwater.accounts.links import make_set_up_link
 from headwater.database.data_directory import DirectoryInUseError, lock_directory
 from headwater.database.embedded import Embedded
 from headwater.database.installation import write_addresses
-from headwater.files import make_private
 from headwater.jobs.child_process import ChildProcess
 from headwater.log_lines import Log
 from headwater.settings import Settings
@@ -37,6 +35,7 @@ from headwater.supervision.preparation import PREPARE, ServeError, explained, pr
 from headwater.supervision.processes import Predecessor, SupervisedProcess
 from headwater.supervision.record import ServiceRecord, write_record
 from headwater.supervision.wakeups import Wakeups
+from headwater.telemetry.counter_files import child_variables, keep_directory, make_directory
 
 GRACE_SECONDS = 10.0
 HOPELESS = 5
@@ -141,34 +140,29 @@ class Supervisor:
         """The origin under which people reach the service."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
-    def _share_metrics(self) -> dict[str, str]:
-        """The variables that let any of several API processes tell the counters of all."""
-        if self.plan.api_processes == 1:
-            return {}
+    def _share_counters(self) -> dict[str, str]:
+        """Return the variable by which any API process tells the counters of all processes."""
         folder = self.plan.settings.data_dir.absolute() / "metrics"
-        if self.handover is None:
-            shutil.rmtree(folder, ignore_errors=True)  # the counters of an earlier start
-        make_private(folder)
-        return {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
+        return make_directory(folder) if self.handover is None else keep_directory(folder)
 
     def _make_children(self) -> dict[str, ChildProcess]:
         """Return the API processes and the workers by name, in the order of their start."""
         where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
-        api = ("api", "--fd", str(descriptor), *where)
-        variables = {"MALLOC_TOP_PAD_": str(KEPT_FREE_BYTES), **self._share_metrics()}
-        # Predecessor and successor count at the same time, each in files of its own number.
-        is_odd = self.handover is not None and self.handover.reloads % 2 == 0
-        first = 1 + is_odd * self.plan.api_processes
-        children = {
-            f"api {number}": ChildProcess(
-                *api, "--number", str(first + number - 1),
+        counting = self._share_counters()
+        memory = {"MALLOC_TOP_PAD_": str(KEPT_FREE_BYTES)}
+        children: dict[str, ChildProcess] = {}
+        for number in range(1, self.plan.api_processes + 1):
+            variables = memory | counting | child_variables(f"api-{number}")
+            children[f"api {number}"] = ChildProcess(
+                "api", "--fd", str(descriptor), *where,
                 pass_fds=(descriptor,), variables=variables, announces=True,
-            )
-            for number in range(1, self.plan.api_processes + 1)
-        }  # fmt: skip
+            )  # fmt: skip
         for number in range(1, self.plan.pipelines + 1):
-            children[f"worker {number}"] = ChildProcess("worker", *where, announces=True)
+            variables = counting | child_variables(f"worker-{number}")
+            children[f"worker {number}"] = ChildProcess(
+                "worker", *where, variables=variables, announces=True
+            )
         return children
 
     def _watch(self, name: str, child: ChildProcess) -> None:

@@ -34,6 +34,7 @@ NOT_RUN = {
     r"30 3 \* \* \* ": "a line of cron",
     r"claude mcp add ": "another maker's program: tests/conformance has other people's clients",
     r"npm install ": "needs the package registry",
+    r"HEADWATER_DATA_DIR=\S+ OTEL_": "serves until it is stopped: tests/telemetry",
     r"HEADWATER_\w+=": "a variable: tests/packaging/test_proxies.py serves with it",
 }
 """Lines that are not run, and why."""
@@ -71,7 +72,7 @@ NOTHING_TO_RUN = {
     ("docs/tracker.md", '{"site"'): "a request, of whose form tests/tracker are",
     ("docs/tracker.md", "{% if customer"): "Liquid, which runs at Shopify's alone",
     ("docs/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
-    ("sdks/typescript/README.md", "import "): "tests/sdks/calling.ts calls the same functions",
+    ("sdks/typescript/README.md", "import "): "tests/sdks/calling.mts calls the same functions",
 }
 """Blocks that nobody types in, and what they are instead."""
 

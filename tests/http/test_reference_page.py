@@ -24,6 +24,7 @@ from headwater.reference.introduction import FIRST_CALLS
 from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, Running, run_application
 from tests.reference.sending import new_installation, send_all
+from tests.sdks.contract import RUNS, taking_turns
 from tests.support.processes import headwater
 
 LOADED = re.compile(r'(?:src|href)="([^"#][^"]*)"')
@@ -145,15 +146,22 @@ def shape(value: Any) -> Any:
     return [shape(value[0])] if isinstance(value, list) and value else None
 
 
-def test_every_example_works_and_is_answered_so(tmp_path: Path) -> None:
-    """Sent as they stand, in their order, to an installation that has just been set up."""
+@pytest.mark.parametrize("names", RUNS, ids="+".join)
+def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path: Path) -> None:
+    """Sent as they stand and by the clients, in their order, to an installation that has just been
+    set up.
+    """
     with new_installation(tmp_path) as (client, data_dir):
-        for name, response in send_all(client, data_dir):
-            assert response.is_success, (name, response.text)
-            answer = json.loads(response.text)
-            assert type(answer) is type(EXAMPLES[name].response)
-            if isinstance(answer, dict):
-                assert answer.keys() == EXAMPLES[name].response.keys(), name
+        url = str(client.base_url).rstrip("/")
+        key = client.headers["Authorization"].removeprefix("Bearer ")
+        with taking_turns(names, url, key) as send:
+            for name, text in send_all(client, data_dir, send):
+                answer, expected = json.loads(text), EXAMPLES[name].response
+                assert type(answer) is type(expected), name
+                if isinstance(answer, dict) and not name.startswith("delete_"):
+                    assert answer.keys() == expected.keys(), name
+                elif isinstance(answer, dict):  # or a client's own, when the answer got lost
+                    assert answer.keys() >= expected.keys(), name
         try_first_calls(client, data_dir)
 
 

@@ -16,10 +16,10 @@ import psycopg
 import pytest
 
 from headwater.cli import main
-from headwater.cli.worker import make_rates_duty
 from headwater.jobs.duties import INSTALLATION
 from headwater.rates.download import ALL, LATEST
 from headwater.settings import Settings, read_settings
+from headwater.worker_duties import make_rates_duty
 
 TODAY = datetime.now(UTC).date()
 CSV = f"Date,USD,CHF,\n{TODAY},1.0865,0.94,\n{TODAY - timedelta(days=1)},1.08,0.95,\n"

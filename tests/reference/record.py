@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import headwater.reference
-from tests.reference.sending import new_installation, send_all
+from tests.reference.sending import new_installation, plainly, send_all
 
 FILE = Path(headwater.reference.__file__).with_name("examples.json")
 LONGEST_LIST = 3
@@ -18,11 +18,8 @@ LONGEST_LIST = 3
 def record() -> None:
     examples = json.loads(FILE.read_text())
     with tempfile.TemporaryDirectory() as folder, new_installation(Path(folder)) as (client, data):
-        for name, response in send_all(client, data):
-            assert response.is_success, (name, response.text)
-            answer = _tidy(
-                response.text.replace(str(client.base_url).rstrip("/"), "https://hw.example.com")
-            )
+        for name, text in send_all(client, data, plainly(client)):
+            answer = _tidy(text.replace(str(client.base_url).rstrip("/"), "https://hw.example.com"))
             examples[name]["response"] = _cut(answer)
             if "export_id" in examples[name].get("path", {}):
                 examples[name]["path"] = {"export_id": str(answer["export_id"])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,34 +39,50 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         assert one.stop() == 0
 
 
-def send_all(client: httpx.Client, data_dir: Path) -> Iterator[tuple[str, httpx.Response]]:
+Send = Callable[[str, Example], str]
+"""Sends an example by its operation's id, and returns the JSON of the answer."""
+
+
+def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple[str, str]]:
     """Every example's operation and what is answered, in order."""
-    document = client.get(f"{API}/openapi.json").json()
-    where = {
-        operation["operationId"]: (method, path)
-        for path, methods in document["paths"].items() for method, operation in methods.items()
-    }  # fmt: skip
     export_id = ""
     for name, example in EXAMPLES.items():
         if name == "create_fit":
             _sell(client)
             _wait(data_dir)
-        method, path = where[name]
         own = {"export_id": export_id} if "export_id" in example.path else example.path
-        sent = msgspec.structs.replace(example, path=own)  # an export's id is random
-        response = _send(client, method, sent.target(path), sent)
-        yield name, response
-        answer = response.json()
+        text = send(name, msgspec.structs.replace(example, path=own))  # an export's id is random
+        yield name, text
         if name.endswith("_export") and name.startswith("create_"):
-            export_id = str(answer["export_id"])
+            export_id = str(json.loads(text)["export_id"])
+            _, path = operations(client)[name]
             wait_until(lambda at=f"{path}/{export_id}": _completed(client, at))
         elif name in ("create_event", "create_events", "create_touchpoints"):
             _wait(data_dir)
 
 
-def _send(client: httpx.Client, method: str, target: str, example: Example) -> httpx.Response:
-    body: dict[str, Any] = {} if example.body is None else {"json": example.body}
-    return client.request(method, target, **body)
+def operations(client: httpx.Client) -> dict[str, tuple[str, str]]:
+    """The method and the path of every operation, by its id."""
+    document = client.get(f"{API}/openapi.json").json()
+    return {
+        operation["operationId"]: (method, path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def plainly(client: httpx.Client) -> Send:
+    """What sends examples as they stand."""
+    where = operations(client)
+
+    def send(name: str, example: Example) -> str:
+        method, path = where[name]
+        body: dict[str, Any] = {} if example.body is None else {"json": example.body}
+        response = client.request(method, example.target(path), **body)
+        assert response.is_success, (name, response.text)
+        return response.text
+
+    return send
 
 
 def _sell(client: httpx.Client) -> None:

@@ -155,6 +155,41 @@ def test_a_network_that_fails(sdk: Client, server: Running, stage: Stage) -> Non
     assert len(list(sdk.iterate_events(**YEAR))) == 5
 
 
+def test_a_deletion_whose_answer_is_lost_is_done(
+    sdk: Client, server: Running, stage: Stage
+) -> None:
+    sdk.track(EVENT)
+    process(stage.connection, stage.space_id)
+    (event,) = sdk.iterate_events(**YEAR, fields=["id"])
+    number: Any = event.get("id")
+    with failing_network(server.base_url) as network:
+        cut = Client(network.url, sdk._headers["Authorization"].removeprefix("Bearer "),
+                     sleep=lambda _: None)  # fmt: skip
+        assert cut.delete_event(number)["status"] == 200
+        cut.close()
+        assert network.done == ["before", "after", "none"]
+    with pytest.raises(ApiError, match="404"):
+        sdk.delete_destination(999_999)
+    assert list(sdk.iterate_events(**YEAR)) == []
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [b"HTTP/1.1 202 Accepted\r\ncontent-ty", b"HTTP/1.1 422 U\r\n",
+     b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{",
+     b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n<portal>"],
+)  # fmt: skip
+def test_half_an_answer_is_none(sdk: Client, server: Running, cut: bytes) -> None:
+    """Wherever it is cut; nor is a stranger's page one."""
+    with failing_network(server.base_url, first=cut) as network:
+        client = Client(network.url, sdk._headers["Authorization"].removeprefix("Bearer "),
+                        sleep=lambda _: None)  # fmt: skip
+        (result,) = client.track_many([EVENT])
+        client.close()
+    assert result["status"] == "queued"
+    assert network.done == ["before", "after", "none"]
+
+
 def test_the_answer_says_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     answers = [module._Answer(429, 7.5, b"{}"), module._Answer(503, 0, b"x"),

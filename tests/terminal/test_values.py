@@ -13,6 +13,8 @@ from headwater.terminal.failure import Failure
 def test_it_works() -> None:
     assert (values.port("0"), values.process_count("64")) == (0, 64)
     assert values.row_count("10000") == 10_000
+    assert values.address("127.0.0.1:9464") == ("127.0.0.1", 9464)
+    assert values.address("[::1]:9464") == ("::1", 9464)
     assert values.seconds("0.5") == 0.5
     assert values.read_pairs(["a=1", "b=", "c==x"]) == {"a": "1", "b": "", "c": "=x"}
 
@@ -23,6 +25,8 @@ def test_it_works() -> None:
         (values.port, "65536"),
         (values.port, "-1"),
         (values.process_count, "0"),
+        (values.address, "9464"),
+        (values.address, "127.0.0.1:0"),
         (values.row_count, "10001"),
         (values.seconds, "-1"),
         (values.seconds, "inf"),

@@ -2,13 +2,15 @@
 //
 // A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
 // idempotency_key, which `track` gives them; touchpoints, of which repetitions are dropped; and anything
-// that was answered 429, as it was not begun.
+// that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is done: the attempt
+// whose answer was lost did it.
 
 import { Api, type Accepted, type Query, type Result, type TrackPayload } from "./api.ts";
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
 
 const PREFIX = "/public-api/v1";
 const LARGEST_BATCH = 1000;
+const GONE = { status: 200, message: "It is deleted; the answer to an earlier attempt was lost." };
 
 export type ClientOptions = {
   /** Milliseconds for one attempt (30,000). */
@@ -77,19 +79,23 @@ export class Client extends Api {
     const url = `${this.#origin}${PREFIX}${path}${parameters ? `?${parameters}` : ""}`;
     const harmless = method !== "POST" || mayRepeat(path, body);
     const { attempts, longestWait, sleep } = this.#options;
+    let lost = false;
     for (let attempt = 1; ; attempt += 1) {
       let wait = (0.5 + Math.random() / 2) * 250 * 2 ** attempt;
-      let answer: { response: Response; text: string } | undefined;
+      let answer: { response: Response; text: string; value: unknown } | undefined;
       try {
         answer = await this.#send(method, url, body);
       } catch (error) {
+        lost = true;
         if (attempt >= attempts || !harmless) {
           throw new ConnectionFailedError(`${method} ${path}: ${String(error)}`, { cause: error });
         }
       }
       if (answer !== undefined) {
-        const { response, text } = answer;
-        if (response.ok) return text ? JSON.parse(text) : undefined;
+        const { response, text, value } = answer;
+        if (response.ok) return value;
+        if (lost && method === "DELETE" && response.status === 404) return { ...GONE };
+        lost ||= response.status >= 500;
         const again = response.status === 429 || (response.status >= 500 && harmless);
         if (attempt >= attempts || !again) throw apiError(response.status, text);
         wait = Math.max(wait, 1000 * (Number(response.headers.get("Retry-After")) || 0));
@@ -109,7 +115,9 @@ export class Client extends Api {
       request.body = JSON.stringify(body);
     }
     const response = await this.#options.fetch(url, request);
-    return { response, text: await response.text() };
+    const text = await response.text();
+    // What is no JSON is cut, or somebody else's.
+    return { response, text, value: response.ok ? JSON.parse(text) : undefined };
   }
 }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from headwater.cli.commands import build_parser
 from headwater.settings import SettingError, read_settings
+from headwater.telemetry.counter_files import DIRECTORY
 from headwater.terminal.failure import Failure
 
 FAILED = 2
@@ -19,6 +21,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
+    if DIRECTORY in os.environ:
+        from headwater.telemetry.shared_counters import (  # noqa: PLC0415 - most commands count nothing
+            share_counters,
+        )
+
+        share_counters(first)
     try:
         arguments = build_parser(first).parse_args(words)
         settings = read_settings().with_data_dir(arguments.data_dir)

@@ -10,14 +10,14 @@ from functools import partial
 import psycopg
 import structlog
 
-from headwater import listening_socket, log_lines, logs
+from headwater import app, listening_socket, log_lines, logs
 from headwater.database.installation import write_addresses
 from headwater.files import keep_private
-from headwater.http.counters import share_counters
 from headwater.jobs import leash
 from headwater.settings import Settings
 from headwater.spaces.secret_key import SecretKeyError
 from headwater.succession import announce
+from headwater.telemetry.otlp import exported
 from headwater.terminal.command import Command, Option
 from headwater.terminal.connection import database_url, explain_failures, refuse_unfinished
 from headwater.terminal.failure import Failure
@@ -29,11 +29,8 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
-    share_counters(arguments.number)
-    from headwater import app  # noqa: PLC0415 - it makes the counters
-
     try:
-        with _socket(arguments) as bound, explain_failures(settings):
+        with exported(), _socket(arguments) as bound, explain_failures(settings):
             url, base_url = database_url(settings), listening_socket.base_url(bound)
             refuse_unfinished(url)
             if arguments.fd is None:
@@ -66,8 +63,6 @@ command = Command(
     api,
     *LISTEN,
     Option("--fd", type=int, help=argparse.SUPPRESS),
-    # Its place among those of a supervisor.
-    Option("--number", type=int, help=argparse.SUPPRESS),
     LEASH,
     ANNOUNCE,
 )

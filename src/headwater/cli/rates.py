@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
+from prometheus_client import Counter
 
 from headwater import logs
 from headwater.jobs import leash
 from headwater.rates.ecb import read_file
 from headwater.rates.store import ReferenceRate, fetch_reference_day, put_reference_rates
 from headwater.settings import Settings
+from headwater.telemetry.otlp import exported
+from headwater.telemetry.spans import span
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
@@ -24,6 +29,7 @@ from headwater.terminal.output import Row, print_output
 
 group = CommandGroup()
 log = structlog.get_logger()
+fetches = Counter("headwater_rate_fetches", "Fetches of reference rates", ["outcome"])
 
 
 def _content(file: str) -> bytes:
@@ -60,7 +66,8 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
 
     leash.hold(arguments)
     try:
-        stored = asyncio.run(_fetch(settings))
+        with exported(), _counted():
+            stored = asyncio.run(_fetch(settings))
     except RatesUnavailableError as error:
         if not arguments.leash:
             raise Failure(f"{settings.rates_url}: {error}") from None
@@ -73,6 +80,18 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
     else:
         print_output(stored, as_json=arguments.json)
     return 0
+
+
+@contextmanager
+def _counted() -> Generator[None]:
+    """Count a fetch by its outcome, in a span."""
+    outcome = "failed"
+    try:
+        with span("rates"):
+            yield
+        outcome = "stored"
+    finally:
+        fetches.labels(outcome).inc()
 
 
 async def _fetch(settings: Settings) -> Row:

@@ -15,6 +15,7 @@ from headwater.supervision.handover import OPTION as HANDOVER
 from headwater.supervision.handover import read_handover
 from headwater.supervision.preparation import PREPARE, ServeError, prepare_beside
 from headwater.supervisor import ServePlan, supervise
+from headwater.telemetry.otlp import read_signals
 from headwater.terminal.command import Command, Option
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import LEASH, LISTEN, PROCESSES
@@ -23,6 +24,7 @@ from headwater.terminal.options import LEASH, LISTEN, PROCESSES
 def serve(settings: Settings, arguments: argparse.Namespace) -> int:
     """Run everything until stopped."""
     keep_private()
+    read_signals()  # its children would tell one after the other
     if arguments.prepare:
         with _failing():
             log_migrations(Log(settings.log_format), prepare_beside(settings))

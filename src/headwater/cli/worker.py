@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from argparse import Namespace
@@ -9,52 +10,22 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
-from psycopg import Connection
 
 from headwater import logs
-from headwater.alerts import watches
-from headwater.alerts.backlog_watch import make_backlog_duty
-from headwater.backups.journal_duty import make_journal_duty
-from headwater.console.scheduled_reports import scheduled_reports
-from headwater.deliveries.duty import make_forwarding_duty
-from headwater.exports.duties import (
-    make_export_duty,
-    make_export_schedule_duty,
-    make_export_tidying_duty,
-)
 from headwater.files import keep_private
-from headwater.fits import monthly_fits
-from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs import leash
-from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import INSTALLATION, Duty, look_every
-from headwater.jobs.worker import Worker
-from headwater.notifications import messages
-from headwater.oauth.cleanup import make_cleanup_duty
-from headwater.paths.builder import make_paths_duty
-from headwater.pipeline.answers import REREADING_DUTY
-from headwater.pipeline.duty import make_pipeline_duty
-from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
-from headwater.privacy.erasure_job import ERASURE_DUTY
 from headwater.settings import Settings
 from headwater.succession import RETIRE, announce
-from headwater.terminal.command import Command
+from headwater.telemetry.counter_files import child_variables, make_directory
+from headwater.telemetry.otlp import exported
+from headwater.telemetry.shared_counters import serve_counters, share_counters
+from headwater.terminal.command import Command, Option
 from headwater.terminal.connection import database_url, refuse_unfinished
+from headwater.terminal.failure import Failure
 from headwater.terminal.options import ANNOUNCE, LEASH
+from headwater.terminal.values import address
 
-WATCH_SECONDS = 1.0
-"""Between two looks whether alerts, reports or messages are due."""
-RATES_SECONDS = 6 * 3600.0
-"""Between two fetches of reference rates."""
 GRACE_SECONDS = 5.0
-
-
-def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
-    sorts = (
-        watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces,
-        monthly_fits.due_spaces,
-    )  # fmt: skip
-    return [space_id for due in sorts for space_id in due.find_now(connection)]
 
 
 def worker(settings: Settings, arguments: Namespace) -> int:
@@ -71,41 +42,43 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     signal.signal(signal.SIGINT, end)
     signal.signal(RETIRE, end)
     leash.hold(arguments)
-    duties = [
-        make_pipeline_duty(merge_alert=settings.merge_alert),
-        ERASURE_DUTY,
-        RECLASSIFICATION_DUTY,
-        REREADING_DUTY,
-        make_paths_duty(),
-        make_forwarding_duty(settings),
-        make_export_schedule_duty(),
-        make_export_duty(settings),
-        make_export_tidying_duty(settings),
-        make_import_duty(settings),
-        make_import_tidying_duty(settings),
-        make_cleanup_duty(),
-        make_backlog_duty(),
-        make_journal_duty(settings),
-    ]
-    url = database_url(settings)
-    with suppress(psycopg.OperationalError):  # a database that is away is waited for
-        refuse_unfinished(url)
-    # In a thread of its own, so that alerts do not wait for a pipeline that stands.
-    watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
-    aside = [watch, *([make_rates_duty(settings)] if settings.fetch_rates else [])]
-    watching = threading.Thread(target=Worker(url, stop, aside).run, name="watch", daemon=True)
-    watching.start()
-    announce(arguments.announce)
-    Worker(url, stop, duties).run()
-    watching.join(GRACE_SECONDS)
+    if arguments.metrics is not None:
+        _serve_metrics(settings, *arguments.metrics)
+    with exported():
+        _work(settings, stop, arguments.announce)
     return 0
 
 
-def make_rates_duty(settings: Settings) -> Duty:
-    """Return the duty to fetch reference rates, which the bank publishes once a working day."""
-    return make_process_duty(
-        "rates fetch", settings, look_every(RATES_SECONDS, lambda _: [INSTALLATION])
-    )
+def _work(settings: Settings, stop: threading.Event, announcement: int | None) -> None:
+    from headwater.jobs.worker import Worker  # noqa: PLC0415 - it makes counters
+    from headwater.worker_duties import make_duties, make_side_duties  # noqa: PLC0415 - likewise
+
+    duties, aside = make_duties(settings), make_side_duties(settings)
+    url = database_url(settings)
+    with suppress(psycopg.OperationalError):  # a database that is away is waited for
+        refuse_unfinished(url)
+    watching = threading.Thread(target=Worker(url, stop, aside).run, name="watch", daemon=True)
+    watching.start()
+    announce(announcement)
+    Worker(url, stop, duties).run()
+    watching.join(GRACE_SECONDS)
 
 
-command = Command(worker, LEASH, ANNOUNCE)
+def _serve_metrics(settings: Settings, host: str, port: int) -> None:
+    """Share counters with the processes that this one starts, and serve them. Raises Failure."""
+    folder = settings.data_dir.absolute() / f"metrics-{port}"
+    try:
+        os.environ.update(make_directory(folder) | child_variables("worker"))
+        share_counters("worker")
+        serve_counters(host, port)
+    except OSError as error:
+        raise Failure(f"cannot serve metrics on {host}:{port}: {error.strerror}") from None
+
+
+command = Command(
+    worker,
+    Option("--metrics", type=address, metavar="HOST:PORT",
+           help="serve the counters of this worker and its processes there"),
+    LEASH,
+    ANNOUNCE,
+)  # fmt: skip

@@ -23,6 +23,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from headwater.database import row_security
 from headwater.database.allowance import DEADLINE_SECONDS, spend
 from headwater.database.queries import Queries, fetch_one
+from headwater.telemetry.spans import inner_span
 
 queries = Queries(__name__, "pool.sql")
 
@@ -41,6 +42,7 @@ CONNECT: dict[str, Any] = {
     "autocommit": True, "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 4000,
     "application_name": "headwater",
 }  # fmt: skip
+_SYSTEM = {"db.system.name": "postgresql"}
 
 
 class PooledConnection(AsyncConnection):
@@ -165,7 +167,7 @@ class Database:
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
         """Yield a connection, and the moment at which it is ended."""
-        with spend(seconds) as deadline:
+        with inner_span("postgresql", _SYSTEM, "client"), spend(seconds) as deadline:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:
                 with bounded(connection, deadline - time.monotonic()):

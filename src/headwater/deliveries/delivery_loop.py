@@ -20,6 +20,7 @@ import structlog
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.deliveries import queue
 from headwater.deliveries.conversions import load_waiting
+from headwater.deliveries.counters import call_seconds, count_call, count_deliveries
 from headwater.deliveries.delivery_counts import forget_old_counts
 from headwater.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
 from headwater.deliveries.queue import CallRecord, DeliveryRecord
@@ -42,6 +43,7 @@ from headwater.platforms.models import Conversion, Destination
 from headwater.platforms.platform import Platform
 from headwater.platforms.platform_client import PlatformCall, PlatformClient
 from headwater.spaces.encryption import Unsealable
+from headwater.telemetry.spans import span
 
 BEAT_SECONDS = 5.0
 MOST_EVENTS = 1_000
@@ -116,7 +118,7 @@ class DeliveryLoop:
                     return
                 target = self._open(leased)
                 if isinstance(target, DestinationSuspension):
-                    await self._write(CallRecord(now, [], destination=target))
+                    await self._write(leased.platform, CallRecord(now, [], destination=target))
                     return
                 failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
                 # After a failure a single event tests the destination; then batches grow.
@@ -147,7 +149,15 @@ class DeliveryLoop:
         """Send deliveries in as many calls as it takes. Returns whether to go on."""
         groups = [ids]
         while groups:
-            outcome = await self._send(target, groups.pop(0))
+            ids = groups.pop(0)
+            attributes = {
+                "headwater.platform": target.platform.name,
+                "headwater.space_id": self._lease.key.space_id,
+                "headwater.destination_id": self._lease.key.id,
+                "headwater.deliveries": len(ids),
+            }
+            with span("delivery", attributes):
+                outcome = await self._send(target, ids)
             if outcome.destination is not None or self._stopping.is_set():
                 return False
             if outcome.results or outcome.resend:
@@ -158,23 +168,25 @@ class DeliveryLoop:
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
         """Make one call with those of the deliveries that still wait, and return its outcome."""
         now = self._services.clock()
-        key = self._lease.key
+        key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
             pending = await load_waiting(connection, key.space_id, key.id, ids)
         parts, settled = _prepare(pending, target, now)
         if settled:
-            await self._write(CallRecord(now, settled, called=False))
+            await self._write(platform.name, CallRecord(now, settled, called=False))
         if not parts:
             return CallOutcome()
-        count = max(1, target.platform.count_fitting([part.content for part in parts]))
+        count = max(1, platform.count_fitting([part.content for part in parts]))
         parts, later = parts[:count], parts[count:]
         failpoint("forward_before_send")
         sent = [part.content for part in parts]
-        call = await self._services.caller.call(target.platform, target.destination, sent, now)
+        with call_seconds.labels(platform.name).time():
+            call = await self._services.caller.call(platform, target.destination, sent, now)
+        count_call(platform.name, call.answer.status if call.answer else None)
         failpoint("forward_after_send")
         now = self._services.clock()
         outcome = self._judge(call, target, parts, now)
-        await self._write(_call_record(now, target, parts, call, outcome))
+        await self._write(platform.name, _call_record(now, target, parts, call, outcome))
         if later:
             outcome.resend.append([part.pending.id for part in later])
         return outcome
@@ -192,11 +204,12 @@ class DeliveryLoop:
         ]
         return judge(call.verdict, attempts, context)
 
-    async def _write(self, call: CallRecord) -> None:
+    async def _write(self, platform: str, call: CallRecord) -> None:
         key = self._lease.key._asdict()
         async with self._services.database.transaction() as connection:
             change = await queue.record(connection, self._lease, call)
             failpoint("forward_before_commit")
+        count_deliveries(platform, call.deliveries)
         if change == "held" and isinstance(call.destination, DestinationSuspension):
             log.warning("destination held", reason=call.destination.reason, **key)
         elif change == "recovered":

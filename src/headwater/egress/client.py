@@ -32,6 +32,7 @@ from headwater.egress.models import (
     TimedOut,
     Unreachable,
 )
+from headwater.telemetry.spans import span
 
 DEADLINE_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
@@ -81,9 +82,13 @@ class Egress:
         stand in for the client's own bounds. Raises EgressError.
         """
         host, request = self._request(call)
+        attributes = {"http.request.method": call.method, "server.address": host}
         try:
-            async with asyncio.timeout(self._seconds if seconds is None else seconds):
-                return await self._exchange(request, most_bytes or self._most_bytes)
+            with span(call.method, attributes, kind="client") as seen:
+                async with asyncio.timeout(self._seconds if seconds is None else seconds):
+                    response = await self._exchange(request, most_bytes or self._most_bytes)
+                seen.note("http.response.status_code", response.status)
+                return response
         except EgressError:
             raise
         except (TimeoutError, httpcore2.TimeoutException):

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from prometheus_client import Counter
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
@@ -24,6 +25,7 @@ from headwater.http.timerange import EVER, TimeRange, whole_days
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "schedules.sql")
+scheduled_runs = Counter("headwater_scheduled_export_runs", "Runs of export schedules queued")
 
 MOST = 20
 MOST_RUNS = 400
@@ -161,7 +163,7 @@ def due_spaces(connection: Connection[Any]) -> list[int]:
 
 def queue_runs(connection: Connection[Any], space_id: int) -> bool:
     """Queue the runs of a Space's schedules that are due. Returns True when there were any."""
-    now = datetime.now(UTC)
+    now, queued = datetime.now(UTC), 0
     with connection.transaction():
         cursor = connection.cursor(row_factory=dict_row)
         rows = cursor.execute(queries["due"], {"space_id": space_id, "now": now}).fetchall()
@@ -171,12 +173,15 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
             days = schedule.days.to_write(now, zone)
             of_schedule = {"space_id": space_id, "schedule_id": schedule.id}
             connection.execute(queries["try_failed_again"], of_schedule)
-            connection.execute(queries["queue"], _runs(space_id, schedule, days, zone, now))
+            runs = _runs(space_id, schedule, days, zone, now)
+            connection.execute(queries["queue"], runs)
+            queued += len(runs["folders"])
             following = {
                 "next_at": next_run(schedule.days.cadence, now, zone),
                 "next_day": schedule.days.next_day_after(now, zone),
             }
             connection.execute(queries["advance"], of_schedule | following)
+    scheduled_runs.inc(queued)
     return bool(rows)
 
 

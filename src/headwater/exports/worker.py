@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import structlog
 from obstore.exceptions import BaseError
+from prometheus_client import Counter
 from psycopg import Connection
 
 from headwater.database.row_security import confined, fetch_role
@@ -24,8 +25,10 @@ from headwater.failpoints import failpoint
 from headwater.jobs.lease import LeaseLostError, LeaseRenewal
 from headwater.jobs.stop import StopRequested
 from headwater.storage import Sink, Storage
+from headwater.telemetry.spans import span
 
 log = structlog.get_logger()
+attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome"])
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
@@ -34,7 +37,9 @@ def work(connection: Connection[Any], storage: Storage, url: str) -> int:
     """
     count = 0
     while (job := jobs.claim_next(connection, storage)) is not None:
-        _attempt(connection, storage, url, job)
+        attributes = {"headwater.space_id": job.space_id, "headwater.kind": job.request.kind}
+        with span("export", attributes):
+            _attempt(connection, storage, url, job)
         count += 1
     return count
 
@@ -51,15 +56,18 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         failpoint("export_before_complete")
         attempt.move_to_folder(connection, storage)
         attempt.hand_over(connection, part_rows)
+        attempts.labels("completed").inc()
     except StopRequested:
         discard()
         jobs.release(connection, job)
         raise
     except LeaseLostError:
         discard()
+        attempts.labels("lost").inc()
         log.warning("export lease lost", space_id=job.space_id, export=job.id)
     except Exception as error:
         discard()
+        attempts.labels("failed").inc()
         log.warning("export failed", space_id=job.space_id, export=job.id, exc_info=True)
         jobs.put_back(connection, job, reason_of(error))
 

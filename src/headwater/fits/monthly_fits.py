@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from prometheus_client import Counter
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -22,6 +23,7 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "monthly_fits.sql")
+fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outcome"])
 due_spaces = DueSpaces(queries["due"])
 """Spaces of which a fit is due."""
 
@@ -110,6 +112,7 @@ class MonthlyFitter:
                 "space_id": space_id, "event_name": event_name, "error": error,
                 "next_at": next_after(now, space.zone),
             })  # fmt: skip
+        fits.labels("made" if error is None else "refused").inc()
         return True
 
     async def _make(self, space: Space, event_name: str, now: datetime) -> str | None:

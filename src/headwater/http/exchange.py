@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from headwater.http.answer_counts import count_answer
 from headwater.http.errors import Unavailable, plain
 
 WRITTEN_APART = 64 * 1024
@@ -52,6 +53,7 @@ def begin_exchange(connection: HttpToolsProtocol) -> Exchange:
 
 def final_answer(status: HTTPStatus) -> bytes:
     """Return the whole answer to what is no request that can be taken: none follows it."""
+    count_answer(status)
     problem = Unavailable() if status == HTTPStatus.SERVICE_UNAVAILABLE else plain(status)
     body, headers = problem.body(), problem.headers.items()
     lines = [
@@ -86,6 +88,7 @@ class Exchange(RequestResponseCycle):
 
     def _send_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self.response_started = True
+        count_answer(status)
         self.waiting_for_100_continue = False
         lines = [_STATUS_LINES[status]]
         length = None

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    REGISTRY,
-    CollectorRegistry,
-    generate_latest,
-    multiprocess,
-)
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from psycopg import AsyncConnection
@@ -24,7 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.queries import Queries, fetch_optional
+from headwater.http.answer_counts import publish_answers
 from headwater.http.shared import Shared
+from headwater.telemetry.shared_counters import render_counters
 
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
@@ -51,11 +46,8 @@ async def readyz(readiness: Shared[bool], _: Request) -> Response:
 
 async def metrics(backlog: Shared[bytes], _: Request) -> Response:
     """Answer Prometheus text: this machine's counters, and the queue as the database has it."""
-    registry: CollectorRegistry = REGISTRY
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)
-    text = generate_latest(registry)
+    publish_answers()
+    text = render_counters()
     with suppress(*UNAVAILABLE):  # the counters are of use without it
         text += await backlog.get()
     return Response(text, media_type=CONTENT_TYPE_LATEST)

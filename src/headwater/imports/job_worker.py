@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import structlog
 from obstore.exceptions import BaseError
+from prometheus_client import Counter
 from psycopg import AsyncConnection, Connection
 
 from headwater.database.row_security import confine_session
@@ -22,12 +23,14 @@ from headwater.jobs.lease import LEASE, LeaseLostError, LeaseRenewal
 from headwater.jobs.stop import StopRequested
 from headwater.spaces.spaces import fetch_space
 from headwater.storage import Storage
+from headwater.telemetry.spans import span
 
 STORED_BEFORE = (
     "The same file was imported in the same way before, on {date}. Nothing was stored again."
 )
 
 log = structlog.get_logger()
+tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded files", ["outcome"])
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
@@ -36,7 +39,9 @@ def work(connection: Connection[Any], storage: Storage, url: str) -> int:
     """
     count = 0
     while (job := jobs.claim_next(connection)) is not None:
-        _attempt(connection, storage, url, job)
+        attributes = {"headwater.space_id": job.space_id, "headwater.kind": job.kind}
+        with span("import", attributes):
+            _attempt(connection, storage, url, job)
         count += 1
     return count
 
@@ -45,14 +50,18 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     try:
         with LeaseRenewal(url, lambda renewing: jobs.renew(renewing, job)) as renewal:
             asyncio.run(_run(storage, url, job, renewal))
+        tries.labels("completed").inc()
     except StopRequested:
         jobs.release(connection, job)
         raise
     except LeaseLostError:
+        tries.labels("lost").inc()
         log.info("import ended elsewhere", space_id=job.space_id, import_id=job.id)
     except UnreadableError as error:
+        tries.labels("failed").inc()
         jobs.put_back(connection, job, sentence(str(error)), final=True)
     except Exception as error:
+        tries.labels("failed").inc()
         log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)
         lost = isinstance(error, FileNotFoundError)
         jobs.put_back(connection, job, reason_of(error), final=lost)

@@ -19,6 +19,7 @@ from psycopg import Connection
 
 from headwater.jobs.duties import Duty, Waiting
 from headwater.settings import Settings
+from headwater.telemetry.counter_files import child_variables
 
 PAUSE_SECONDS = 0.5
 """Between two starts: a process that cannot work must not be started in a tight loop."""
@@ -93,7 +94,8 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Dut
     """Return the duty to run `headwater <command>`, of one or more words, while `waiting` returns
     Spaces.
     """
-    child = ChildProcess(*command.split(), "--data-dir", str(settings.data_dir.absolute()))
+    words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
+    child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))
     launched = -PAUSE_SECONDS
 
     def look(connection: Connection[Any]) -> list[int]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import psycopg
 import structlog
+from prometheus_client import Counter
 
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
@@ -19,6 +20,7 @@ IDLE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 
 log = structlog.get_logger()
+put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
 
 
 class Worker:
@@ -72,6 +74,7 @@ class Worker:
                 raise
             with suppress(psycopg.Error):
                 connection.rollback()
+            put_off.inc()
             log.warning("space put off", space_id=space_id, error=type(error).__name__)
             return False
 

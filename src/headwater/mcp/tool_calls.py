@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import structlog
 from mcp_types import CallToolResult, TextContent
+from prometheus_client import Counter
 from psycopg.errors import QueryCanceled
 
 from headwater.database.pool import UNAVAILABLE
@@ -17,6 +18,7 @@ from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import ID, Arguments, Tool
 
 log = structlog.get_logger()
+tool_calls = Counter("headwater_tool_calls", "Calls of assistants' tools", ["tool", "outcome"])
 
 READ_ONLY = "This connection may only read: the person who made it is a viewer of this Space."
 TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."
@@ -39,9 +41,12 @@ async def call_tool(
     try:
         tool.check(arguments)
         _check_ids(tool, arguments)
-        return _answered(await tool.call(context, arguments))
+        answered = _answered(await tool.call(context, arguments))
     except Exception as error:  # noqa: BLE001 - an assistant gets words, whatever it was
+        tool_calls.labels(name, "failed").inc()
         return _failed(_explain(tool, error))
+    tool_calls.labels(name, "answered").inc()
+    return answered
 
 
 def _explain(tool: Tool, error: Exception) -> str:

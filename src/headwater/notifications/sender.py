@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import structlog
+from prometheus_client import Counter
 from psycopg import AsyncConnection
 
 from headwater.database.pool import Database
@@ -32,6 +33,7 @@ STOP = "/mail"
 _GONE = (404, 410)
 
 log = structlog.get_logger()
+sent = Counter("headwater_messages", "Attempts to send alerts and reports", ["channel", "outcome"])
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ class MessageSender:
         if target is None:
             return Result(datetime.now(UTC), "The channel is removed.", is_final=True)
         result = await self._outlet.send(space_id, target, message.notice, message.message_id)
+        sent.labels(target.kind, "sent" if result.error is None else "failed").inc()
         if result.error is not None:
             log.warning("message not sent", space_id=space_id, channel_id=target.id,
                         attempts=message.attempts)  # fmt: skip

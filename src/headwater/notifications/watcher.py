@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
+from prometheus_client import Counter
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
@@ -23,6 +24,7 @@ from headwater.notifications import messages
 from headwater.notifications.messages import announce_alerts
 from headwater.notifications.sender import MessageSender
 from headwater.spaces.models import Space
+from headwater.telemetry.spans import span
 
 PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 2.0
@@ -32,6 +34,7 @@ FAULT_SECONDS = 300.0
 """The time for which a piece of work is left alone after an error in our own code."""
 
 log = structlog.get_logger()
+alert_steps = Counter("headwater_alert_steps", "What became of alerts", ["rule", "step"])
 
 Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
 Attend = Callable[[int, datetime], Awaitable[object]]
@@ -88,7 +91,8 @@ class Watcher:
             if self._stopping.is_set():
                 return
             try:
-                with serving(space_id):
+                attributes = {"headwater.space_id": space_id}
+                with serving(space_id), span(duty.name, attributes):
                     await duty.attend(space_id, now)
             except UNAVAILABLE as error:
                 log.warning("space put off", space_id=space_id, duty=duty.name,
@@ -112,6 +116,8 @@ def message_duty(sender: MessageSender) -> WatcherDuty:
 
 async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
     """Store the messages about what became of alerts, but for muted rules."""
+    for step in steps:
+        alert_steps.labels(step.rule, step.step).inc()
     choices = await watches.read_choices(connection, space.id)
     now = datetime.now(UTC)
     muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(now))

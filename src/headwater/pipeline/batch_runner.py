@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from prometheus_client import Counter, Histogram
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
@@ -45,10 +46,20 @@ from headwater.pipeline.steps import (
     settle,
     walk_paths,
 )
+from headwater.telemetry.spans import span
 
 BATCH_ROWS = 2000
 
 log = structlog.get_logger()
+processed_rows = Counter(
+    "headwater_processed_rows", "Rows taken from the queue and processed", ["outcome"]
+)
+failed_batches = Counter("headwater_failed_batches", "Batches in which a row was at fault")
+merges = Counter("headwater_merges", "Contacts that turned out to be another one")
+batch_seconds = Histogram(
+    "headwater_batch_seconds", "Time of one batch",
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
+)  # fmt: skip
 
 
 def process(connection: Connection[Any], batch: Batch) -> None:
@@ -93,7 +104,11 @@ def run_batch(
     Raises the error of a row or of the database; nothing has changed then.
     """
     started = time.perf_counter()
-    with connection.pipeline(), connection.transaction():
+    with (
+        span("pipeline batch", {"headwater.space_id": space_id}) as seen,
+        connection.pipeline(),
+        connection.transaction(),
+    ):
         batch = claim(connection, space_id, limit, ids)
         if batch is None:
             return BatchResult(skipped=1)
@@ -101,17 +116,29 @@ def run_batch(
             return BatchResult()
         failpoint("worker_after_claim")
         process(connection, batch)
+        seen.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
     result = _result(batch)
+    seconds = time.perf_counter() - started
+    batch_seconds.observe(seconds)
+    _count(result)
     log.debug(
         "batch processed",
         space_id=space_id,
         rows=result.rows,
         stored=result.stored,
-        seconds=round(time.perf_counter() - started, 4),
+        seconds=round(seconds, 4),
     )
     return result
+
+
+def _count(result: BatchResult) -> None:
+    """Add the outcome of a batch, which has been committed, to the counters."""
+    processed_rows.labels("taken").inc(result.rows - result.duplicates - result.rejected)
+    processed_rows.labels("duplicate").inc(result.duplicates)
+    processed_rows.labels("rejected").inc(result.rejected)
+    merges.inc(result.merges)
 
 
 def _result(batch: Batch) -> BatchResult:
@@ -138,6 +165,7 @@ def process_space(
     except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
+        failed_batches.inc()
         log.warning("batch failed", space_id=space_id, error=describe(error))
     return _isolate(connection, space_id, waiting_ids(connection, space_id, limit))
 
@@ -167,7 +195,9 @@ def _reject(connection: Connection[Any], space_id: int, row_id: int, detail: str
         reject_rows(connection, space_id, [rejection])
         delete_rows(connection, space_id, [row_id])
     log.error("row rejected", space_id=space_id, row=row_id, detail=detail)
-    return BatchResult(rows=1, rejected=1)
+    result = BatchResult(rows=1, rejected=1)
+    _count(result)
+    return result
 
 
 def describe(error: Exception) -> str:

@@ -32,6 +32,7 @@ from headwater.reports.remembered_sums import BlockSums, SumSource, remembered
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
+from headwater.telemetry.spans import span
 
 queries = Queries(__name__, "reports.sql")
 
@@ -65,9 +66,10 @@ async def open_reader(
     space = await fetch_space(connection, space_id)
     deadline = time.monotonic() + seconds_left(SECONDS)
     try:
-        ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
-        target = (currency or space.currency) if money else None
-        yield ReportReader(connection, space, ends, deadline, target)
+        with span("report", {"headwater.space_id": space_id}):
+            ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
+            target = (currency or space.currency) if money else None
+            yield ReportReader(connection, space, ends, deadline, target)
     except QueryCanceled:
         raise ReportTooLarge from None
     except InternalError:  # psycopg's name for rows with a cancellation right behind them

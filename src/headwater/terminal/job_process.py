@@ -21,6 +21,7 @@ from headwater.jobs import leash
 from headwater.jobs.stop import StopRequested, stop_on_signals
 from headwater.settings import Settings
 from headwater.storage import Storage, open_storage
+from headwater.telemetry.otlp import exported
 from headwater.terminal.connection import database_url, refuse_unfinished
 
 Work = Callable[[Connection[Any], Storage, str], int]
@@ -37,7 +38,8 @@ def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
     stop_on_signals()
     leash.hold(arguments)
     url = database_url(settings)
-    with suppress(StopRequested, psycopg.OperationalError):  # the worker starts another when needed
+    # The worker starts another when needed.
+    with suppress(StopRequested, psycopg.OperationalError), exported():
         refuse_unfinished(url)
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
             work(connection, open_storage(settings), url)
@@ -49,7 +51,8 @@ def serve_jobs(settings: Settings, arguments: Namespace, service: Service) -> in
     _begin(settings)
     leash.hold(arguments)
     url = database_url(settings)
-    with suppress(*UNAVAILABLE):  # the worker starts another when there is still something to do
+    # The worker starts another when there is still something to do.
+    with suppress(*UNAVAILABLE), exported():
         refuse_unfinished(url)
         asyncio.run(_serve(url, service))
     return 0

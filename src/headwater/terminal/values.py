@@ -15,6 +15,14 @@ def port(text: str) -> int:
     return _whole(text, 0, 65535)
 
 
+def address(text: str) -> tuple[str, int]:
+    """An address to listen on, HOST:PORT."""
+    host, _, number = text.rpartition(":")
+    if not host:
+        raise argparse.ArgumentTypeError("must be HOST:PORT")
+    return host.strip("[]"), _whole(number, 1, 65535)
+
+
 def process_count(text: str) -> int:
     """A number of processes that share the load."""
     return _whole(text, 1, 64)

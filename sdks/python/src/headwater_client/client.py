@@ -2,7 +2,8 @@
 
 A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
 `idempotency_key`, which `track` gives them; touchpoints, of which repetitions are dropped; and
-anything that was answered 429, as it was not begun.
+anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is
+done: the attempt whose answer was lost did it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headwater_client.api import Accepted, Api, Batch, TrackPayload
 from headwater_client.errors import ApiError, ConnectionFailedError
 
 PREFIX = "/public-api/v1"
+GONE = {"status": 200, "message": "It is deleted; the answer to an earlier attempt was lost."}
 BROKEN = (OSError, http.client.HTTPException)
 """How a connection fails."""
 
@@ -87,6 +89,7 @@ class Client(Api):
         if parameters := list(flatten(query)):
             target += "?" + urlencode(parameters)
         harmless = method != "POST" or _may_repeat(path, body)
+        lost = False
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts
             wait = random.uniform(0.5, 1.0) * 0.25 * 2**attempt  # noqa: S311 # no secret
@@ -94,11 +97,15 @@ class Client(Api):
                 answer = self._send(method, target, body, fresh=not harmless)
             except BROKEN as error:
                 self.close()
+                lost = True
                 if last or not harmless:
                     raise ConnectionFailedError(f"{method} {path}: {error!r}") from error
             else:
                 if answer.status < 400:
-                    return json.loads(answer.body) if answer.body else None
+                    return json.loads(answer.body)
+                if lost and method == "DELETE" and answer.status == 404:
+                    return dict(GONE)
+                lost = lost or answer.status >= 500
                 repeated = answer.status == 429 or (answer.status >= 500 and harmless)
                 if last or not repeated:
                     raise _error(answer)
@@ -122,7 +129,11 @@ class Client(Api):
         headers = self._headers | ({"Content-Type": "application/json"} if content else {})
         connection.request(method, target, content, headers)
         response = connection.getresponse()
+        is_bounded = response.chunked or response.length is not None
         answered = response.read()
+        if not (is_bounded and response.status >= 400) and not _is_json(answered):
+            # Cut in its headers, which nothing else tells, or somebody else's.
+            raise OSError(f"status {response.status} without a whole answer")
         if response.will_close:
             self.close()
         return _Answer(response.status, _seconds(response.getheader("Retry-After")), answered)
@@ -171,6 +182,15 @@ def _may_repeat(path: str, body: Any) -> bool:
     if path == "/events/batch":
         return all(event.get("idempotency_key") for event in body["events"])
     return path == "/touchpoints/batch"
+
+
+def _is_json(body: bytes) -> bool:
+    """Return whether a body is a whole answer of ours: an object, which none is that is cut."""
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _seconds(text: str | None) -> float:

@@ -1,0 +1,1 @@
+"""The figures and traces of an installation, for those who operate it: counters and spans."""

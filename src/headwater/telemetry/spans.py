@@ -1,0 +1,114 @@
+"""Spans: what a process does when, for those who collect traces.
+
+Whoever does something worth seeing puts a span around it. Unless traces are collected, which only
+`otlp` brings about, that is one look at a variable: no library is imported for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+Attribute = str | int | float | bool
+Kind = Literal["internal", "server", "client"]
+
+
+class Span(Protocol):
+    """Something under way, as a collector is to see it. Its attributes never hold what is personal,
+    nor what somebody else has written.
+    """
+
+    def note(self, name: str, value: Attribute) -> None:
+        """Add an attribute."""
+
+    def rename(self, name: str) -> None:
+        """Call it by another name, as of a request whose route is found."""
+
+
+class Tracer(Protocol):
+    """A maker of spans."""
+
+    def begin(
+        self,
+        name: str,
+        kind: Kind,
+        attributes: Mapping[str, Attribute],
+        caller: Mapping[str, str] | None,
+    ) -> AbstractContextManager[Span]:
+        """Return a span that lasts as long as its block. An error that leaves the block is noted by
+        its class alone.
+        """
+        ...
+
+    def current_ids(self) -> Mapping[str, str]:
+        """Return the ids of the span under way; nothing outside of spans."""
+        ...
+
+
+class _Unseen:
+    """A span that nobody collects."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        pass
+
+    def note(self, name: str, value: Attribute) -> None:
+        pass
+
+    def rename(self, name: str) -> None:
+        pass
+
+
+class _Tracing:
+    """The state of this process."""
+
+    tracer: Tracer | None = None
+
+
+_UNSEEN = _Unseen()
+_NOTHING: Mapping[str, Attribute] = {}
+
+
+def trace_with(tracer: Tracer | None) -> None:
+    """Make every span of this process with a tracer; None ends that."""
+    _Tracing.tracer = tracer
+
+
+def is_traced() -> bool:
+    """Return whether spans of this process are collected."""
+    return _Tracing.tracer is not None
+
+
+def span(
+    name: str,
+    attributes: Mapping[str, Attribute] = _NOTHING,
+    *,
+    kind: Kind = "internal",
+    caller: Mapping[str, str] | None = None,
+) -> AbstractContextManager[Span]:
+    """Return a span around a block, inside the one that is under way, or inside that of which a
+    caller's headers tell.
+    """
+    tracer = _Tracing.tracer
+    return _UNSEEN if tracer is None else tracer.begin(name, kind, attributes, caller)
+
+
+def inner_span(
+    name: str, attributes: Mapping[str, Attribute], kind: Kind
+) -> AbstractContextManager[Span]:
+    """Return a span around a block that is a part of another one; outside of spans it is of no
+    interest, as when a process looks for work.
+    """
+    return span(name, attributes, kind=kind) if current_ids() else _UNSEEN
+
+
+def current_ids() -> Mapping[str, str]:
+    """Return `trace_id` and `span_id` of the span under way; nothing where there is none."""
+    tracer = _Tracing.tracer
+    return {} if tracer is None else tracer.current_ids()

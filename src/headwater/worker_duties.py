@@ -1,0 +1,81 @@
+"""The duties of a worker, from all rooms.
+
+It is imported once it is settled where the process counts, as it makes the counters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.alerts import watches
+from headwater.alerts.backlog_watch import make_backlog_duty
+from headwater.backups.journal_duty import make_journal_duty
+from headwater.console.scheduled_reports import scheduled_reports
+from headwater.deliveries.duty import make_forwarding_duty
+from headwater.exports.duties import (
+    make_export_duty,
+    make_export_schedule_duty,
+    make_export_tidying_duty,
+)
+from headwater.fits import monthly_fits
+from headwater.imports.duties import make_import_duty, make_import_tidying_duty
+from headwater.jobs.child_process import make_process_duty
+from headwater.jobs.duties import INSTALLATION, Duty, look_every
+from headwater.notifications import messages
+from headwater.oauth.cleanup import make_cleanup_duty
+from headwater.paths.builder import make_paths_duty
+from headwater.pipeline.answers import REREADING_DUTY
+from headwater.pipeline.duty import make_pipeline_duty
+from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
+from headwater.privacy.erasure_job import ERASURE_DUTY
+from headwater.settings import Settings
+
+WATCH_SECONDS = 1.0
+"""Between two looks whether alerts, reports or messages are due."""
+RATES_SECONDS = 6 * 3600.0
+"""Between two fetches of reference rates."""
+
+
+def make_duties(settings: Settings) -> list[Duty]:
+    """Return the duties of a worker, in the order in which it does them."""
+    return [
+        make_pipeline_duty(merge_alert=settings.merge_alert),
+        ERASURE_DUTY,
+        RECLASSIFICATION_DUTY,
+        REREADING_DUTY,
+        make_paths_duty(),
+        make_forwarding_duty(settings),
+        make_export_schedule_duty(),
+        make_export_duty(settings),
+        make_export_tidying_duty(settings),
+        make_import_duty(settings),
+        make_import_tidying_duty(settings),
+        make_cleanup_duty(),
+        make_backlog_duty(),
+        make_journal_duty(settings),
+    ]
+
+
+def make_side_duties(settings: Settings) -> list[Duty]:
+    """Return the duties that have a thread of their own, so that they do not wait for a pipeline
+    that stands.
+    """
+    watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
+    return [watch, make_rates_duty(settings)] if settings.fetch_rates else [watch]
+
+
+def make_rates_duty(settings: Settings) -> Duty:
+    """Return the duty to fetch reference rates, which the bank publishes once a working day."""
+    return make_process_duty(
+        "rates fetch", settings, look_every(RATES_SECONDS, lambda _: [INSTALLATION])
+    )
+
+
+def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
+    sorts = (
+        watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces,
+        monthly_fits.due_spaces,
+    )  # fmt: skip
+    return [space_id for due in sorts for space_id in due.find_now(connection)]

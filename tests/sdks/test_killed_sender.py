@@ -1,0 +1,64 @@
+"""A sender that is killed and started again, through a network that fails at random: what its
+buffer has taken arrives, and once.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from headwater_client import Client, EventBuffer
+
+from tests.conftest import Running
+from tests.sdks.test_python_buffer import stored
+from tests.sdks.wire import failing_network
+from tests.support.factories import Stage
+from tests.support.processes import environment
+from tests.support.sizes import ROOT
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+KILLS = int(os.environ.get("HEADWATER_SDK_KILLS", "2"))
+EVENTS = 60 * (KILLS + 1)
+SEED = 7
+
+
+def noted(notes: Path) -> list[int]:
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    return [int(line) for line in lines]
+
+
+def test_it_works(
+    server: Running, stage: Stage, make_key: Callable[..., str], tmp_path: Path
+) -> None:
+    chance = random.Random(SEED)
+    file, notes = tmp_path / "events.db", tmp_path / "taken"
+    with failing_network(server.base_url, SEED) as network:
+        variables = environment(
+            URL=network.url, KEY=make_key(stage.space_id),
+            PYTHONPATH=str(ROOT / "sdks" / "python" / "src"),
+        )  # fmt: skip
+
+        def start() -> subprocess.Popen[bytes]:
+            first = max(noted(notes), default=-1) + 1
+            arguments = [str(file), str(notes), str(first), str(EVENTS)]
+            script = str(Path(__file__).with_name("sending.py"))
+            return subprocess.Popen([sys.executable, script, *arguments], env=variables)
+
+        for kill in range(KILLS):
+            sender = start()
+            some = min(EVENTS - 5, 60 * kill + chance.randrange(5, 55))
+            wait_until(lambda: len(noted(notes)) >= some)  # noqa: B023 - it is called right here
+            sender.kill()
+            sender.wait()
+        last = start()
+        assert last.wait(PATIENCE_SECONDS) == 0
+    orders = stored(stage)
+    # The one that was being added when the process was killed may be there and not be noted: it was
+    # then added once more.
+    assert orders == sorted(str(number) for number in range(EVENTS))
+    with EventBuffer(Client(server.base_url, "any"), file=file) as left:
+        assert len(left) == 0

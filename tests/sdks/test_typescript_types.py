@@ -1,0 +1,60 @@
+"""The TypeScript client, its examples and what the tests write with it, as a strict compiler reads
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.conformance.node import Node
+from tests.support.sizes import ROOT
+
+SDK = ROOT / "sdks" / "typescript"
+STRICTER = {
+    "strict": True, "noUnusedLocals": True, "noUnusedParameters": True, "noImplicitReturns": True,
+    "noImplicitOverride": True, "noFallthroughCasesInSwitch": True,
+}  # fmt: skip
+"""Beyond what the package itself sets."""
+
+
+def check(node: Node, folder: Path, *files: Path) -> tuple[int, str]:
+    """What the compiler says of files, with the package's own settings and stricter ones."""
+    options = STRICTER | {
+        "noEmit": True, "rootDir": "/", "types": ["node"],
+        "typeRoots": [str(node.package("@types"))],
+        "paths": {"headwater-client": [str(SDK / "src" / "index.ts")]},
+    }  # fmt: skip
+    project = folder / "tsconfig.json"
+    project.write_text(
+        json.dumps({
+            "extends": str(SDK / "tsconfig.json"), "compilerOptions": options, "include": [],
+            "files": [str(file) for file in files],
+        })
+    )  # fmt: skip
+    ran = node.run(node.package("typescript/bin/tsc"), "--project", str(project))
+    return ran.returncode, ran.stdout
+
+
+def test_it_works(node: Node, tmp_path: Path) -> None:
+    page = (SDK / "README.md").read_text()
+    blocks = re.findall(r"^```ts\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    example = tmp_path / "readme.mts"
+    example.write_text("".join(blocks))
+    written = sorted(Path(__file__).parent.glob("*.mts"))
+    assert len(written) == 2
+    assert check(node, tmp_path, *sorted((SDK / "src").glob("*.ts")), *written, example) == (0, "")
+
+
+def test_a_wrong_type_is_found(node: Node, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.mts"
+    wrong.write_text(
+        'import { Client } from "headwater-client";\n'
+        'const client = new Client("https://hw.example", "key");\n'
+        'await client.track({ event_name: "purchase", amount: true });\n'
+    )
+    code, said = check(node, tmp_path, wrong)
+    assert code != 0
+    assert re.search(r"wrong\.mts\(3,\d+\): error TS2322: .*boolean", said)

@@ -1,0 +1,118 @@
+"""The metrics of the code, as they are declared in it, and a reader of expressions over them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import promql_parser as promql
+
+from tests.support.sizes import ROOT
+
+IMPORT = re.compile(r"^from prometheus_client(\.core)? import", re.MULTILINE)
+KINDS = {"Counter": "counter", "Histogram": "histogram", "GaugeMetricFamily": "gauge"}
+OF_SCRAPES = frozenset({"job", "instance"})
+"""Labels that Prometheus gives to everything."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A metric under the name that it is exposed by."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    about: str
+
+    def series(self) -> dict[str, frozenset[str]]:
+        """The names of its series, with their labels."""
+        labels = frozenset(self.labels)
+        if self.kind != "histogram":
+            return {self.name: labels}
+        return {
+            f"{self.name}_bucket": labels | {"le"},
+            f"{self.name}_sum": labels,
+            f"{self.name}_count": labels,
+        }
+
+
+@cache
+def declared_metrics() -> dict[str, Declared]:
+    """Every metric of ours."""
+    found = [
+        metric
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        if IMPORT.search(text := path.read_text())
+        for metric in _declared(ast.parse(text))
+    ]
+    assert len(found) == len({metric.name for metric in found})
+    return {metric.name: metric for metric in found}
+
+
+def _declared(module: ast.Module) -> Iterator[Declared]:
+    calls = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in KINDS
+        and node.args
+    ]
+    for call in calls:
+        kind, labels = KINDS[call.func.id], _labels(call)  # type: ignore[attr-defined]
+        first, *rest = call.args
+        if isinstance(first, ast.Constant):
+            about = rest[0].value  # type: ignore[attr-defined]
+            name = f"{first.value}_total" if kind == "counter" else str(first.value)
+            yield Declared(name, kind, labels, str(about))
+        else:  # one call for each of a table of names
+            for name, about in _table(module):
+                yield Declared(name, kind, labels, about)
+
+
+def _labels(call: ast.Call) -> tuple[str, ...]:
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "labels"]
+    lists = [node for node in (*call.args[2:3], *named) if isinstance(node, ast.List)]
+    return tuple(ast.literal_eval(lists[0])) if lists else ()
+
+
+def _table(module: ast.Module) -> Any:
+    tables = [
+        node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == "_GAUGES"
+    ]
+    return ast.literal_eval(tables[0])
+
+
+def unknown_parts(expression: str) -> list[str]:
+    """What an expression names and no metric has: series, or labels of them."""
+    known = {"up": frozenset[str]()}
+    for metric in declared_metrics().values():
+        known |= metric.series()
+    used: set[str] = set()
+    grouped: set[str] = set()
+    wrong: list[str] = []
+
+    def look(node: promql.Expr) -> None:
+        if isinstance(node, promql.VectorSelector):
+            labels = known.get(str(node.name))
+            if labels is None:
+                wrong.append(str(node.name))
+                return
+            used.update(labels | OF_SCRAPES)
+            asked = {matcher.name for matcher in node.matchers.matchers}
+            wrong.extend(f"{node.name}: {name}" for name in asked - labels - OF_SCRAPES)
+        modifier = getattr(node, "modifier", None)
+        matching = getattr(modifier, "matching", None)
+        for part in (modifier, matching):
+            grouped.update(getattr(part, "labels", None) or ())
+
+    promql.walk(promql.parse(expression), look)
+    return wrong + sorted(grouped - used)

@@ -1,0 +1,112 @@
+"""One installation in which processes of every kind work, and tell a collector and /metrics."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.settings import Settings
+from headwater.terminal.connection import database_url
+from tests.conftest import API, Running
+from tests.mcp.assistants import Assistant, connect
+from tests.support.collector import Collector, collector
+from tests.support.factories import make_stage
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.processes import Serve
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = "00f067aa0ba902b7"
+EMAIL = "ada@acme.example"
+EVENT = {"event_name": "purchase", "email": EMAIL, "amount": 5}
+TELEMETRY = {
+    "OTEL_METRIC_EXPORT_INTERVAL": "500", "OTEL_BSP_SCHEDULE_DELAY": "200",
+    "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What came of it."""
+
+    collected: Collector
+    metrics: str
+    """The text of /metrics, at the end."""
+    log: str
+    code: int
+    """The exit code of `serve`."""
+
+
+@pytest.fixture(scope="session")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """An event that is tracked, processed, forwarded, reported, exported and asked for."""
+    data_dir = tmp_path_factory.mktemp("observed") / "data"
+    taken = Answer(body={"events_received": 1})
+    with (
+        collector() as collected,
+        FakePlatform(otherwise=taken) as meta,
+        Serve(
+            data_dir, HEADWATER_META_URL=meta.url, HEADWATER_RATE_LIMIT_FACTOR="1000",
+            OTEL_EXPORTER_OTLP_ENDPOINT=collected.url, **TELEMETRY,
+        ) as serve,
+    ):  # fmt: skip
+        running = Running(serve.url(), lambda: None, data_dir)
+        database = database_url(Settings(data_dir=data_dir))
+        with psycopg.connect(database, autocommit=True) as connection:
+            stage = make_stage(connection)
+            headers = {"Authorization": f"Bearer {stage.key}"}
+            url = running.base_url + API
+            with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
+                _work(client)
+            with connect(running, connection, stage.space_id) as assistant:
+                _ask(assistant)
+        metrics = httpx.get(f"{running.base_url}/metrics", timeout=PATIENCE_SECONDS).text
+        code = serve.stop()
+        yield Observed(collected, metrics, serve.log.read_text(), code)
+
+
+def _work(client: httpx.Client) -> None:
+    destination: dict[str, Any] = {
+        "platform": "meta", "name": "Shop", "settings": {"pixel_id": "1234567890"},
+        "secrets": {"access_token": "EAAB-token"}, "all_events": True,
+    }  # fmt: skip
+    made = client.post("/destinations", json=destination)
+    assert made.status_code == 201, made.text
+    traced = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
+    assert client.post("/events/track", json=EVENT, headers=traced).status_code == 202
+    assert client.post("/events/track", json={**EVENT, "amount": "x"}).status_code == 422
+    at = f"/destinations/{made.json()['id']}"
+    _wait(client, at, lambda answer: answer["deliveries"]["delivered"] == 1)
+    assert client.get(f"/contacts/by-email/{EMAIL}").status_code == 200
+    report = {"measures": "events", "period": "this year"}
+    assert client.get("/reports", params=report).status_code == 200
+    year = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+    export = client.post("/contacts/exports", json=year)
+    assert export.is_success, export.text
+    at = f"/contacts/exports/{export.json()['export_id']}"
+    _wait(client, at, lambda answer: answer["status"] == "completed")
+
+
+def _wait(client: httpx.Client, path: str, condition: Any) -> None:
+    pause = threading.Event()
+
+    def holds() -> bool:
+        answer = client.get(path)
+        return answer.is_success and condition(answer.json())
+
+    wait_until(holds, pause=lambda: pause.wait(0.2))
+
+
+def _ask(assistant: Assistant) -> None:
+    host = assistant.base_url.removeprefix("http://")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "get_space", "arguments": {}}}  # fmt: skip
+    assert assistant.post(body, Host=host).status_code == 200
+    refused = assistant.post(body, Host=host, Authorization="Bearer trk_mcp_none")
+    assert refused.status_code == 401

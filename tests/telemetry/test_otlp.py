@@ -1,0 +1,217 @@
+"""Traces and counters for a collector of OpenTelemetry, by real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.settings import SettingError
+from headwater.telemetry.otlp import Signals, read_signals
+from tests.support.collector import CollectedSpan
+from tests.support.processes import environment
+from tests.telemetry.conftest import EMAIL, PARENT, TRACE, Observed
+
+ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
+
+
+def only(spans: list[CollectedSpan]) -> CollectedSpan:
+    assert len(spans) == 1, spans
+    return spans[0]
+
+
+def test_it_works(observed: Observed) -> None:
+    """A request goes on with its sender's trace; every kind of process tells of its work."""
+    tracked, refused = observed.collected.named("POST /public-api/v1/events/track")
+    assert (tracked.trace_id, tracked.parent_id, tracked.kind) == (TRACE, PARENT, "server")
+    assert tracked.attributes == {
+        "http.request.method": "POST", "http.route": "/public-api/v1/events/track",
+        "http.response.status_code": 202,
+    }  # fmt: skip
+    assert refused.attributes["http.response.status_code"] == 422
+    assert refused.trace_id != TRACE
+    batch = only(observed.collected.named("pipeline batch"))
+    assert batch.attributes == {"headwater.space_id": 1, "headwater.rows": 1}
+    assert batch.process["service.name"] == "headwater"
+    assert batch.process["deployment.environment"] == "test"
+    assert batch.process["service.instance.id"].endswith("/worker-1")
+    assert only(observed.collected.named("export")).attributes["headwater.kind"] == "contacts"
+    assert observed.code == 0
+
+
+def test_a_report_is_a_part_of_its_request(observed: Observed) -> None:
+    request = only(observed.collected.named("GET /public-api/v1/reports"))
+    report = only(observed.collected.named("report"))
+    within = {span.span_id: span for span in observed.collected.spans}
+    connection = within[report.parent_id]
+    assert (connection.name, connection.kind) == ("postgresql", "client")
+    assert connection.parent_id == request.span_id
+    assert request.attributes["headwater.space_id"] == 1
+
+
+def test_a_delivery_has_its_call(observed: Observed) -> None:
+    delivery = only(observed.collected.named("delivery"))
+    assert delivery.attributes["headwater.platform"] == "meta"
+    assert delivery.process["service.instance.id"].endswith("/worker-1-forwarder")
+    call = only([span for span in observed.collected.named("POST") if span.kind == "client"])
+    assert call.parent_id == delivery.span_id
+    assert call.attributes == {
+        "http.request.method": "POST", "server.address": "127.0.0.1",
+        "http.response.status_code": 200,
+    }  # fmt: skip
+
+
+def test_a_tool_of_assistants_is_a_part_of_its_request(observed: Observed) -> None:
+    tool = only(observed.collected.named("tools/call get_space"))
+    request = observed.collected.named("POST /mcp/{space_id}/public-api")[0]
+    assert tool.parent_id == request.span_id
+
+
+def test_only_work_is_told_of(observed: Observed) -> None:
+    """Neither what looks for work nor what asks for a process's health is a trace."""
+    roots = {span.name for span in observed.collected.spans if not span.parent_id}
+    assert not roots & {"postgresql", "GET /readyz", "GET /metrics"}
+
+
+def test_nothing_personal_leaves(observed: Observed) -> None:
+    assert len(observed.collected.texts) > 10
+    for text in observed.collected.texts:
+        for personal in (EMAIL, "EAAB-token", "trk_sk_", "trk_mcp_", "this%20year", "127.0.0.1:"):
+            assert personal.encode() not in text, text
+    named = only(observed.collected.named("GET /public-api/v1/contacts/by-email/{email}"))
+    assert named.attributes["http.route"] == "/public-api/v1/contacts/by-email/{email}"
+    assert sum(span.events for span in observed.collected.spans) == 0
+
+
+def test_lines_of_the_log_name_their_trace(observed: Observed) -> None:
+    lines = [json.loads(line) for line in observed.log.splitlines()]
+    (line,) = [line for line in lines if line["event"] == "assistant_refused"]
+    refused = observed.collected.named("POST /mcp/{space_id}/public-api")[1]
+    spans = {span.span_id: span for span in observed.collected.spans}
+    assert line["trace_id"] == refused.trace_id == spans[line["span_id"]].trace_id
+
+
+def test_counters_come_as_metrics(observed: Observed) -> None:
+    metrics = observed.collected.metrics
+    assert metrics["api-1", "headwater_accepted_rows"] == {"": 1}
+    assert metrics["worker-1", "headwater_processed_rows"]["taken"] == 1
+    assert metrics["worker-1", "headwater_batch_seconds"] == {"": 1}
+    assert metrics["worker-1-forwarder", "headwater_deliveries"] == {"meta,delivered": 1}
+    assert metrics["worker-1-exporter", "headwater_export_attempts"] == {"completed": 1}
+
+
+@pytest.mark.parametrize(
+    ("variables", "signals"),
+    [
+        ({}, None),
+        ({"OTEL_SERVICE_NAME": "shop"}, None),
+        (ENDPOINT, Signals(traces=True, metrics=True)),
+        (ENDPOINT | {"OTEL_SDK_DISABLED": "TRUE"}, None),
+        (ENDPOINT | {"OTEL_METRICS_EXPORTER": "none"}, Signals(traces=True, metrics=False)),
+        ({"OTEL_METRICS_EXPORTER": "otlp"}, Signals(traces=False, metrics=True)),
+        (
+            {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318/v1/traces"},
+            Signals(traces=True, metrics=False),
+        ),
+        (
+            ENDPOINT | {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
+            None,
+        ),
+    ],
+)
+def test_variables_say_what_is_sent(variables: dict[str, str], signals: Signals | None) -> None:
+    assert read_signals(variables) == signals
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"OTEL_TRACES_EXPORTER": "zipkin"}, "OTEL_TRACES_EXPORTER: must be otlp or none"),
+        (ENDPOINT | {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+         "OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf"),
+        (ENDPOINT | {"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/json"},
+         "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: must be http/protobuf"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had_is_refused(variables: dict[str, str], why: str) -> None:
+    with pytest.raises(SettingError, match=f"^{why}$"):
+        read_signals(variables)
+
+
+def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        env=environment(**variables),
+    )  # fmt: skip
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    """Before anything is made."""
+    program = (
+        "import sys; from importlib import util\n"
+        "found = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if 'opentelemetry.' in name else found(name)\n"
+        "from headwater.cli import main\n"
+        f"sys.exit(main(['serve', '--port', '0', '--data-dir', {str(tmp_path / 'data')!r}]))"
+    )
+    ended = run(program, **ENDPOINT)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "not installed: install headwater[otel], or remove the variable" in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_off_it_costs_nothing() -> None:
+    """No process imports the SDK, and a span is the same nothing every time."""
+    program = (
+        "import sys, headwater.app, headwater.supervisor\n"
+        "from headwater.telemetry.otlp import exported\n"
+        "from headwater.telemetry.spans import current_ids, inner_span, span\n"
+        "with exported(), span('a') as one, inner_span('b', {}, 'client') as other:\n"
+        "    assert one is other and not current_ids()\n"
+        "    one.rename('c'); one.note('d', 1)\n"
+        "assert not [name for name in sys.modules if name.startswith(('opentelemetry.sdk',"
+        " 'opentelemetry.exporter', 'google.protobuf'))]\n"
+    )
+    ended = run(program)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
+    program = (
+        "import time; from headwater.telemetry.otlp import exported\n"
+        "from headwater.telemetry.spans import span\n"
+        "with exported():\n"
+        "    for _ in range(1_000):\n"
+        "        with span('x'): pass\n"
+    )
+    ended = run(program, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+                OTEL_EXPORTER_OTLP_TIMEOUT="1")  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_an_error_is_told_by_its_class_alone() -> None:
+    program = (
+        "from contextlib import suppress\n"
+        "from opentelemetry.sdk.trace import TracerProvider\n"
+        "from opentelemetry.sdk.trace.export import SimpleSpanProcessor\n"
+        "from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter\n"
+        "from headwater.telemetry.exporters import SdkTracer\n"
+        "from headwater.telemetry.spans import span, trace_with\n"
+        "provider, memory = TracerProvider(), InMemorySpanExporter()\n"
+        "provider.add_span_processor(SimpleSpanProcessor(memory))\n"
+        "trace_with(SdkTracer(provider.get_tracer('t')))\n"
+        "with suppress(ValueError), span('x'):\n"
+        "    raise ValueError('ada@acme.example')\n"
+        "(seen,) = memory.get_finished_spans()\n"
+        "print(seen.to_json())"
+    )
+    ended = run(program)
+    assert ended.returncode == 0, ended.stderr
+    seen: dict[str, Any] = json.loads(ended.stdout)
+    assert seen["attributes"] == {"error.type": "ValueError"}
+    assert seen["status"] == {"status_code": "ERROR"}
+    assert "acme" not in ended.stdout

@@ -1,0 +1,123 @@
+"""The counters of several processes: one that is started again goes on with those of the one that
+died, and one that follows another has counters beside it, so that sums never shrink and no files
+of dead processes pile up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headwater.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
+from tests.conftest import API
+from tests.support.processes import Serve, headwater
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+EVENTS = 5
+
+
+def counted(url: str, name: str, **labels: str) -> float:
+    """What has been counted, as any process tells it."""
+    text = httpx.get(f"{url}/metrics", timeout=PATIENCE_SECONDS).text
+    found = [
+        sample.value for family in text_string_to_metric_families(text)
+        for sample in family.samples if sample.name == name and sample.labels == labels
+    ]  # fmt: skip
+    return sum(found)
+
+
+def accepted(url: str) -> float:
+    return counted(url, "headwater_accepted_rows_total")
+
+
+def processed(url: str) -> float:
+    return counted(url, "headwater_processed_rows_total", outcome="taken")
+
+
+def send(url: str, key: str) -> None:
+    for _ in range(EVENTS):
+        answer = httpx.post(
+            f"{url}{API}/events/track", timeout=PATIENCE_SECONDS,
+            headers={"Authorization": f"Bearer {key}"},
+            json={"event_name": "sign_up", "email": "ada@acme.example"},
+        )  # fmt: skip
+        assert answer.status_code == 202
+
+
+def kill_each(serve: Serve, word: str) -> None:
+    victims = serve.named(word)
+    for victim in victims:
+        victim.kill()
+        wait_until(lambda gone=victim.pid: gone not in [one.pid for one in serve.named(word)])
+        wait_until(lambda: len(serve.named(word)) == len(victims))
+
+
+def other_worker_counts(url: str, data_dir: Path) -> None:
+    """One that no supervisor started, as on a machine without an API process."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with Serve(data_dir, "--metrics", f"127.0.0.1:{port}", command="worker") as other:
+        at = f"http://127.0.0.1:{port}"
+        wait_until(lambda: other.process.poll() is not None or answers(at))
+        assert counted(at, "headwater_process_starts_total", process="worker") == 1
+        assert counted(url, "headwater_process_starts_total", process="worker") == 4
+        assert other.stop() == 0
+
+
+def answers(at: str) -> bool:
+    try:
+        return httpx.get(at).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def files(data_dir: Path) -> set[str]:
+    return {file.name for file in (data_dir / "metrics").iterdir()}
+
+
+def count_on(url: str, key: str, batches: int) -> None:
+    """Send once more; sums are those of all so far."""
+    send(url, key)
+    assert accepted(url) == batches * EVENTS
+    wait_until(lambda: processed(url) == batches * EVENTS)
+
+
+def test_it_works(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with Serve(data_dir, "--port", "0") as serve:
+        url = serve.url()
+        where = ("--data-dir", str(data_dir), "--json")
+        space = json.loads(headwater("space", "create", "--name", "Shop", *where).stdout)["id"]
+        made = headwater("key", "create", "--space", str(space), "--name", "x", *where)
+        key = json.loads(made.stdout)["key"]
+        count_on(url, key, 1)
+        first = files(data_dir)
+        kill_each(serve, " api ")
+        kill_each(serve, " worker ")
+        count_on(url, key, 2)
+        assert files(data_dir) == first
+        assert headwater("reload", *where).returncode == 0
+        count_on(url, key, 3)
+        second = files(data_dir)
+        assert second > first  # for a while there were two of each
+        assert headwater("reload", *where).returncode == 0
+        count_on(url, key, 4)
+        assert files(data_dir) == second
+        assert counted(url, "headwater_process_starts_total", process="api") == 4
+        other_worker_counts(url, data_dir)
+        assert serve.stop() == 0
+
+
+def test_a_name_belongs_to_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DIRECTORY, str(tmp_path))
+    for own in ("api-1", "api-1.2", "api-1.3"):
+        monkeypatch.setenv(PROCESS, "api-1")
+        assert take_name() == own
+    os.utime(tmp_path / "api-1.3.lock", ns=(0, 7))
+    assert find_beginning() == 7
