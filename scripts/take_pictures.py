@@ -59,7 +59,9 @@ def main() -> None:
                     break
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(
-                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                    executable_path=shutil.which("chromium-headless-shell")
+                    or shutil.which("chromium"),
+                    args=["--no-sandbox"],
                 )
                 page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
                 take(page, told["Address"], told["Login"], told["Password"])

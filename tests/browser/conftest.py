@@ -1,5 +1,5 @@
-"""A real browser, and a small shop for it on hosts of its own: Debian's Chromium, whose look-ups of
-*.example all lead to this machine.
+"""A real browser, and a small shop for it on hosts of its own: Debian's Chromium, without the
+browser's own windows where that is installed. Its look-ups of *.example all lead to this machine.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def chromium() -> Iterator[Browser]:
     """A running Chromium. Without one these tests are skipped, except where it is required. It
     ends with this package, as its driver keeps an event loop running in the thread of the tests.
     """
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
-        told = "no chromium found: install it (Debian: apt-get install chromium)"
+        told = "no chromium found: install it (Debian: apt-get install chromium-headless-shell)"
         if os.environ.get(REQUIRED) == "required":
             pytest.fail(told)
         pytest.skip(told)

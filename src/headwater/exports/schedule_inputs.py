@@ -11,7 +11,7 @@ from headwater.exports.schedule_days import ExportCadence
 from headwater.exports.schedules import NewSchedule, ScheduleStatus, folder_of
 from headwater.exports.schemas import STATUSES, properties_of
 from headwater.http.date_range import end_day, start_day
-from headwater.http.fields import FieldType, one_of, whole_number
+from headwater.http.fields import one_of, text_up_to, whole_number
 from headwater.http.openapi import (
     MOMENT,
     MOMENT_OR_NULL,
@@ -31,14 +31,9 @@ _NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
 """Blank is none."""
 
 
-def _read_name(text: object) -> str:
+def _parse_name(text: str) -> str:
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
-    if (
-        not isinstance(text, str)
-        or not 1 <= len(text) <= 40
-        or text[0] not in allowed
-        or set(text) - set(allowed + "_-")
-    ):
+    if not 1 <= len(text) <= 40 or text[0] not in allowed or set(text) - set(allowed + "_-"):
         raise ValueError(
             "must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_."
         )
@@ -49,7 +44,7 @@ TABLE = Parameter(
     name="table", required=True, kind=one_of(tuple(KINDS)), description="What is exported.",
 )  # fmt: skip
 NAME = Parameter(
-    name="name", kind=FieldType(_NAME_SCHEMA, _read_name),
+    name="name", kind=text_up_to(40).then(_parse_name).documented(**_NAME_SCHEMA),
     description="A part of the folder's name; the table's name by default.",
 )  # fmt: skip
 CADENCE = Parameter(
