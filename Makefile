@@ -24,7 +24,10 @@ test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
 
 crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count what is lost
 	HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \
-	$(BIN)/python -m pytest tests/crash $(ARGS)
+	HEADWATER_CRASH_EVENTS=$(or $(EVENTS),0) HEADWATER_KILLS=$(or $(KILLS),20) \
+	$(BIN)/python -m pytest $(or $(filter tests/%,$(ARGS)),$(CRASH)) $(filter-out tests/%,$(ARGS))
+
+CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py
 
 check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.crash.faults import inject
-from tests.crash.journeys import shipments
+from tests.crash.journeys import BATCH_SIZES, shipments
 from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.service import Service
 from tests.crash.verdict import Verdict, holdings, judge
@@ -47,35 +47,40 @@ class Campaign:
 
     service: Service
     accounts: Sequence[Account]
+    sizes: Sequence[int] = BATCH_SIZES
+    """How many events a request has, to draw from."""
     tally: Tally = field(default_factory=Tally)
 
     def round(self, seed: str, faults: Sequence[str]) -> Verdict:
         """Everything one round finds. Raises AssertionError when the service does not recover."""
         draw = random.Random(seed)
-        load = self._load(seed)
+        load = self.load(seed)
         load.start()
         for fault in faults:
             wait_for_progress(load, draw)
             inject(self.service, fault, draw)
         wait_for_progress(load, draw)
-        ledger = load.stop()
-        self.service.drain()
-        verdict = self._settle(ledger, f"{seed}:")
         self.tally.faults += faults
+        return self.settle(load.stop(), f"{seed}:")
+
+    def load(self, seed: str) -> Load:
+        """The connections of one round, still to be started."""
+        return Load(
+            Sender(account, shipments(f"{seed}:{account.space_id}:{number}", self.sizes))
+            for account in self.accounts
+            for number in range(CONNECTIONS_PER_SPACE)
+        )
+
+    def settle(self, ledger: Ledger, prefix: str) -> Verdict:
+        """Send what is unknown again, judge before and after, and add it to the tally."""
+        self.service.drain()
+        verdict = self._judge(ledger, prefix)
         self.tally.acknowledged += len(ledger.keys(Outcome.OK))
         self.tally.rejected += len(ledger.keys(Outcome.REJECTED))
         self.tally.verdicts.append(verdict)
         return verdict
 
-    def _load(self, seed: str) -> Load:
-        return Load(
-            Sender(account, shipments(f"{seed}:{account.space_id}:{number}"))
-            for account in self.accounts
-            for number in range(CONNECTIONS_PER_SPACE)
-        )
-
-    def _settle(self, ledger: Ledger, prefix: str) -> Verdict:
-        """Send what is unknown again, and judge before and after."""
+    def _judge(self, ledger: Ledger, prefix: str) -> Verdict:
         unknown = ledger.keys(Outcome.UNKNOWN)
         held = holdings(self.service, prefix)
         self.tally.unknown += len(unknown)

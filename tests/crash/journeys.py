@@ -9,13 +9,16 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 FIRST_TIME = 1_704_067_200  # 2024-01-01
 SPAN_SECONDS = 40 * 86_400
 BATCH_SIZES = (1, 1, 1, 1, 1, 1, 3, 12)
+LARGE_BATCHES = (1, 3, 25, 100)
+"""For runs of many events."""
+ITEMS_OF_A_PERSON = 10
 SOURCES = (
     {}, {}, {},
     {"trk_source": "google", "trk_type": "cpc", "trk_campaign": "spring"},
@@ -40,12 +43,14 @@ class Shipment:
     items: tuple[Item, ...]
 
 
-def shipments(seed: str) -> Iterator[Shipment]:
+def shipments(seed: str, sizes: Sequence[int] = BATCH_SIZES) -> Iterator[Shipment]:
     """The endless, repeatable requests of one connection. Keys begin with the seed."""
     draw = random.Random(seed)
+    items = 0
     for number in itertools.count():
-        size = draw.choice(BATCH_SIZES)
-        people = 10 + number // 4
+        size = draw.choice(sizes)
+        people = 10 + items // ITEMS_OF_A_PERSON
+        items += size
         yield Shipment(tuple(
             _item(draw, seed, f"{seed}/{number}/{index}", people) for index in range(size)
         ))  # fmt: skip

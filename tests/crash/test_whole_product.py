@@ -1,7 +1,9 @@
 """Every capability at once, while every kind of process dies, is frozen and starts again: what was
 acknowledged is there once, what was erased is gone, what was begun is finished.
 
-HEADWATER_CRASH_FAULTS makes the run longer. It prints its figures.
+HEADWATER_CRASH_FAULTS makes the run longer, HEADWATER_CRASH_EVENTS spreads the faults over so many
+events of the shop, and another HEADWATER_CRASH_SEED lets other moments be drawn. It prints its
+figures.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ import signal
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from tests.crash.campaign import Campaign
+from tests.crash.campaign import Campaign, Tally
 from tests.crash.capabilities import (
     Assistant,
     Client,
@@ -29,6 +32,8 @@ from tests.crash.capabilities import (
     take,
 )
 from tests.crash.faults import FAULTS, inject
+from tests.crash.journeys import BATCH_SIZES, LARGE_BATCHES
+from tests.crash.load import Load
 from tests.crash.longer_work import Exports, Forwarding, Imports
 from tests.crash.processes import send_all
 from tests.crash.service import Service
@@ -37,6 +42,8 @@ from tests.support.sites import ORIGIN
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 STRIKES = int(os.environ.get("HEADWATER_CRASH_FAULTS", "2"))
+EVENTS = int(os.environ.get("HEADWATER_CRASH_EVENTS", "0"))
+SEED = os.environ.get("HEADWATER_CRASH_SEED", "whole")
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.8
 FROZEN_SECONDS = 1.0
 CHILDREN = ("forwarder", "exporter")
@@ -135,39 +142,57 @@ def meta() -> Iterator[FakePlatform]:
         yield platform
 
 
-def run(
-    whole: Whole, seed: str, chosen: Sequence[str]
-) -> tuple[dict[str, list[str]], list[Client]]:
-    """The promises that were broken, and the clients with their figures."""
+@dataclass
+class Run:
+    """What a run has found."""
+
+    broken: dict[str, list[str]]
+    """The promises that were not kept."""
+    clients: Sequence[Client]
+    shop: Tally
+
+
+def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
+    """Let the faults strike, one after the other, while everything is used."""
     try:
         clients = whole.start(seed)
-        shop = whole.service.open_account("Shop")
-        load = Campaign(whole.service, [shop])._load(seed)
+        sizes = LARGE_BATCHES if EVENTS else BATCH_SIZES
+        shop = Campaign(whole.service, [whole.service.open_account("Shop")], sizes)
+        load = shop.load(seed)
         for client in (*clients, load):
             client.start()
         draw = random.Random(seed)
-        for fault in chosen:
+        for number, fault in enumerate(chosen):
+            wait_for_share(load, number / len(chosen))
             time.sleep(draw.uniform(LEAST_SECONDS, MOST_SECONDS))
             whole.strike(fault, draw)
+        wait_for_share(load, 1.0)
         wait_until(lambda: all(client.acknowledged or client.surprises for client in clients[:-1]))
         ledger = load.stop()
         broken = whole.settle(clients)
-        verdict = Campaign(whole.service, [shop])._settle(ledger, f"{seed}:")
-        return broken | verdict.broken, clients
+        shop.tally.faults += chosen
+        verdict = shop.settle(ledger, f"{seed}:")
+        return Run(broken | verdict.broken, clients, shop.tally)
     finally:
         whole.service.end()
 
 
-def describe(whole: Whole, clients: Sequence[Client], broken: dict[str, list[str]]) -> str:
+def wait_for_share(load: Load, share: float) -> None:
+    """Wait for a share of the shop's events, so that the faults lie evenly among them."""
+    wait_until(lambda: load.acknowledged() >= share * EVENTS or load.surprises())
+
+
+def describe(whole: Whole, ran: Run) -> str:
     """The figures of a run."""
     took = whole.recoveries
     lines = [
         f"\n{len(took)} faults, recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"
     ]
+    lines.append(f"  the shop: {ran.shop}")
     lines += [
         f"  {client.name}: {len(client.acknowledged)} acknowledged, {client.repeated} repeated,"
-        f" {len(broken.get(client.name, []))} broken"
-        for client in clients
+        f" {len(ran.broken.get(client.name, []))} broken"
+        for client in ran.clients
     ]
     return "\n".join(lines)
 
@@ -175,18 +200,16 @@ def describe(whole: Whole, clients: Sequence[Client], broken: dict[str, list[str
 def test_every_promise_is_kept(
     tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole, seed = Whole(tmp_path, meta), "whole"
-    source = faults(seed)
-    broken, clients = run(whole, seed, [next(source) for _ in range(STRIKES)])
+    whole, source = Whole(tmp_path, meta), faults(SEED)
+    ran = run(whole, SEED, [next(source) for _ in range(STRIKES)])
     with capsys.disabled():
-        print(describe(whole, clients, broken))  # noqa: T201 # a long run is made for its figures
-    assert broken == {}
-    assert all(client.acknowledged for client in clients)
+        print(describe(whole, ran))  # noqa: T201 # a long run is made for its figures
+    assert ran.broken == {}
+    assert all(client.acknowledged for client in ran.clients)
 
 
 def test_catches_what_is_not_erased_and_what_is_not_forwarded(
     tmp_path: Path, meta: FakePlatform
 ) -> None:
     faulty = Whole(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
-    broken, _ = run(faulty, "mutant", [])
-    assert broken.keys() == {"Erasures", "Forwarding"}
+    assert run(faulty, "mutant", []).broken.keys() == {"Erasures", "Forwarding"}

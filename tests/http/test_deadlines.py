@@ -147,3 +147,21 @@ def test_long_work_gets_its_own_time_for_a_statement(database_url: str) -> None:
         assert 15_000 < longer <= 20_000
 
     run(database_url, read_timeouts)
+
+
+def test_a_frozen_process_keeps_its_locks_no_longer_than_a_request_takes(
+    database_url: str, space_id: int
+) -> None:
+    """Its session is ended while it stands still, in the middle of a transaction."""
+    keep = "SELECT FROM spaces WHERE id = %s FOR UPDATE"
+
+    async def freeze(database: Database) -> None:
+        async with database.transaction() as frozen:
+            await frozen.execute(keep, (space_id,))
+            with psycopg.connect(database_url) as another:  # which lets no task go on
+                another.execute("SET lock_timeout = '60s'")
+                another.execute(keep, (space_id,))
+            await frozen.execute("SELECT 1")
+
+    with pytest.raises(UNAVAILABLE):
+        run(database_url, freeze)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import psycopg
 import pytest
 
 from headwater.inbox.queue import wait_until_processed
 from headwater.jobs.connection import connect
-from headwater.jobs.worker import Worker
+from headwater.jobs.duties import Duty
+from headwater.jobs.worker import IDLE_SECONDS, Worker
 from headwater.pipeline.batch_runner import drain, run_batch
 from headwater.pipeline.duty import make_pipeline_duty
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
@@ -136,3 +139,25 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     stop.set()
     worker.join(PATIENCE_SECONDS)
     assert len(stage.values("events", "id")) == 4
+
+
+def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
+    """Full speed would fill a full disk with the log of it. What else there is goes on."""
+    stop, tries, others = threading.Event(), list[float](), list[int]()
+
+    def fail(_: object, __: int) -> bool:
+        tries.append(time.monotonic())
+        if len(tries) == 5:
+            stop.set()
+        raise psycopg.errors.DiskFull
+
+    def note(_: object, __: int) -> bool:
+        others.append(len(tries))
+        return False
+
+    failing, other = Duty(lambda _: [1], fail), Duty(lambda _: [1], note)
+    Worker(database_url, stop, [failing, other]).run()
+    pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
+    assert set(others) >= {1, 2, 3, 4}
+    assert len(others) > len(tries)

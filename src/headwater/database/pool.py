@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from psycopg import AsyncConnection, InterfaceError, OperationalError
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
 from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -35,8 +35,13 @@ HEAVY_PLACES = 3
 MARGIN_SECONDS = 0.25
 """Seconds by which PostgreSQL ends a long statement before we end its connection, at more cost."""
 
-UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction)
-"""Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only."""
+UNAVAILABLE = (
+    OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction,
+    IdleInTransactionSessionTimeout,
+)  # fmt: skip
+"""Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only, or
+that has ended the session of a process that was frozen itself.
+"""
 
 CONNECT: dict[str, Any] = {
     "autocommit": True, "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 4000,

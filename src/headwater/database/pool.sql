@@ -1,7 +1,9 @@
 -- name: bound_session
 -- No statement outlives the request that sent it, also when this process is killed or frozen: the
--- server ends it after a time, in milliseconds, and when it notices that its client has gone.
+-- server ends it after a time, in milliseconds, and when it notices that its client has gone. Nor
+-- does a transaction that waits for its next statement: it would keep the locks that it holds.
 SELECT set_config('statement_timeout', %(patience)s::text, false),
+       set_config('idle_in_transaction_session_timeout', %(patience)s::text, false),
        set_config('client_connection_check_interval', '1000', false);
 
 -- name: watch_client
@@ -9,6 +11,7 @@ SELECT set_config('statement_timeout', %(patience)s::text, false),
 SELECT set_config('client_connection_check_interval', '1000', false);
 
 -- name: bound_statements
--- How long each statement of this transaction may take, in milliseconds. No query, as after one
--- the transaction could no longer be given an isolation level.
+-- How long each statement of this transaction may take, and the wait for it, in milliseconds. No
+-- query, as after one the transaction could no longer be given an isolation level.
 SET LOCAL statement_timeout = {patience};
+SET LOCAL idle_in_transaction_session_timeout = {patience};

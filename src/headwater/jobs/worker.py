@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -23,6 +24,33 @@ log = structlog.get_logger()
 put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
 
 
+class PutOffs:
+    """Work that has failed through no fault of its rows, and when it is tried again: ever later, so
+    that a disk that is full is not filled with lines of the log as well.
+    """
+
+    def __init__(self) -> None:
+        self._failures: dict[tuple[Duty, int], int] = {}
+        self._due: dict[tuple[Duty, int], float] = {}
+
+    def put_off(self, duty: Duty, space_id: int) -> float:
+        """Put a Space's work off once more, and return for how many seconds."""
+        key = duty, space_id
+        self._failures[key] = self._failures.get(key, 0) + 1
+        pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, self._failures[key])
+        self._due[key] = time.monotonic() + pause
+        return pause
+
+    def is_due(self, duty: Duty, space_id: int) -> bool:
+        """Return whether a Space's work may be tried now."""
+        return time.monotonic() >= self._due.get((duty, space_id), 0.0)
+
+    def forget(self, duty: Duty, space_id: int) -> None:
+        """Note that a Space's work could be done."""
+        self._failures.pop((duty, space_id), None)
+        self._due.pop((duty, space_id), None)
+
+
 class Worker:
     """Does its duties in turn until `stop` is set. A piece under way is finished first."""
 
@@ -30,6 +58,7 @@ class Worker:
         self._url = url
         self._stop = stop
         self._duties = duties
+        self._put_offs = PutOffs()
 
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
@@ -51,7 +80,8 @@ class Worker:
         """Do a piece of every duty for every Space where it waits; rest when there was none."""
         worked = False
         for duty in self._duties:
-            spaces = duty.waiting(connection)
+            waiting = duty.waiting(connection)
+            spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
             random.shuffle(spaces)  # several workers should not queue up for the same Space
             for space_id in spaces:
                 if self._stop.is_set():
@@ -62,21 +92,29 @@ class Worker:
 
     def _attend(self, connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
         """Do a piece of a duty for one Space; returns whether there was one. A failure that no row
-        is to blame for leaves the Space for the next turn. Raises it when the connection is closed.
+        is to blame for puts the Space off. Raises it when the connection is closed.
         """
         try:
-            if space_id == INSTALLATION:
-                return duty.attend(connection, space_id)
-            with connection.confined(space_id):
-                return duty.attend(connection, space_id)
+            done = self._do(connection, duty, space_id)
         except TRANSIENT_ERRORS as error:
             if connection.closed:
                 raise
             with suppress(psycopg.Error):
                 connection.rollback()
             put_off.inc()
-            log.warning("space put off", space_id=space_id, error=type(error).__name__)
+            pause = self._put_offs.put_off(duty, space_id)
+            name = type(error).__name__
+            log.warning("space put off", space_id=space_id, error=name, pause=pause)
             return False
+        self._put_offs.forget(duty, space_id)
+        return done
+
+    @staticmethod
+    def _do(connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
+        if space_id == INSTALLATION:
+            return duty.attend(connection, space_id)
+        with connection.confined(space_id):
+            return duty.attend(connection, space_id)
 
 
 def _collect_rarely() -> None:

@@ -1,0 +1,171 @@
+"""A disk without room, and one that fails to write, below the tables, PostgreSQL's log and files of
+exports: clear refusals, nothing acknowledged is lost, and all goes on by itself once it can.
+
+HEADWATER_CRASH_ROUNDS makes the run longer, with the faults that it leaves out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.crash.campaign import wait_for_progress
+from tests.crash.journeys import shipments
+from tests.crash.load import API, Account, Load, Outcome, Sender, resend
+from tests.crash.service import Service
+from tests.crash.test_outages import ANSWER_SECONDS, call
+from tests.crash.verdict import judge
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "1"))
+CONNECTIONS = 4
+REFUSALS = 3
+GZIP = b"\x1f\x8b"
+SOURCE = Path(__file__).with_name("failing_disk.c")
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None, reason="needs Linux and a C compiler"
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What fails below which files, and the statement that runs into it soon."""
+
+    rule: str
+    statement: str = "SELECT 1"
+
+    @property
+    def name(self) -> str:
+        return self.rule.replace("/", " ").strip()
+
+
+TABLES_FULL = Fault("full /postgresql/base/")
+LOG_BROKEN = Fault("broken /postgresql/pg_wal/")
+RARER = (
+    Fault("full /postgresql/pg_wal/", "SELECT pg_switch_wal()"),
+    Fault("broken /postgresql/base/", "CHECKPOINT"),
+    Fault("full /data/", "SELECT pg_switch_wal()"),
+)
+FAULTS = [TABLES_FULL, LOG_BROKEN, *(RARER if ROUNDS > 1 else ())]
+
+
+class FailingDisk:
+    """The rules by which calls on files fail."""
+
+    def __init__(self, folder: Path) -> None:
+        library, self._rules = folder / "failing_disk.so", folder / "rules"
+        command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+        subprocess.run(command, check=True)
+        self.variables = {"LD_PRELOAD": str(library), "FAILING_DISK": str(self._rules)}
+
+    @contextmanager
+    def failing(self, rule: str) -> Iterator[None]:
+        staged = self._rules.with_suffix(".new")
+        staged.write_text(f"{rule}\n")
+        staged.rename(self._rules)
+        try:
+            yield
+        finally:
+            self._rules.unlink()
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> FailingDisk:
+    return FailingDisk(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("failing"), variables=disk.variables)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.end()
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Somebody with a key."""
+
+    account: Account
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """The JSON that a request is answered with."""
+        http = HTTPConnection(self.account.host, self.account.port, timeout=PATIENCE_SECONDS)
+        headers = {"Authorization": f"Bearer {self.account.key}"}
+        http.request(method, path, None if body is None else json.dumps(body), headers)
+        data = http.getresponse().read()
+        http.close()
+        return data if data[:2] == GZIP else json.loads(data)
+
+
+@pytest.fixture
+def account(service: Service) -> Account:
+    return service.open_account("Shop")
+
+
+def assert_refuses_in_time(account: Account) -> None:
+    """It says 503 soon. One more event may still have room in what the tables have."""
+    refusals: list[str | None] = []
+    while len(refusals) < REFUSALS:
+        status, retry_after, seconds = call(account, "POST", "/events/track")
+        assert status in (202, 503)
+        assert seconds < ANSWER_SECONDS
+        refusals += [retry_after] if status == 503 else []
+    assert all(retry_after and int(retry_after) > 0 for retry_after in refusals)
+
+
+@pytest.mark.parametrize("round_number", range(max(1, ROUNDS // 4)))
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_it_works(
+    service: Service, account: Account, disk: FailingDisk, fault: Fault, round_number: int
+) -> None:
+    seed = f"{fault.name} {round_number}"
+    load = Load(Sender(account, shipments(f"{seed}:{each}")) for each in range(CONNECTIONS))
+    load.start()
+    wait_for_progress(load, random.Random(seed))
+    with disk.failing(fault.rule):
+        with suppress(psycopg.Error), psycopg.connect(service.database_url) as connection:
+            connection.execute(fault.statement.encode())
+        assert_refuses_in_time(account)
+    wait_until(service.whole)
+    wait_until(lambda: call(account, "POST", "/events/track")[0] == 202)
+    wait_for_progress(load, random.Random(seed))
+    ledger = load.stop()
+    ledger.absorb(resend(ledger))
+    service.drain()
+    assert judge(service, ledger, f"{seed}:").broken == {}
+    assert ledger.keys(Outcome.UNKNOWN) == []
+
+
+def test_an_export_waits_for_room(service: Service, account: Account, disk: FailingDisk) -> None:
+    asker = Asker(account)
+    asker.send("POST", f"{API}/events/track", {"event_name": "sign_up", "email": "a@firm.com"})
+    service.drain()
+    with disk.failing("full /exports/"):
+        span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
+        path = f"{API}/contacts/exports"
+        path += f"/{asker.send('POST', path, span)['export_id']}"
+        wait_until(lambda: service.times_logged("No space left on device"))
+        assert asker.send("GET", path)["status"] != "completed"
+    wait_until(lambda: asker.send("GET", path)["status"] == "completed")
+    link = urlsplit(asker.send("GET", path)["download_url"])
+    (line,) = gzip.decompress(asker.send("GET", f"{link.path}?{link.query}")).splitlines()
+    assert json.loads(line)["email"] == "a@firm.com"
