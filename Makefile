@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test crash check bench dist image sdk site lock
+.PHONY: help setup serve demo test crash soak check bench dist image sdk site lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count wh
 	$(BIN)/python -m pytest $(or $(filter tests/%,$(ARGS)),$(CRASH)) $(filter-out tests/%,$(ARGS))
 
 CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py
+
+soak: $(VENV)/.dev ## Use everything at once for half an hour, and see whether anything grows
+	HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \
+	$(BIN)/python -m pytest tests/crash/test_soak.py $(ARGS)
 
 check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
 	$(BIN)/ruff check .

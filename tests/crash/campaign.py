@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.crash.faults import inject
 from tests.crash.journeys import BATCH_SIZES, shipments
-from tests.crash.load import Account, Ledger, Load, Outcome, Sender, resend
+from tests.crash.load import PACE_SECONDS, Account, Ledger, Load, Outcome, Sender, resend
 from tests.crash.service import Service
 from tests.crash.verdict import Verdict, holdings, judge
 from tests.support.waiting import wait_until
@@ -49,6 +49,8 @@ class Campaign:
     accounts: Sequence[Account]
     sizes: Sequence[int] = BATCH_SIZES
     """How many events a request has, to draw from."""
+    pause: float = PACE_SECONDS
+    """Seconds between two requests of a connection."""
     tally: Tally = field(default_factory=Tally)
 
     def round(self, seed: str, faults: Sequence[str]) -> Verdict:
@@ -66,7 +68,11 @@ class Campaign:
     def load(self, seed: str) -> Load:
         """The connections of one round, still to be started."""
         return Load(
-            Sender(account, shipments(f"{seed}:{account.space_id}:{number}", self.sizes))
+            Sender(
+                account,
+                shipments(f"{seed}:{account.space_id}:{number}", self.sizes),
+                pause=self.pause,
+            )
             for account in self.accounts
             for number in range(CONNECTIONS_PER_SPACE)
         )

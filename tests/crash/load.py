@@ -75,10 +75,15 @@ class Sender(threading.Thread):
     """
 
     def __init__(
-        self, account: Account, work: Iterable[Shipment], *, persistent: bool = False
+        self,
+        account: Account,
+        work: Iterable[Shipment],
+        *,
+        persistent: bool = False,
+        pause: float = PACE_SECONDS,
     ) -> None:
         super().__init__(daemon=True)
-        self.account, self.work, self.persistent = account, work, persistent
+        self.account, self.work, self.persistent, self.pause = account, work, persistent, pause
         self.ledger = Ledger()
         self.sent = 0
         self.stopping = threading.Event()
@@ -90,7 +95,7 @@ class Sender(threading.Thread):
                 break
             self._deliver(shipment)
             self.sent += 1
-            self.stopping.wait(PACE_SECONDS)
+            self.stopping.wait(self.pause)
         self._http.close()
 
     def _deliver(self, shipment: Shipment) -> None:

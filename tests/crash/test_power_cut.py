@@ -88,6 +88,7 @@ def cut(service: Service, disk: Disk) -> None:
     disk.lose_power()
     send_all(family, signal.SIGKILL)
     service.kill_supervisor()
+    wait_until(lambda: not any(one.alive for one in family))  # the disk can be taken away then
 
 
 def send_everything_again(service: Service, ledger: Ledger) -> None:

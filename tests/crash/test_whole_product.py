@@ -13,9 +13,10 @@ import random
 import signal
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -154,25 +155,34 @@ class Run:
 
 def run(whole: Whole, seed: str, chosen: Sequence[str]) -> Run:
     """Let the faults strike, one after the other, while everything is used."""
-    try:
-        clients = whole.start(seed)
-        sizes = LARGE_BATCHES if EVENTS else BATCH_SIZES
-        shop = Campaign(whole.service, [whole.service.open_account("Shop")], sizes)
-        load = shop.load(seed)
-        for client in (*clients, load):
-            client.start()
+
+    def strike(load: Load) -> None:
         draw = random.Random(seed)
         for number, fault in enumerate(chosen):
             wait_for_share(load, number / len(chosen))
             time.sleep(draw.uniform(LEAST_SECONDS, MOST_SECONDS))
             whole.strike(fault, draw)
         wait_for_share(load, 1.0)
+
+    ran = use(whole, seed, strike, sizes=LARGE_BATCHES if EVENTS else BATCH_SIZES)
+    ran.shop.faults += chosen
+    return ran
+
+
+def use(whole: Whole, seed: str, meanwhile: Callable[[Load], None], **shop: Any) -> Run:
+    """Use everything until what happens `meanwhile` is over, and judge."""
+    try:
+        clients = whole.start(seed)
+        campaign = Campaign(whole.service, [whole.service.open_account("Shop")], **shop)
+        load = campaign.load(seed)
+        for client in (*clients, load):
+            client.start()
+        meanwhile(load)
         wait_until(lambda: all(client.acknowledged or client.surprises for client in clients[:-1]))
         ledger = load.stop()
         broken = whole.settle(clients)
-        shop.tally.faults += chosen
-        verdict = shop.settle(ledger, f"{seed}:")
-        return Run(broken | verdict.broken, clients, shop.tally)
+        verdict = campaign.settle(ledger, f"{seed}:")
+        return Run(broken | verdict.broken, clients, campaign.tally)
     finally:
         whole.service.end()
 
@@ -184,11 +194,9 @@ def wait_for_share(load: Load, share: float) -> None:
 
 def describe(whole: Whole, ran: Run) -> str:
     """The figures of a run."""
-    took = whole.recoveries
-    lines = [
-        f"\n{len(took)} faults, recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"
-    ]
-    lines.append(f"  the shop: {ran.shop}")
+    lines = [f"\n{len(whole.recoveries)} faults", f"  the shop: {ran.shop}"]
+    if took := whole.recoveries:
+        lines[0] += f", recovery p50 {statistics.median(took):.1f} s, max {max(took):.1f} s"
     lines += [
         f"  {client.name}: {len(client.acknowledged)} acknowledged, {client.repeated} repeated,"
         f" {len(ran.broken.get(client.name, []))} broken"
