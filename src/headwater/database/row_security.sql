@@ -20,13 +20,15 @@ USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigin
 -- name: role
 -- The role of sessions that are confined to a Space: one for each database of a server, as roles
 -- are the server's and a name that two databases shared would lead from one into the other. Null
--- where sessions cannot take it on, or where it is above policies.
+-- where sessions cannot take it on, where it is above policies, and in a cluster (Citus), whose nodes
+-- do not hear of a session's Space.
 SELECT left(current_database(), 57) || '_space' AS name,
        (SELECT r.rolname FROM pg_roles r
         WHERE r.rolname = left(current_database(), 57) || '_space'
           AND NOT r.rolsuper AND NOT r.rolbypassrls
           AND pg_has_role(current_user, r.oid, 'SET')
-          AND r.rolname <> session_user) AS usable,
+          AND r.rolname <> session_user
+          AND NOT EXISTS (SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')) AS usable,
        EXISTS (SELECT FROM pg_roles r
                WHERE r.rolname = left(current_database(), 57) || '_space') AS exists;
 

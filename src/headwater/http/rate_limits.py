@@ -7,13 +7,16 @@ fit are cut to what is left, and what a caller cannot use it gives back.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncRawCursor
 
-from headwater.database.bulk_values import array
+from headwater.database.bulk_values import parameter_rows
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 
@@ -76,19 +79,31 @@ async def take(
     """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
-    cursor = await connection.execute(
-        queries["take"],
-        {
-            "bucket": bucket,
-            "spaces": array([demand.space_id for demand in ordered]),
-            "costs": array([demand.cost for demand in ordered]),
-            "limits": array([demand.limit for demand in ordered]),
-        },
-    )
+    values: list[object] = [bucket]
+    for demand in ordered:
+        granted = str(min(demand.cost, demand.limit))
+        values += (str(demand.space_id), str(demand.limit), granted, granted)
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(_take_statement(len(ordered)), values)
+    now = time.time()
     return {
-        space_id: Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
-        for space_id, allowed, granted, used, reset_at, reset_in in await cursor.fetchall()
+        space_id: _quota(allowed, granted, used, window_start.timestamp() + 60, now)
+        for space_id, allowed, granted, used, window_start in await cursor.fetchall()
     }
+
+
+@lru_cache
+def _take_statement(spaces: int) -> bytes:
+    row = "($1, date_trunc('minute', now()), {}, {}, {}, {})"
+    return queries["take"].format(rows=parameter_rows(spaces, row, shared=1)).as_bytes()
+
+
+def _quota(allowed: int, granted: int, used: int, reset_at: float, now: float) -> Quota:
+    """Return a quota. The end of the minute is by the database's clock, which may be another
+    machine's, and the seconds until then by ours: never more than a minute has.
+    """
+    reset_in = min(max(0, math.ceil(reset_at - now)), 60)
+    return Quota(allowed, granted, max(0, allowed - used), int(reset_at), reset_in)
 
 
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:

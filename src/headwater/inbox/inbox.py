@@ -14,15 +14,17 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
 import msgspec
 import structlog
 from prometheus_client import Counter, Histogram
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncRawCursor
 
 from headwater.background import BackgroundTask
 from headwater.database.allowance import charge, seconds_left
-from headwater.database.bulk_values import array
+from headwater.database.bulk_values import parameter_rows
 from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
@@ -31,12 +33,15 @@ from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back
 from headwater.identity.senders import Sender
 
 queries = Queries(__name__, "inbox.sql")
+_DRAW = queries["draw_receipts"].as_bytes()
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 """Rows can be larger than the bodies they come from, which are bounded where they are read."""
+MOST_VALUES = 128
+"""The rows of one statement: each number of them is another one, which is prepared once."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -149,6 +154,7 @@ class Inbox:
         while True:
             try:
                 async with await connect(self._url) as connection:
+                    connection.prepared_max = 2 * MOST_VALUES
                     while True:
                         await self._arrived.wait()
                         await self._flush(connection, self._gather())
@@ -239,7 +245,7 @@ class Inbox:
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
-    ids = await append(
+    receipts = await append(
         connection,
         [request.space_id for request in group for _ in request.rows],
         [
@@ -257,7 +263,7 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     start = 0
     for request in group:
         end = start + len(request.rows)
-        request.receipts = ids[start:end]
+        request.receipts = receipts[start:end]
         start = end
 
 
@@ -273,22 +279,34 @@ async def append(
     """
     if not payloads:
         return []
-    cursor = await connection.execute(
-        queries["append"],
-        {
-            # The driver's own array encoding would cost half of the whole request.
-            "spaces": array(spaces),
-            "kind": kinds[0],
-            "kinds": array(() if _are_equal(kinds) else kinds),
-            "sender": senders[0],
-            "senders": array(() if _are_equal(senders) else senders),
-            "payloads": b"\n".join(payloads).decode(),
-            "received_at": datetime.now(UTC),
-        },
-    )
-    # Ids are drawn in row order, so sorted they are the rows' receipts.
-    return sorted([row[0] for row in await cursor.fetchall()])
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(_DRAW, [len(payloads)])
+    receipts = sorted([row[0] for row in await cursor.fetchall()])
+    # As texts, whose type never changes: each would else be of the smallest type that holds it, and
+    # the statement another one.
+    texts = [payload.decode() for payload in payloads]
+    rows = list(zip(map(str, spaces), map(str, receipts), kinds, senders, texts, strict=True))
+    received_at = datetime.now(UTC)
+    if len(rows) <= MOST_VALUES:
+        await _append(cursor, received_at, rows)
+        return receipts
+    async with connection.transaction():
+        for start in range(0, len(rows), MOST_VALUES):
+            await _append(cursor, received_at, rows[start : start + MOST_VALUES])
+    return receipts
 
 
-def _are_equal(words: Sequence[str]) -> bool:
-    return words.count(words[0]) == len(words)
+async def _append(
+    cursor: AsyncRawCursor[Any], received_at: datetime, rows: Sequence[tuple[str, ...]]
+) -> None:
+    values: list[object] = [received_at]
+    for row in rows:
+        values += row
+    await cursor.execute(_append_statement(len(rows)), values)
+
+
+@cache
+def _append_statement(rows: int) -> bytes:
+    """Return the statement for so many rows, of five values each beside one that they share."""
+    listed = parameter_rows(rows, "($1, {}, {}, {}, {}, {})", shared=1)
+    return queries["append"].format(rows=listed).as_bytes()

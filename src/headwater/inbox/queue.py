@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from psycopg import Connection
-from psycopg.sql import Composable, Composed, Identifier
+from psycopg.sql import Composed, Identifier
 
 from headwater.database.queries import Queries
 from headwater.inbox.rows import InboxRow
@@ -19,15 +19,12 @@ queries = Queries(__name__, "queue.sql")
 POLL_SECONDS = 0.02
 
 
-def spaces_with_rows(queue: Composable) -> Composed:
-    """Return the query for the Spaces with rows in a queue: a table, or a query in brackets."""
-    return queries["spaces"].format(hop=queries["hop"].format(queue=queue))
+def spaces_with_rows(queue: str) -> Composed:
+    """Return the query for the Spaces with rows in a queue, a table."""
+    return queries["spaces"].format(queue=Identifier(queue))
 
 
-_HOP = queries["hop"].format(queue=Identifier("inbox"))
-_WAITING_SPACES = spaces_with_rows(Identifier("inbox"))
-_NEWEST = queries["newest"].format(hop=_HOP)
-_ANY_UP_TO = queries["any_up_to"].format(hop=_HOP)
+_WAITING_SPACES = spaces_with_rows("inbox")
 
 
 def request_rows(
@@ -66,13 +63,12 @@ def wait_until_processed(
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.
     """
-    row = connection.execute(_NEWEST).fetchone()
+    row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
     while True:
-        left = connection.execute(_ANY_UP_TO, {"id": row[0]}).fetchone()
-        if left is not None and not left[0]:
+        if connection.execute(queries["any_up_to"], {"id": row[0]}).fetchone() is None:
             return True
         if time.monotonic() >= deadline:
             return False

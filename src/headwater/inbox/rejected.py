@@ -11,7 +11,6 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
-from psycopg.sql import Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
@@ -21,7 +20,7 @@ from headwater.inbox.rows import Rejection
 
 queries = Queries(__name__, "rejected.sql")
 
-_SPACES_WITH_REJECTED = spaces_with_rows(Identifier("rejected"))
+_SPACES_WITH_REJECTED = spaces_with_rows("rejected")
 _BEYOND_ALL = 2**63 - 1
 MOST_REPLAYED = 10_000
 """The rows that one request puts back, which has not much time."""

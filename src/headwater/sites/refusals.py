@@ -12,7 +12,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -141,7 +141,9 @@ class RefusalNotes:
         with suppress(psycopg.Error):
             async with self._database.connection() as connection:
                 for note, (detail, noted_at) in due.items():
-                    await _write(connection, note, {"detail": detail, "noted_at": noted_at})
+                    before = noted_at - timedelta(seconds=RENEWAL_SECONDS)
+                    values = {"detail": detail, "noted_at": noted_at, "before": before}
+                    await _write(connection, note, values)
 
     def _remember(self, note: _Note, detail: str) -> None:
         if note in self._unwritten or len(self._unwritten) + len(self._tried) < MOST_NOTES:
