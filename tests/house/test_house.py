@@ -33,6 +33,7 @@ SPANS_SPACES: dict[str, str] = {
     "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
     "http/health.sql::queue": "the operator's figures are the installation's",
     "inbox/inbox.sql::append": "one commit takes the events of many Spaces, each under its own",
+    "inbox/inbox.sql::append_listed": "likewise, in a cluster",
     "inbox/queue.sql::spaces": "a worker asks in which Spaces rows wait",
     "inbox/queue.sql::newest": "the operator waits for the whole installation",
     "inbox/queue.sql::any_up_to": "likewise",

@@ -30,7 +30,7 @@ COMPOSED = re.compile(r"\{(\w*)\}")
 FILLINGS: tuple[dict[str, str], ...] = (
     {"order": "ASC"},
     {"rows": "(1), (2)", "columns": "a = 1", "cleared": "a = 1", "query": "a"},
-    {"rows": "SELECT 1", "order": "ASC", "joins": "", "money": "", "direction": ""},
+    {"rows": "SELECT 1 FROM a", "order": "ASC", "joins": "", "money": "", "direction": ""},
 )
 """What may stand for composed parts, tried one after the other; a name stands for all others."""
 
@@ -42,6 +42,8 @@ LOCKS_EVERY_NODE: dict[str, str] = {
 """Statements that lock rows of a table that every node has, and why they may."""
 
 COPIED: dict[str, str] = {
+    "inbox/inbox.sql::append": "of many Spaces only on a single PostgreSQL",
+    "http/rate_limits.sql::take": "likewise, with a list of rows elsewhere",
     "privacy/erasures.sql::request_again": "once, when a backup is restored",
     "sites/refusals.sql::note_key": "once a minute for a key that is no site's",
 }
@@ -225,9 +227,21 @@ def copied(place: str, tree: Any, _: Volatility) -> bool:
     )  # fmt: skip
 
 
+def cut_short(_: str, tree: Any, __: Volatility) -> bool:
+    """11. An INSERT out of a lateral subquery with OFFSET or LIMIT, which only a CTE may have."""
+    return any(
+        lateral.lateral and (lateral.subquery.limitOffset or lateral.subquery.limitCount)
+        for write in of_kind(tree, ast.InsertStmt)
+        if write.selectStmt is not None
+        for lateral in of_kind(
+            [write.selectStmt.fromClause, write.selectStmt.targetList], ast.RangeSubselect
+        )
+    )
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
-    locked_everywhere, drawn_on_node, copied,
+    locked_everywhere, drawn_on_node, copied, cut_short,
 )  # fmt: skip
 
 
@@ -286,6 +300,11 @@ PLANTED = {
     "copied": (
         "INSERT INTO inbox (space_id, id) SELECT s, i"
         " FROM ROWS FROM (unnest(%(spaces)s::bigint[]), unnest(%(ids)s::bigint[])) AS r (s, i)"
+    ),
+    "cut_short": (
+        "INSERT INTO pending_paths (space_id, event_id) SELECT 1, later.id"
+        " FROM json_to_recordset('[]') AS t (contact_id bigint) CROSS JOIN LATERAL (SELECT e.id"
+        " FROM events e WHERE e.space_id = 1 AND e.contact_id = t.contact_id OFFSET 0) later"
     ),
 }
 """Each fault as it once stood."""

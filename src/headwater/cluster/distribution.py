@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from headwater.cluster.presence import is_cluster
 from headwater.cluster.tables import DISTRIBUTED, REFERENCE
 from headwater.database.migrator import LOCK
 from headwater.database.queries import Queries
@@ -49,7 +50,7 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
     """Return every table with its place. Raises DistributionError without a cluster, and where a
     table has another place than it should.
     """
-    if not connection.execute(queries["cluster"]).fetchall()[0][0]:
+    if not is_cluster(connection):
         raise DistributionError(
             DistributionRefusal.NO_CLUSTER,
             "the database is a single PostgreSQL, where nothing needs to be distributed: for a "
@@ -97,11 +98,11 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
 
 def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:
     """Take away the references from and to tables, and return them."""
-    found = connection.execute(queries["references"], {"tables": tables}).fetchall()
-    for table, name, _ in found:
+    references = connection.execute(queries["references"], {"tables": tables}).fetchall()
+    for table, name, _ in references:
         names = {"table": Identifier(table), "name": Identifier(name)}
         connection.execute(queries["drop_reference"].format(**names))
-    return found
+    return references
 
 
 def _move(connection: Connection[Any], place: TablePlace) -> None:

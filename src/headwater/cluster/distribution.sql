@@ -1,7 +1,3 @@
--- name: cluster
--- Whether the database is of a cluster.
-SELECT EXISTS (SELECT 1 FROM pg_extension x WHERE x.extname = 'citus');
-
 -- name: nodes
 -- The number of nodes that take Spaces.
 SELECT count(*) FROM pg_dist_node n WHERE n.shouldhaveshards AND n.isactive;

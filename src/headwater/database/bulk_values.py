@@ -28,7 +28,7 @@ def rows(items: Iterable[object]) -> str:
     return _encoder.encode(list(items)).decode()
 
 
-def parameter_rows(rows: int, row: LiteralString, shared: int) -> SQL:
+def parameter_rows(rows: int, row: str, shared: int) -> SQL:
     """Return rows of numbered parameters for VALUES, `row` being one of them: each `{}` in it is
     the next parameter after the `shared` ones, which it may name itself.
     """

@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import msgspec
 from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.sql import SQL
 
-from headwater.database.bulk_values import parameter_rows
+from headwater.database.bulk_values import array, parameter_rows
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 
@@ -74,17 +75,29 @@ class Quota(msgspec.Struct):
 
 
 async def take(
-    connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]
+    connection: AsyncConnection,
+    bucket: str,
+    demands: Iterable[QuotaRequest],
+    *,
+    listed: bool = False,
 ) -> dict[int, Quota]:
-    """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
+    """Take from every Space in `demands` (each once) as much as its minute holds, by Space.
+    `listed` is for many Spaces in a cluster.
+    """
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
-    values: list[object] = [bucket]
-    for demand in ordered:
-        granted = str(min(demand.cost, demand.limit))
-        values += (str(demand.space_id), str(demand.limit), granted, granted)
+    spaces = [demand.space_id for demand in ordered]
+    allowed = [demand.limit for demand in ordered]
+    granted = [min(demand.cost, demand.limit) for demand in ordered]
+    if listed or len(ordered) == 1:
+        statement = _take_listed(len(ordered))
+        columns = zip(spaces, allowed, granted, granted, strict=True)
+        values = [bucket, *(str(value) for row in columns for value in row)]
+    else:
+        statement = _TAKE
+        values = [bucket, array(spaces), array(allowed), array(granted)]
     cursor = AsyncRawCursor(connection)
-    await cursor.execute(_take_statement(len(ordered)), values)
+    await cursor.execute(statement, values, prepare=True)
     now = time.time()
     return {
         space_id: _quota(allowed, granted, used, window_start.timestamp() + 60, now)
@@ -92,10 +105,13 @@ async def take(
     }
 
 
+_TAKE = queries["take"].format(rows=queries["unlisted"]).as_bytes()
+
+
 @lru_cache
-def _take_statement(spaces: int) -> bytes:
-    row = "($1, date_trunc('minute', now()), {}, {}, {}, {})"
-    return queries["take"].format(rows=parameter_rows(spaces, row, shared=1)).as_bytes()
+def _take_listed(spaces: int) -> bytes:
+    rows = SQL("VALUES ") + parameter_rows(spaces, queries["listed"].as_string(), shared=1)
+    return queries["take"].format(rows=rows).as_bytes()
 
 
 def _quota(allowed: int, granted: int, used: int, reset_at: float, now: float) -> Quota:

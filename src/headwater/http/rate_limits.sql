@@ -1,8 +1,8 @@
 -- name: take
--- Count costs against each Space's current minute, cut to what the minute still holds. One list of
--- values, which a cluster sends node by node; the minute is the same everywhere.
+-- Count costs against each Space's current minute, cut to what the minute still holds. The rows are a
+-- list of values for one Space, and in a cluster, which sends each node its own; else a query.
 INSERT INTO rate_limits AS held (bucket, window_start, space_id, allowed, granted, used)
-VALUES {rows}
+{rows}
 ON CONFLICT (space_id, bucket) DO UPDATE SET
     window_start = excluded.window_start,
     allowed = excluded.allowed,
@@ -13,6 +13,16 @@ ON CONFLICT (space_id, bucket) DO UPDATE SET
                 THEN held.used + greatest(0, least(excluded.granted, excluded.allowed - held.used))
                 ELSE excluded.used END
 RETURNING space_id, allowed, granted, used, window_start;
+
+-- name: listed
+-- One Space's row of a list.
+($1, date_trunc('minute', now()), {}, {}, {}, {})
+
+-- name: unlisted
+-- The rows of many Spaces.
+SELECT $1, date_trunc('minute', now()), demand.space_id, demand.allowed, demand.granted,
+       demand.granted
+FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS demand (space_id, allowed, granted)
 
 -- name: give_back
 -- Return units granted but not used; a minute that has ended needs none back.

@@ -4,8 +4,19 @@
 SELECT nextval('receipt_ids') FROM generate_series(1, $1::int);
 
 -- name: append
--- Store accepted rows, each under the receipt that was drawn for it. All of them are in one list of
--- values: a cluster sends each node its own, where the rows of a subquery would be copied to every
--- shard, which takes ten times as long.
+-- Store accepted rows, each under the receipt that was drawn for it. The payloads are lines: JSON
+-- text holds no newline. Where all rows are of one kind or sender, the array of them is empty:
+-- reading thousands of equal words would be a tenth of the statement's time.
+INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
+SELECT given.space_id, given.id, coalesce(given.kind, %(kind)s), coalesce(given.sender, %(sender)s),
+       %(received_at)s, given.payload
+FROM ROWS FROM (unnest(%(spaces)s::bigint[]), unnest(%(ids)s::bigint[]), unnest(%(kinds)s::text[]),
+                unnest(%(senders)s::text[]), string_to_table(%(payloads)s, E'\n'))
+     AS given (space_id, id, kind, sender, payload);
+
+-- name: append_listed
+-- The same as a list of values, for a cluster: it sends each node its own rows of a list, where those
+-- of a subquery are copied to every shard, which takes ten times as long. On a single PostgreSQL a
+-- list takes a fifth longer.
 INSERT INTO inbox (received_at, space_id, id, kind, sender, payload)
 VALUES {rows};
