@@ -194,7 +194,7 @@ class Inbox:
             try:
                 if admitted:
                     failpoint("inbox_before_insert")
-                    await _insert(connection, admitted, listed=self._in_cluster)
+                    await _insert(connection, admitted, in_cluster=self._in_cluster)
                     failpoint("inbox_after_commit")
             except BaseException:
                 for request in group:
@@ -246,7 +246,7 @@ class Inbox:
                 request.finish(Unavailable())
 
 
-async def _insert(connection: AsyncConnection, group: list[Request], *, listed: bool) -> None:
+async def _insert(connection: AsyncConnection, group: list[Request], *, in_cluster: bool) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
@@ -262,7 +262,7 @@ async def _insert(connection: AsyncConnection, group: list[Request], *, listed: 
         ],
         [row for request in group for row in request.rows],
     )
-    receipts = await append(connection, rows, listed=listed)
+    receipts = await append(connection, rows, in_cluster=in_cluster)
     start = 0
     for request in group:
         end = start + len(request.rows)
@@ -280,45 +280,44 @@ class AcceptedRows(NamedTuple):
 
 
 async def append(
-    connection: AsyncConnection, rows: AcceptedRows, *, listed: bool = False
+    connection: AsyncConnection, rows: AcceptedRows, *, in_cluster: bool | None = None
 ) -> list[int]:
     """Add accepted rows to the inbox and return their receipts. The rows are in the queue once the
-    connection commits. `listed` is for rows of many Spaces in a cluster.
+    connection commits. Whether that is of a cluster is looked up where it is not known.
     """
     if not rows.payloads:
         return []
-    cursor = AsyncRawCursor(connection)
-    await cursor.execute(_DRAW, [len(rows.payloads)], prepare=True)
-    receipts = sorted([row[0] for row in await cursor.fetchall()])
-    received_at = datetime.now(UTC)
-    if listed:
-        await _append_listed(connection, rows, receipts, received_at)
-        return receipts
+    if in_cluster is None:
+        in_cluster = await leads_to_cluster(connection)
+    if in_cluster:
+        return await _append_listed(connection, rows)
     kinds, senders = rows.kinds, rows.senders
-    await connection.execute(
+    cursor = await connection.execute(
         queries["append"],
         {
             # The driver's own array encoding would cost half of the whole request.
             "spaces": array(rows.spaces),
-            "ids": array(receipts),
             "kind": kinds[0],
             "kinds": array(() if _are_equal(kinds) else kinds),
             "sender": senders[0],
             "senders": array(() if _are_equal(senders) else senders),
             "payloads": b"\n".join(rows.payloads).decode(),
-            "received_at": received_at,
+            "received_at": datetime.now(UTC),
         },
     )
-    return receipts
+    # Ids are drawn in row order, so sorted they are the rows' receipts.
+    return sorted([row[0] for row in await cursor.fetchall()])
 
 
 def _are_equal(words: Sequence[str]) -> bool:
     return words.count(words[0]) == len(words)
 
 
-async def _append_listed(
-    connection: AsyncConnection, rows: AcceptedRows, receipts: list[int], received_at: datetime
-) -> None:
+async def _append_listed(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(_DRAW, [len(rows.payloads)], prepare=True)
+    receipts = sorted([row[0] for row in await cursor.fetchall()])
+    received_at = datetime.now(UTC)
     # As texts, whose type never changes: each would else be of the smallest type that holds it, and
     # the statement another one.
     ids, spaces = map(str, receipts), map(str, rows.spaces)
@@ -327,11 +326,9 @@ async def _append_listed(
     async with connection.transaction():
         for start in range(0, len(listed), MOST_VALUES):
             part = listed[start : start + MOST_VALUES]
-            values: list[object] = [received_at]
-            for row in part:
-                values += row
-            cursor = AsyncRawCursor(connection)
+            values = [received_at, *(value for row in part for value in row)]
             await cursor.execute(_append_statement(len(part)), values, prepare=True)
+    return receipts
 
 
 @cache
