@@ -100,8 +100,8 @@ async def take(
     await cursor.execute(statement, values, prepare=True)
     now = time.time()
     return {
-        space_id: _quota(allowed, granted, used, window_start.timestamp() + 60, now)
-        for space_id, allowed, granted, used, window_start in await cursor.fetchall()
+        space_id: _quota(allowed, granted, used, 60 * (minute + 1), now)
+        for space_id, allowed, granted, used, minute in await cursor.fetchall()
     }
 
 
@@ -114,12 +114,12 @@ def _take_listed(spaces: int) -> bytes:
     return queries["take"].format(rows=rows).as_bytes()
 
 
-def _quota(allowed: int, granted: int, used: int, reset_at: float, now: float) -> Quota:
+def _quota(allowed: int, granted: int, used: int, reset_at: int, now: float) -> Quota:
     """Return a quota. The end of the minute is by the database's clock, which may be another
     machine's, and the seconds until then by ours: never more than a minute has.
     """
     reset_in = min(max(0, math.ceil(reset_at - now)), 60)
-    return Quota(allowed, granted, max(0, allowed - used), int(reset_at), reset_in)
+    return Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
 
 
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:
