@@ -141,7 +141,7 @@ class RefusalNotes:
         with suppress(psycopg.Error):
             async with self._database.connection() as connection:
                 for note, (detail, noted_at) in due.items():
-                    before = noted_at - timedelta(seconds=RENEWAL_SECONDS)
+                    before = noted_at - WRITTEN_FOR
                     values = {"detail": detail, "noted_at": noted_at, "before": before}
                     await _write(connection, note, values)
 
@@ -179,3 +179,7 @@ async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any
         return
     site = {"space_id": note.space_id, "site_id": note.site_id, "reason": note.reason}
     await connection.execute(queries["note"], {**values, **site})
+
+
+WRITTEN_FOR = timedelta(minutes=1)
+"""The time for which a note that any process has written is not written again."""
