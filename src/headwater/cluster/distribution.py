@@ -86,6 +86,8 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
                 "the cluster has no node that takes Spaces: add one by citus_add_node",
             )
         connection.execute(queries["prepare"])
+        if connection.execute(queries["locks_are_view"]).fetchall()[0][0]:
+            connection.execute(queries["make_locks"])
         references = _drop_references(connection, [place.table for place in left])
         for place in left:
             _move(connection, place)

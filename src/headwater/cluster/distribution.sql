@@ -15,6 +15,16 @@ WHERE c.relnamespace = current_schema()::regnamespace;
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 
+-- name: locks_are_view
+-- Whether Spaces are locked by their own rows, as on a single PostgreSQL.
+SELECT c.relkind = 'v' FROM pg_class c WHERE c.oid = 'space_locks'::regclass;
+
+-- name: make_locks
+-- A table of its own for the locks of Spaces.
+DROP VIEW space_locks;
+CREATE TABLE space_locks (space_id bigint PRIMARY KEY);
+INSERT INTO space_locks (space_id) SELECT s.id FROM spaces s;
+
 -- name: references
 -- The references of tables that have no place yet or to such a table: they are taken away while the
 -- tables move, as each can only refer to what has its place.

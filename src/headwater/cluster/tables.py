@@ -8,15 +8,19 @@ schema.
 
 from __future__ import annotations
 
+LOCKS = "space_locks"
+"""A view of a single PostgreSQL's, which is a table in a cluster."""
+
 DISTRIBUTED = (
-    "space_locks", "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts",
+    LOCKS, "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts",
     "answer_phrases", "answer_rereadings", "channels", "chart_notes", "clicks", "companies",
-    "contact_identifiers", "contacts", "currency_days", "deliveries", "delivery_attempts",
-    "delivery_counts", "destinations", "duplicates", "erasures", "events", "exports", "fits",
-    "fitted_weights", "hits", "hour_counts", "import_jobs", "imports", "inbox", "merges",
-    "messages", "path_days", "path_segments", "pending_paths", "rate_limits", "rates",
-    "reclassifications", "refused_rows", "rejected", "saved_views", "scheduled_reports",
-    "site_refusals", "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
+    "contact_identifiers", "contacts", "currency_days", "current_fits", "deliveries",
+    "delivery_attempts", "delivery_counts", "destinations", "duplicates", "erasures", "events",
+    "export_schedules", "exports", "fits", "fitted_weights", "hits", "hour_counts",
+    "import_jobs", "imports", "inbox", "merges", "messages", "monthly_fits", "path_days",
+    "path_segments", "pending_paths", "rate_limits", "rates", "reclassifications",
+    "refused_rows", "rejected", "saved_views", "scheduled_reports", "site_refusals",
+    "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
     "webhook_deliveries",
 )  # fmt: skip
 """By space_id, all alike: a Space's rows of every table are on one node."""

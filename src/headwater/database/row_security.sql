@@ -50,11 +50,11 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
--- The tables and sequences that the role may not use yet, those of the installation left out: it
+-- The tables, views and sequences that the role may not use yet, those of the installation left out: it
 -- has no business with the secret key and the schema.
 SELECT c.relname, c.relkind = 'S' AS is_sequence
 FROM pg_class c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'S')
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
   AND c.relname NOT IN ('installation', 'migrations')
   AND NOT CASE c.relkind
       WHEN 'S' THEN has_sequence_privilege(%(role)s, c.oid, 'USAGE')

@@ -100,7 +100,7 @@ async def take(
     await cursor.execute(statement, values, prepare=True)
     now = time.time()
     return {
-        space_id: _quota(allowed, granted, used, 60 * (minute + 1), now)
+        space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, now)
         for space_id, allowed, granted, used, minute in await cursor.fetchall()
     }
 

@@ -4,7 +4,31 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
 -- name: spaces
--- For the operator's side: Spaces that may have days that are due, as one of their changes has waited
+-- For the operator's side: Spaces with days that are due, found by hopping from one day of a Space
+-- to the next, so that many changes of a day cost no more than a few. Some are enough at a time.
+WITH RECURSIVE hop (space_id, day) AS (
+    (SELECT p.space_id, p.day FROM pending_paths p ORDER BY p.space_id, p.day LIMIT 1)
+    UNION ALL
+    SELECT next.space_id, next.day
+    FROM hop
+    CROSS JOIN LATERAL (
+        SELECT p.space_id, p.day FROM pending_paths p
+        WHERE (p.space_id, p.day) > (hop.space_id, hop.day)
+        ORDER BY p.space_id, p.day LIMIT 1) next
+)
+SELECT DISTINCT due.space_id
+FROM (
+    SELECT hop.space_id
+    FROM hop
+    WHERE (SELECT p.changed_at < now() - %(patience)s FROM pending_paths p
+           WHERE p.space_id = hop.space_id AND p.day = hop.day ORDER BY p.id LIMIT 1)
+       OR (SELECT count(*) FROM (
+               SELECT FROM pending_paths p
+               WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
+    LIMIT 1000) due;
+
+-- name: spaces_of_nodes
+-- The same in a cluster, which has no recursion over several nodes: Spaces that may have days that are due, as one of their changes has waited
 -- long enough, or there are %(many)s of them; of many changes no more are read. Some Spaces are enough
 -- at a time.
 SELECT l.space_id FROM space_locks l
