@@ -9,11 +9,17 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
                                         WHERE p.polrelid = c.oid AND p.polname = 'space'))
 ORDER BY c.relname;
 
--- name: protect
+-- name: enable_policies
+-- From here on only what a policy shows is seen. A cluster takes these statements one at a time.
+ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+
+-- name: drop_policy
+-- What may be left of one.
+DROP POLICY IF EXISTS space ON {table};
+
+-- name: create_policy
 -- A row is seen, changed and made only for the Space that the session is confined to. Without one
 -- the setting is absent or empty, and no row is seen.
-ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
-DROP POLICY IF EXISTS space ON {table};
 CREATE POLICY space ON {table}
 USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
 
