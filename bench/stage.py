@@ -73,6 +73,7 @@ class Stage:
                 (space_id,) = connection.execute(
                     "INSERT INTO spaces (name) VALUES ('bench') RETURNING id"
                 ).fetchone()
+                connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", (space_id,))
                 connection.execute(
                     "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
                     " VALUES (%s, 'bench', %s, %s, %s)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import secrets
 import socket
 import ssl
@@ -24,6 +25,7 @@ import pytest
 from headwater import logs
 from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
+from headwater.cluster.distribution import distribute
 from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
 from headwater.egress.client import Egress
@@ -31,6 +33,7 @@ from headwater.http.server import make_server
 from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.spaces.keys import SCOPES
+from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 API = "/public-api/v1"
@@ -41,6 +44,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 # Every HTTP client would read all the certificates that the machine trusts, which takes longer than
 # most tests. They stay the same while tests run.
+
 ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -75,7 +79,17 @@ def _logging_restored() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A migrated database. Durability is off, as no test of this server outlives a crash."""
+    """A migrated database. Durability is off, as no test of this server outlives a crash.
+
+    HEADWATER_TEST_CITUS_URL names another one in its place: of a cluster's first node, with the
+    extension citus and its nodes, and nothing else.
+    """
+    if cluster := os.environ.get("HEADWATER_TEST_CITUS_URL"):
+        migrate(cluster)
+        with psycopg.connect(cluster, autocommit=True) as connection:
+            distribute(connection)
+        yield cluster
+        return
     data: Path = tmp_path_factory.mktemp("headwater")
     server = Embedded(data)
     url = server.start(UNSAFE, tied=True)
@@ -102,14 +116,7 @@ def make_space(connection: psycopg.Connection) -> Callable[..., int]:
     """Makes a new, empty Space with the given columns."""
 
     def make(**columns: Any) -> int:
-        columns = {"name": "Test", **columns}
-        names = ", ".join(columns)
-        holders = ", ".join(f"%({name})s" for name in columns)
-        row = connection.execute(
-            f"INSERT INTO spaces ({names}) VALUES ({holders}) RETURNING id", columns
-        ).fetchone()
-        assert row is not None
-        return row[0]
+        return insert_space(connection, **columns)
 
     return make
 

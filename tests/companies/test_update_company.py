@@ -274,7 +274,9 @@ def test_it_waits_for_whoever_holds_the_space(
     answers: list[httpx.Response] = []
     asking = threading.Thread(target=lambda: answers.append(put(api, acme, {"domain": "new.com"})))
     with psycopg.connect(database_url) as batch:
-        batch.execute("SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE", (stage.space_id,))
+        batch.execute(
+            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
+        )
         asking.start()
         wait_until(lambda: waits_for(stage.connection, batch.info.backend_pid))
         made = batch.execute(

@@ -10,6 +10,7 @@ import pytest
 from headwater.settings import Settings
 from tests.conftest import run_application
 from tests.mcp.assistants import Assistant, connect
+from tests.support.spaces import insert_space
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +19,7 @@ def local(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     settings = Settings(rate_limit_factor=1000, data_dir=tmp_path_factory.mktemp("local"))
     running = run_application(settings, database_url)
     with psycopg.connect(database_url, autocommit=True) as connection:
-        row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id")
-        (space_id,) = row.fetchone() or ()
+        space_id = insert_space(connection)
         with connect(running, connection, space_id) as assistant:
             yield assistant
     running.stop()

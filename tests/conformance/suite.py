@@ -16,8 +16,10 @@ from tests.conformance.node import Node
 from tests.conformance.proxy import Proxy, proxied
 from tests.conftest import run_application
 from tests.mcp.assistants import connect
+from tests.support.spaces import insert_space
 
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
+
 _STAMP = re.compile(r"-[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 
 
@@ -37,8 +39,7 @@ def exposed(database_url: str, data_dir: Path) -> Iterator[tuple[Proxy, str]]:
     with proxied() as proxy, psycopg.connect(database_url, autocommit=True) as connection:
         settings = Settings(rate_limit_factor=1000, base_url=proxy.url, data_dir=data_dir)
         running = run_application(settings, database_url)
-        row = connection.execute("INSERT INTO spaces (name) VALUES ('Test') RETURNING id")
-        (space_id,) = row.fetchone() or ()
+        space_id = insert_space(connection)
         with connect(running, connection, space_id) as assistant:
             proxy.target = running.base_url.removeprefix("http://")
             proxy.token = assistant.token

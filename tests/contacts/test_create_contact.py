@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from headwater.contacts.inputs import read_new_contact
 from headwater.http.errors import MAX_FAULTS, Invalid
-from headwater.spaces import spaces
+from headwater.spaces import locks
 from headwater.spaces.lock_refusals import lock_refusals
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
@@ -247,9 +247,9 @@ def test_a_large_or_compressed_body_is_refused(api: Api) -> None:
 def test_a_space_that_stays_locked_is_answered_503(
     api: Api, stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spaces, "LOCK_PATIENCE", "50ms")
+    monkeypatch.setattr(locks, "LOCK_PATIENCE", "50ms")
     with psycopg.connect(database_url) as other:
-        lock = "SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE"
+        lock = "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE"
         other.execute(lock, (stage.space_id,))
         before = lock_refusals._value.get()
         with capture_logs() as lines:

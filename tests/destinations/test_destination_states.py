@@ -71,7 +71,9 @@ def test_nothing_is_queued_behind_a_removal(
     """A batch that is being stored goes first, and the removal sees what it queued."""
     destination_id, space = forwarder.make(), {"space_id": forwarder.stage.space_id}
     with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
-        worker.execute("SELECT FROM spaces WHERE id = %(space_id)s FOR NO KEY UPDATE", space)
+        worker.execute(
+            "SELECT FROM space_locks WHERE space_id = %(space_id)s FOR NO KEY UPDATE", space
+        )
         removal = pool.submit(api.send, "DELETE", f"/destinations/{destination_id}")
         wait_until(lambda: is_waited_for(forwarder, worker))
         replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(

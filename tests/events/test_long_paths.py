@@ -18,8 +18,10 @@ from headwater.settings import Settings
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.conftest import UNSAFE, run_application
 from tests.support.reading_fixtures import RANGE
+from tests.support.spaces import insert_space
 
 TOUCHES, EVENTS, OTHERS = 8_000, 1_000, 50_000
+
 TOUCHPOINTS = (
     "INSERT INTO touchpoints (space_id, id, contact_id, occurred_at, source_id, source_rule)"
     " SELECT %(space)s, nextval('receipt_ids'), coalesce(%(contact)s, g %% 1000 + 1),"
@@ -59,8 +61,7 @@ def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unanalysed]
     running = run_application(Settings(rate_limit_factor=1000), url)
     with psycopg.connect(url, autocommit=True) as connection:
         for contact, touches, events in ((None, OTHERS, OTHERS), (1, TOUCHES, EVENTS)):
-            row = connection.execute("INSERT INTO spaces (name) VALUES ('S') RETURNING id")
-            (space,) = row.fetchone() or (0,)
+            space = insert_space(connection)
             values = {"space": space, "contact": contact}
             connection.execute(
                 "INSERT INTO contacts (space_id, id, created_at, source_mask)"

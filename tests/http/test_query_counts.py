@@ -66,7 +66,8 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     }
 
     async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
-        text = query if isinstance(query, str) else query.as_string(self)
+        text = query.decode() if isinstance(query, bytes) else query
+        text = text if isinstance(text, str) else text.as_string(self)
         if text not in aside:
             statements.append(text)
         return await execute(self, query, *arguments, **options)

@@ -16,6 +16,7 @@ from headwater.database.migrator import migrate
 from headwater.settings import Settings
 from headwater.spaces.keys import SCOPES
 from tests.conftest import Running, run_application
+from tests.support.spaces import insert_space
 from tests.support.waiting import wait_until
 
 KEY = "trk_sk_read_only"
@@ -67,12 +68,11 @@ def standby(database_url: str) -> Iterator[Standby]:
     url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
     migrate(url)
     with psycopg.connect(url) as connection:
-        row = connection.execute("INSERT INTO spaces (name) VALUES ('S') RETURNING id").fetchone()
-        assert row is not None
+        space_id = insert_space(connection)
         connection.execute(
             "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
             " VALUES (%s, 'test', %s, 'only', %s)",
-            (row[0], hashlib.sha256(KEY.encode()).digest(), list(SCOPES)),
+            (space_id, hashlib.sha256(KEY.encode()).digest(), list(SCOPES)),
         )
     running = run_application(Settings(rate_limit_factor=1000), url)
     yield Standby(running, url, name)

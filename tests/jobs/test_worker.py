@@ -78,7 +78,9 @@ def test_drain_serves_every_space(connection: psycopg.Connection, database_url: 
 def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
     stage.put(*JOURNEY)
     with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE", (stage.space_id,))
+        other.execute(
+            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
+        )
         assert run_batch(stage.connection, stage.space_id).skipped == 1
     assert run_batch(stage.connection, stage.space_id).rows == 5
 
@@ -119,7 +121,9 @@ def test_dying_anywhere_changes_nothing(
     assert len(hit.values("inbox", "id")) == len(JOURNEY) - committed
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     with connection.transaction():
-        connection.execute("SELECT FROM spaces WHERE id = %s FOR UPDATE", (hit.space_id,))
+        connection.execute(
+            "SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (hit.space_id,)
+        )
     hit.process()
     assert calm.dump() == hit.dump()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -26,6 +27,9 @@ from tests.oauth.staging import (
 def code(installation: Installation, person: Person, assistant: Assistant) -> str:
     """A code for `assistant`."""
     return installation.code(person, assistant)
+
+
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def refused(answer: httpx.Response, error: str, status: int = 400) -> str:
@@ -311,12 +315,12 @@ def test_nothing_stored_can_be_used(
 
 @given(st.text(string.ascii_letters + string.digits + "-._~", min_size=43, max_size=128))
 def test_any_verifier_of_the_standard_verifies_its_challenge(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, fresh=True)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of(verifier), None, NEVER)
     assert grant.is_verified_by(verifier)
     assert not grant.is_verified_by(verifier[:-1] + ("a" if verifier[-1] != "a" else "b"))
 
 
 @given(st.text(max_size=200))
 def test_any_text_may_be_sent_as_a_verifier(verifier: str) -> None:
-    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, fresh=True)
+    grant = AuthorizationGrant(1, 1, 1, "c", "n", "r", challenge_of("x" * 43), None, NEVER)
     assert grant.is_verified_by(verifier) == (verifier == "x" * 43)

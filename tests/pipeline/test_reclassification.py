@@ -235,7 +235,7 @@ def test_a_space_that_is_locked_is_left_for_later(
     stage.run(hit(url=LINK, trk_token="one"))
     set_names(stage, {"fb-paid": "facebook_ads"})
     with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM spaces WHERE id = %s FOR UPDATE", (stage.space_id,))
+        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         assert not reclassify_next(stage.connection, stage.space_id)
     assert reclassify(stage) == 1
 

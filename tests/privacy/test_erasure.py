@@ -289,7 +289,7 @@ def test_dying_anywhere_does_all_or_nothing(shop: Shop, name: str) -> None:
     )
     assert died.returncode == -signal.SIGKILL
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
-    shop.rows("SELECT FROM spaces WHERE id = %(space_id)s FOR UPDATE")
+    shop.rows("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR UPDATE")
     erased = name == "erasure_after_commit"
     assert (look() == before) is not erased
     assert shop.erase() is not erased

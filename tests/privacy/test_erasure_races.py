@@ -148,7 +148,9 @@ def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) ->
     (first,) = stage.run(event(email="ada@acme.example"))
     ask_to_erase(stage, stage.contact_of(first))
     with psycopg.connect(database_url) as other:
-        other.execute("SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE", (stage.space_id,))
+        other.execute(
+            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
+        )
         assert not erase_next(stage.connection, stage.space_id)
     assert erase_next(stage.connection, stage.space_id)
 

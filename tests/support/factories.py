@@ -21,6 +21,7 @@ from headwater.sources.catalogue import SOURCE_IDS, mask
 from headwater.sources.outcomes import Ad
 from headwater.spaces.keys import SCOPES
 from headwater.touchpoints.tag_sets import digest_of, landing_page
+from tests.support.spaces import insert_space
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
 
@@ -171,11 +172,8 @@ def make_stage(
     connection: psycopg.Connection, timezone: str = "UTC", scopes: tuple[str, ...] = SCOPES
 ) -> Stage:
     """A new Space without rate limits to speak of, and a key to it."""
-    row = connection.execute(
-        "INSERT INTO spaces (name, timezone) VALUES ('Test', %s) RETURNING id", (timezone,)
-    ).fetchone()
-    assert row is not None
-    stage = Stage(connection, row[0], "trk_sk_" + secrets.token_urlsafe(32))
+    space_id = insert_space(connection, timezone=timezone)
+    stage = Stage(connection, space_id, "trk_sk_" + secrets.token_urlsafe(32))
     digest = hashlib.sha256(stage.key.encode()).digest()
     columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
     stage._insert("api_keys", columns)

@@ -14,6 +14,7 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
 from headwater.pipeline.batch_runner import process_space, run_batch
 from headwater.touchpoints.accepted import AcceptedTouchpoint
+from tests.support.spaces import insert_space
 
 T0 = 1_760_000_000_000
 """A moment in October 2025, in ms since 1970."""
@@ -21,6 +22,7 @@ MINUTE = 60_000
 DAY = 86_400_000
 
 RECEIVED = "2026-01-01 00:00:00+00"
+
 
 SINCE = ("(SELECT count(*) FROM merges m WHERE m.space_id = contact_identifiers.space_id"
          " AND m.id <= since)")  # fmt: skip
@@ -222,11 +224,4 @@ def _order(ids: list[int]) -> dict[int, int]:
 
 def new_stage(connection: psycopg.Connection, **settings: Any) -> Stage:
     """A new, empty Space with these settings."""
-    names = ["name", *settings]
-    query = (
-        f"INSERT INTO spaces ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
-        " RETURNING id"
-    )
-    row = connection.execute(query, ("Test", *settings.values())).fetchone()
-    assert row is not None
-    return Stage(connection, row[0])
+    return Stage(connection, insert_space(connection, **settings))

@@ -46,8 +46,8 @@ async def take_attempt(
     Within a transaction: the count is held until it ends.
     """
     digest = _digest(action, subject)
-    row = await fetch_one(connection, queries["hold"], {"subject": digest})
-    times, now = row
+    (times,) = await fetch_one(connection, queries["hold"], {"subject": digest})
+    (now,) = await fetch_one(connection, queries["clock"])
     window = timedelta(seconds=window_seconds)
     counted = [moment for moment in times if moment > now - window]
     wait = seconds_to_wait(counted, now, limit, window, slowing=slowing)

@@ -1,9 +1,13 @@
 -- name: hold
--- What a subject has taken, held for this transaction, and what time it is once it is held.
+-- What a subject has taken, held for this transaction.
 INSERT INTO attempts AS held (subject, taken_at, expires_at)
 VALUES (%(subject)s, '{}', now())
 ON CONFLICT (subject) DO UPDATE SET taken_at = held.taken_at
-RETURNING taken_at, clock_timestamp();
+RETURNING taken_at;
+
+-- name: clock
+-- The time once it is held.
+SELECT clock_timestamp();
 
 -- name: put
 -- What a subject has taken now.

@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -38,8 +38,13 @@ class AuthorizationGrant:
     redirect_uri: str
     code_challenge: str
     resource: str | None
-    fresh: bool
-    """True where its code was used in time."""
+    expires_at: datetime
+    """Of its code."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """True where its code was used in time."""
+        return self.expires_at > datetime.now(UTC)
 
     def is_verified_by(self, verifier: str) -> bool:
         """True when the challenge was made of this verifier (RFC 7636 §4.6)."""

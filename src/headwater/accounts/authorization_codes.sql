@@ -18,7 +18,7 @@ WHERE code_hash = %(code_hash)s AND used_at IS NULL;
 UPDATE oauth_codes SET used_at = now()
 WHERE code_hash = %(code_hash)s AND used_at IS NULL
 RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_challenge, resource,
-          expires_at > now() AS fresh;
+          expires_at;
 
 -- name: note_token
 -- The token that a code made.
@@ -27,7 +27,7 @@ UPDATE oauth_codes SET token_id = %(token_id)s WHERE space_id = %(space_id)s AND
 -- name: revoke_token
 -- A code that was used before is shown again: whoever has its token may not be who should (RFC 6749
 -- §4.1.2). Which Space it is for is the question.
-UPDATE mcp_tokens t SET revoked_at = coalesce(t.revoked_at, now())
+UPDATE mcp_tokens t SET revoked_at = least(t.revoked_at, now())
 FROM oauth_codes c
 WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
   AND t.space_id = c.space_id AND t.id = c.token_id;

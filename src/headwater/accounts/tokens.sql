@@ -36,7 +36,7 @@ ORDER BY s.name, t.space_id, t.id DESC;
 
 -- name: revoke
 -- End a token; one that is revoked keeps the time of it.
-UPDATE mcp_tokens SET revoked_at = coalesce(revoked_at, now())
+UPDATE mcp_tokens SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(token_id)s;
 
 -- name: find

@@ -1,12 +1,13 @@
 -- name: put
 -- Names for ids, new or changed; a platform that is not told stays. In one order everywhere, so
 -- that two requests never wait for each other in a circle.
-INSERT INTO ad_names AS a (space_id, kind, id, name, platform)
-SELECT %(space_id)s, r.kind, r.id, r.name, r.platform
+INSERT INTO ad_names AS a (space_id, kind, id, name, platform, updated_at)
+SELECT %(space_id)s, r.kind, r.id, r.name, r.platform, now()
 FROM json_to_recordset(%(names)s::json) AS r (kind text, id text, name text, platform text)
 ORDER BY r.kind, r.id
 ON CONFLICT (space_id, kind, id) DO UPDATE
-SET name = excluded.name, platform = coalesce(excluded.platform, a.platform), updated_at = now()
+SET name = excluded.name, platform = coalesce(excluded.platform, a.platform),
+    updated_at = excluded.updated_at
 WHERE a.name <> excluded.name OR a.platform IS DISTINCT FROM coalesce(excluded.platform, a.platform);
 
 -- name: page

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.alerts.rules import Rule, Sensitivity
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.jobs.due_spaces import DueSpaces
 from headwater.spaces.models import Space
 
@@ -68,6 +68,7 @@ async def begin_watch(
     """
     values = {"space_id": space.id, "zone": space.timezone, "now": now,
               "judged_until": judged_until, "next_at": next_at}  # fmt: skip
+    (values["newest_id"],) = await fetch_one(connection, queries["newest_id"])
     await connection.execute(queries["begin"], values)
 
 
@@ -82,7 +83,10 @@ async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> Sp
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "now": now, "lease": lease}
     row = await fetch_optional(cursor, queries["claim"], values)
-    return None if row is None else SpaceWatch(**row, lease=lease)
+    if row is None:
+        return None
+    newest = await fetch_one(cursor, queries["newest_id"])
+    return SpaceWatch(**row, **newest, lease=lease)
 
 
 async def settle(

@@ -7,12 +7,15 @@ WHERE w.space_id IS NULL OR (w.next_at <= %(now)s AND coalesce(w.leased_until < 
 ORDER BY w.next_at NULLS FIRST, s.id
 LIMIT %(most)s;
 
+-- name: newest_id
+-- The last receipt given out.
+SELECT last_value AS newest_id FROM receipt_ids;
+
 -- name: begin
 -- Begin to look at a Space. What is accepted from now on is settled at the next look.
 INSERT INTO alert_watches (space_id, timezone, counted_id, settled_id, settled_at, counted_at,
                            judged_until, next_at)
-SELECT %(space_id)s, %(zone)s, 0, (SELECT last_value FROM receipt_ids), %(now)s, 'epoch',
-       %(judged_until)s, %(next_at)s
+VALUES (%(space_id)s, %(zone)s, 0, %(newest_id)s, %(now)s, 'epoch', %(judged_until)s, %(next_at)s)
 ON CONFLICT (space_id) DO NOTHING;
 
 -- name: hasten
@@ -24,8 +27,7 @@ UPDATE alert_watches w
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes'
 WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
   AND coalesce(w.leased_until < %(now)s, true)
-RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until,
-          (SELECT last_value FROM receipt_ids) AS newest_id;
+RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until;
 
 -- name: settle
 -- Note how far a Space is counted and judged, and when it is due again. Only whoever took it may.

@@ -36,6 +36,7 @@ COMMANDS = (
         "forwarder", "send events to ad platforms while there are some", "forwarder:command"
     ),
     CommandEntry("migrate", "bring the database to this version", "migrate:command"),
+    CommandEntry("distribute", "spread the tables over a cluster of nodes", "distribute:command"),
     CommandEntry("check", "say what is unsafe in this installation", "check:command"),
     CommandEntry("backup", "back everything up, or verify or list backups", "backups:command"),
     CommandEntry("restore", "bring an installation back from a backup", "restorations:command"),

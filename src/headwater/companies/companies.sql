@@ -41,12 +41,13 @@ ORDER BY claims.field
 LIMIT 1;
 
 -- name: change
--- New values for the columns that `change` names; the others stay.
-UPDATE companies c
-SET (domain, external_id, name) = (
-    SELECT n.domain, n.external_id, n.name
-    FROM jsonb_populate_record(c, %(change)s::jsonb) n
-)
-WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s
-RETURNING (SELECT row_to_json(line)::text
-           FROM (SELECT c.id, c.domain, c.external_id, c.name) line);
+-- New values for some columns; the others stay.
+UPDATE companies c SET {columns}
+FROM jsonb_populate_record(NULL::companies, %(change)s::jsonb) d
+WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
+
+-- name: changed
+-- A company as JSON, as it is after a change.
+SELECT row_to_json(line)::text
+FROM (SELECT c.id, c.domain, c.external_id, c.name FROM companies c
+      WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s) line;

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
+from psycopg.sql import SQL, Identifier
 
 from headwater.companies.domains import parse_company_domain
 from headwater.companies.models import CompanyChange
@@ -16,7 +17,7 @@ from headwater.database.queries import fetch_one, fetch_optional
 from headwater.http.errors import Conflict
 from headwater.http.fields import CONTROL_CHARACTERS, NULL, text_up_to
 from headwater.http.objects import Property, object_of, parse_body
-from headwater.spaces.spaces import lock_identities
+from headwater.spaces.locks import lock_identities
 
 LONGEST_DOMAIN = 255
 LONGEST_EXTERNAL_ID = 190
@@ -101,6 +102,11 @@ async def update_company(
         field, holder = claimed
         message = f"The {field} belongs to another company."
         raise Conflict(message, field=field, conflicting_company_id=holder)
-    values = company | {"change": msgspec.json.encode(change.values).decode()}
-    row = await fetch_one(connection, queries["change"], values)
+    if change.values:
+        columns = SQL(", ").join(
+            SQL("{0} = d.{0}").format(Identifier(name)) for name in change.values
+        )
+        values = company | {"change": msgspec.json.encode(change.values).decode()}
+        await connection.execute(queries["change"].format(columns=columns), values)
+    row = await fetch_one(connection, queries["changed"], company)
     return row[0]

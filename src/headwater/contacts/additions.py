@@ -26,8 +26,17 @@ _FILL = queries["fill"].format(
 
 async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
     """The ids of new contacts without any values, in order."""
-    values = {"space_id": space_id, "count": count}
-    return sorted(number for (number,) in await fetch_all(connection, queries["create"], values))
+    drawn = await fetch_all(connection, queries["draw_ids"], {"count": count})
+    ids = sorted(number for number, _ in drawn)
+    values = {"space_id": space_id, "ids": ids, "now": max((now for _, now in drawn), default=None)}
+    await connection.execute(queries["create"], values)
+    return ids
+
+
+async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
+    """Numbers for so many values, in order: which of them came later."""
+    drawn = await fetch_all(connection, queries["draw_receipts"], {"count": count})
+    return sorted(number for (number,) in drawn)
 
 
 async def fill_contacts(
@@ -43,8 +52,10 @@ async def add_values(
     """Add values that contacts do not have yet: each a contact's id, a kind and a value, the most
     recent last.
     """
-    added = rows(
-        {"contact_id": contact_id, "kind": kind, "value": value}
-        for contact_id, kind, value in values
+    added = list(values)
+    receipts = await draw_receipts(connection, len(added))
+    numbered = rows(
+        {"contact_id": contact_id, "kind": kind, "value": value, "receipt": receipt}
+        for (contact_id, kind, value), receipt in zip(added, receipts, strict=True)
     )
-    await connection.execute(queries["add_values"], {"space_id": space_id, "values": added})
+    await connection.execute(queries["add_values"], {"space_id": space_id, "values": numbered})

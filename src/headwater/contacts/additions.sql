@@ -1,16 +1,19 @@
 -- Contacts made, and added to where they lack something. Whoever runs these holds the Space's lock.
 
+-- name: draw_ids
+-- Numbers for new contacts, in order, and the time.
+SELECT nextval('contact_ids'), clock_timestamp() FROM generate_series(1, %(count)s::int);
+
 -- name: create
 -- New contacts, not older than any other of the Space, so that ids and ages have one order.
-INSERT INTO contacts (space_id, created_at)
-SELECT %(space_id)s, newest.created_at
-FROM (
-    SELECT greatest(clock_timestamp(), max(c.created_at)) AS created_at
-    FROM contacts c
-    WHERE c.space_id = %(space_id)s
-) newest
-CROSS JOIN generate_series(1, %(count)s)
-RETURNING id;
+INSERT INTO contacts (space_id, id, created_at)
+SELECT %(space_id)s, drawn.id, greatest(%(now)s, (
+           SELECT max(c.created_at) FROM contacts c WHERE c.space_id = %(space_id)s))
+FROM unnest(%(ids)s::bigint[]) AS drawn (id);
+
+-- name: draw_receipts
+-- Numbers for values, in order, from the line that tells what came before them.
+SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: fill
 -- What was empty takes what the rows say.
@@ -24,15 +27,10 @@ INSERT INTO contact_identifiers
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, v.kind, v.value, v.contact_id, v.contact_id, statement_timestamp(),
        statement_timestamp(), v.receipt, v.receipt
-FROM (
-    SELECT given.contact_id, given.kind, given.value, nextval('receipt_ids') AS receipt
-    FROM ROWS FROM (json_to_recordset(%(values)s::json)
-                    AS (contact_id bigint, kind text, value text))
-         WITH ORDINALITY AS given (contact_id, kind, value, position)
-    WHERE NOT EXISTS (
-        SELECT FROM contact_identifiers held
-        WHERE held.space_id = %(space_id)s AND held.contact_id = given.contact_id
-          AND held.kind = given.kind AND held.value = given.value
-    )
-    ORDER BY given.position
-) v;
+FROM json_to_recordset(%(values)s::json)
+     AS v (contact_id bigint, kind text, value text, receipt bigint)
+WHERE NOT EXISTS (
+    SELECT 1 FROM contact_identifiers held
+    WHERE held.space_id = %(space_id)s AND held.contact_id = v.contact_id
+      AND held.kind = v.kind AND held.value = v.value
+);

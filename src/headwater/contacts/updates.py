@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
 import msgspec
 from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composed, Identifier
 
-from headwater.contacts.additions import create_contacts
+from headwater.contacts.additions import create_contacts, draw_receipts
 from headwater.contacts.inputs import COLLECTIONS, ContactValues
 from headwater.contacts.lookup import resolve
 from headwater.contacts.profiles import instant
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
+from headwater.spaces.locks import lock_identities
 from headwater.spaces.models import Space
-from headwater.spaces.spaces import lock_identities
 
 queries = Queries(__name__, "updates.sql")
 
@@ -51,19 +53,32 @@ async def set_company(
 async def _replace(
     connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
 ) -> None:
-    bound = {
-        "space_id": space.id,
-        "contact_id": contact_id,
-        "columns": msgspec.json.encode(_columns(values, space.zone)).decode(),
+    columns = _columns(values, space.zone)
+    contact = {"space_id": space.id, "contact_id": contact_id}
+    if columns:
+        changed = {"columns": msgspec.json.encode(columns).decode()}
+        await connection.execute(_set_columns(columns), contact | changed)
+    sent = [
+        (COLLECTIONS[name].kind, value)
+        for name, items in values.collections.items()
+        for value in items
+    ]
+    receipts = await draw_receipts(connection, len(sent))
+    bound = contact | {
         "kinds": [COLLECTIONS[name].kind for name in values.collections],
         "values": rows(
-            {"kind": COLLECTIONS[name].kind, "value": value}
-            for name, items in values.collections.items()
-            for value in items
+            {"kind": kind, "value": value, "receipt": receipt}
+            for (kind, value), receipt in zip(sent, reversed(receipts), strict=True)
         ),
     }
-    for name in ("set_columns", "drop_values", "put_values"):
+    for name in ("drop_values", "put_values"):
         await connection.execute(queries[name], bound)
+
+
+def _set_columns(columns: Iterable[str]) -> Composed:
+    """Return the statement that sets these columns, which are the schema's."""
+    names = [SQL("{0} = d.{0}").format(Identifier(name)) for name in columns]
+    return queries["set_columns"].format(columns=SQL(", ").join(names))
 
 
 def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:

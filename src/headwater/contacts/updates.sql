@@ -1,25 +1,9 @@
 -- Contacts made and changed by request. Whoever runs these holds the Space's lock.
 
 -- name: set_columns
--- The primary values and custom fields that `columns` names; the others stay.
-UPDATE contacts c
-SET (email, phone, name, location,
-     profile_field_1, profile_field_2, profile_field_3, profile_field_4, profile_field_5,
-     profile_field_6, profile_field_7, profile_field_8, profile_field_9, profile_field_10,
-     profile_field_11, profile_field_12, profile_field_13, profile_field_14, profile_field_15,
-     profile_field_16, profile_field_17, profile_field_18, profile_field_19, profile_field_20,
-     profile_field_21, profile_field_22, profile_field_23, profile_field_24, profile_field_25,
-     profile_field_26, profile_field_27, profile_field_28, profile_field_29, profile_field_30) = (
-    SELECT d.email, d.phone, d.name, d.location,
-           d.profile_field_1, d.profile_field_2, d.profile_field_3, d.profile_field_4,
-           d.profile_field_5, d.profile_field_6, d.profile_field_7, d.profile_field_8,
-           d.profile_field_9, d.profile_field_10, d.profile_field_11, d.profile_field_12,
-           d.profile_field_13, d.profile_field_14, d.profile_field_15, d.profile_field_16,
-           d.profile_field_17, d.profile_field_18, d.profile_field_19, d.profile_field_20,
-           d.profile_field_21, d.profile_field_22, d.profile_field_23, d.profile_field_24,
-           d.profile_field_25, d.profile_field_26, d.profile_field_27, d.profile_field_28,
-           d.profile_field_29, d.profile_field_30
-    FROM json_populate_record(c, %(columns)s::json) d)
+-- The primary values and custom fields that change; the others stay.
+UPDATE contacts c SET {columns}
+FROM json_populate_record(NULL::contacts, %(columns)s::json) d
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: drop_values
@@ -51,12 +35,7 @@ INSERT INTO contact_identifiers AS i
 SELECT %(space_id)s, v.kind, v.value, %(contact_id)s, %(contact_id)s,
        coalesce(known.first_seen_at, statement_timestamp()), statement_timestamp(),
        v.receipt, v.receipt
-FROM (
-    SELECT given.kind, given.value, nextval('receipt_ids') AS receipt
-    FROM ROWS FROM (json_to_recordset(%(values)s::json) AS (kind text, value text))
-         WITH ORDINALITY AS given (kind, value, position)
-    ORDER BY given.position DESC
-) v
+FROM json_to_recordset(%(values)s::json) AS v (kind text, value text, receipt bigint)
 CROSS JOIN LATERAL (
     SELECT min(held.first_seen_at) AS first_seen_at
     FROM contact_identifiers held

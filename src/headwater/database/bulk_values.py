@@ -1,5 +1,5 @@
 """Many values as one parameter, encoded quickly: an array, or rows that `json_to_recordset` reads
-back as named columns.
+back as named columns; and many rows as a list of parameters, for what a cluster sends node by node.
 
 The driver quotes each element of an array in Python; for thousands of numbers and plain words a
 second that is most of a request's cost. One parameter of rows keeps a set-based statement readable
@@ -8,9 +8,12 @@ and prepared once whatever the set's size, and costs a tenth of what an array pe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
+from typing import LiteralString, cast
 
 import msgspec
+from psycopg.sql import SQL
 
 _encoder = msgspec.json.Encoder()
 
@@ -23,3 +26,20 @@ def array(values: Iterable[int | str]) -> str:
 def rows(items: Iterable[object]) -> str:
     """Return the rows as a JSON array; each is a dict or Struct named like the columns."""
     return _encoder.encode(list(items)).decode()
+
+
+def parameter_rows(rows: int, row: str, shared: int) -> SQL:
+    """Return rows of numbered parameters for VALUES, `row` being one of them: each `{}` in it is
+    the next parameter after the `shared` ones, which it may name itself.
+    """
+    numbers = itertools.count(shared + 1)
+    filled = [
+        "".join(f"{text}${next(numbers)}" for text in parts) + end
+        for parts, end in itertools.repeat(_split(row), rows)
+    ]
+    return SQL(cast("LiteralString", ", ".join(filled)))
+
+
+def _split(row: str) -> tuple[list[str], str]:
+    *parts, end = row.split("{}")
+    return parts, end

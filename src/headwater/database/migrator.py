@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, LiteralString, NamedTuple, cast
 
 import psycopg
@@ -31,6 +32,11 @@ LOCK_SECONDS = 1.0
 PAUSE_SECONDS = 2.0
 """Between two such waits, so that those who queued get their turn."""
 PATIENCE_SECONDS = 600.0
+
+_COMMENT = re.compile(r"--[^\n]*")
+_WORDS = re.compile(r"\w")
+_END = re.compile(r"\$(\w*)\$.*?\$\1\$|--[^\n]*|'(?:[^']|'')*'|(?P<end>;)", re.DOTALL)
+"""The end of a statement, and what may hold a semicolon that is none."""
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations (
@@ -174,7 +180,8 @@ def _persist(name: str, step: Callable[[], None]) -> None:
 
 def _apply(connection: psycopg.Connection, migration: Migration) -> None:
     with connection.transaction():
-        connection.execute(SQL(cast("LiteralString", migration.sql)))
+        for statement in split_statements(migration.sql):
+            connection.execute(SQL(cast("LiteralString", statement)))
         connection.execute(
             "INSERT INTO migrations (name, checksum) VALUES (%s, %s)",
             (migration.name, _checksum(migration.sql)),
@@ -184,6 +191,15 @@ def _apply(connection: psycopg.Connection, migration: Migration) -> None:
                 "UPDATE migrations SET unused_since = %s WHERE name = %s",
                 (migration.unused_since, migration.name),
             )
+
+
+def split_statements(sql: str) -> list[str]:
+    """Return the statements of a migration one by one: a cluster sends its nodes the text that it
+    was sent, and these take one at a time.
+    """
+    ends = [match.end() for match in _END.finditer(sql) if match["end"]]
+    pieces = [sql[start:end] for start, end in pairwise([0, *ends, len(sql)])]
+    return [piece for piece in pieces if _WORDS.search(_COMMENT.sub("", piece))]
 
 
 def _refuse_drift(known: Sequence[Migration], applied: dict[str, _Applied]) -> None:

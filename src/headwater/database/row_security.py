@@ -76,7 +76,8 @@ def protect(connection: Connection[Any]) -> None:
     with connection.transaction():
         for table, column in connection.execute(queries["unprotected"]).fetchall():
             names = {"table": Identifier(table), "column": Identifier(column)}
-            connection.execute(queries["protect"].format(**names))
+            for step in ("enable_policies", "drop_policy", "create_policy"):
+                connection.execute(queries[step].format(**names))
     role = fetch_role(connection)
     if not role.exists:
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():

@@ -9,24 +9,32 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
                                         WHERE p.polrelid = c.oid AND p.polname = 'space'))
 ORDER BY c.relname;
 
--- name: protect
+-- name: enable_policies
+-- From here on only what a policy shows is seen. A cluster takes these statements one at a time.
+ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+
+-- name: drop_policy
+-- What may be left of one.
+DROP POLICY IF EXISTS space ON {table};
+
+-- name: create_policy
 -- A row is seen, changed and made only for the Space that the session is confined to. Without one
 -- the setting is absent or empty, and no row is seen.
-ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
-DROP POLICY IF EXISTS space ON {table};
 CREATE POLICY space ON {table}
 USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
 
 -- name: role
 -- The role of sessions that are confined to a Space: one for each database of a server, as roles
 -- are the server's and a name that two databases shared would lead from one into the other. Null
--- where sessions cannot take it on, or where it is above policies.
+-- where sessions cannot take it on, where it is above policies, and in a cluster (Citus), whose nodes
+-- do not hear of a session's Space.
 SELECT left(current_database(), 57) || '_space' AS name,
        (SELECT r.rolname FROM pg_roles r
         WHERE r.rolname = left(current_database(), 57) || '_space'
           AND NOT r.rolsuper AND NOT r.rolbypassrls
           AND pg_has_role(current_user, r.oid, 'SET')
-          AND r.rolname <> session_user) AS usable,
+          AND r.rolname <> session_user
+          AND NOT EXISTS (SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')) AS usable,
        EXISTS (SELECT FROM pg_roles r
                WHERE r.rolname = left(current_database(), 57) || '_space') AS exists;
 
@@ -48,11 +56,11 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
--- The tables and sequences that the role may not use yet, those of the installation left out: it
+-- The tables, views and sequences that the role may not use yet, those of the installation left out: it
 -- has no business with the secret key and the schema.
 SELECT c.relname, c.relkind = 'S' AS is_sequence
 FROM pg_class c
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'S')
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
   AND c.relname NOT IN ('installation', 'migrations')
   AND NOT CASE c.relkind
       WHEN 'S' THEN has_sequence_privilege(%(role)s, c.oid, 'USAGE')

@@ -26,7 +26,7 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
 UPDATE deliveries d
 SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
-    finished_at = coalesce(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
+    finished_at = least(d.finished_at, now()), request = NULL, answer = NULL, error = NULL
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;
 
 -- name: forget_attempts

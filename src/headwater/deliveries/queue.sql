@@ -8,7 +8,7 @@ SELECT extract(epoch FROM clock_timestamp())::float8;
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-  AND EXISTS (SELECT FROM deliveries q
+  AND EXISTS (SELECT 1 FROM deliveries q
               WHERE q.space_id = d.space_id AND q.destination_id = d.id
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
 
@@ -17,7 +17,7 @@ WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
 SELECT DISTINCT d.space_id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= now()
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-  AND EXISTS (SELECT FROM deliveries q
+  AND EXISTS (SELECT 1 FROM deliveries q
               WHERE q.space_id = d.space_id AND q.destination_id = d.id
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
 

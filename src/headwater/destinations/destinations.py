@@ -26,7 +26,8 @@ from headwater.platforms.origins import url_of
 from headwater.platforms.platform import Platform
 from headwater.settings import Settings
 from headwater.spaces.encryption import Unsealable
-from headwater.spaces.spaces import fetch_space, lock_identities
+from headwater.spaces.locks import lock_identities
+from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "destinations.sql")
 

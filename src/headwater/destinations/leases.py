@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -55,9 +55,9 @@ async def take_lease(
     connection: AsyncConnection, key: DestinationKey, now: float
 ) -> DestinationLease | None:
     """Lease a destination. Returns None when it is leased, waits, or must not be sent to."""
-    values = {**key.values(), "now": now, "lease": LEASE}
-    row = await fetch_optional(connection, queries["take"], values)
-    return None if row is None else DestinationLease(key, row[0])
+    lease = DestinationLease(key, uuid4())
+    row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": now})
+    return None if row is None else lease
 
 
 async def keep_lease(

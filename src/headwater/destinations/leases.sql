@@ -1,11 +1,11 @@
 -- name: take
 -- A destination, unless somebody else has it by now, or it waits.
 UPDATE destinations d
-SET lease = gen_random_uuid(), leased_until = now() + %(lease)s
+SET lease = %(token)s, leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
   AND d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
-RETURNING d.lease;
+RETURNING d.id;
 
 -- name: keep
 -- Still at work: the destination as it is now, unless it is no longer to be sent to.
@@ -49,5 +49,5 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 -- The destination's credentials are not accepted: its deliveries stay queued until somebody resumes
 -- it.
 UPDATE destinations d
-SET status = 'held', status_reason = %(reason)s, held_since = coalesce(d.held_since, now())
+SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from obstore.exceptions import BaseError
@@ -23,6 +24,7 @@ from headwater.http.errors import NotFound
 from headwater.http.timerange import TimeRange
 from headwater.jobs.backoff import climb
 from headwater.jobs.lease import LEASE
+from headwater.spaces.locks import lock_shared
 from headwater.storage import Storage
 
 queries = Queries(__name__, "jobs.sql")
@@ -76,10 +78,11 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
     ).fetchall():
         values = {
             "space_id": space_id, "export_id": export_id, "tries": TRIES,
-            "exhausted": EXHAUSTED, **_WAITS,
+            "exhausted": EXHAUSTED, "token": uuid4(), "name": str(uuid4()), **_WAITS,
         }  # fmt: skip
         with connection.transaction():
-            connection.execute(queries["wait_for_erasures"], values)
+            # While somebody is being erased: what is read afterwards is read without them.
+            lock_shared(connection, space_id)
             row = connection.execute(queries["claim"], values).fetchone()
         if row is None:
             continue

@@ -23,20 +23,16 @@ WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pa
 ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
--- name: wait_for_erasures
--- Wait while somebody is being erased: what is read afterwards is read without them.
-SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR SHARE;
-
 -- name: claim
 -- Take a job, unless somebody else has by now. One whose tries are used up has failed: the last
 -- process that worked on it was killed, and unless an earlier one said why it failed, all were.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
     error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(exhausted)s) END,
-    lease = gen_random_uuid(), leased_until = now() + %(lease)s,
+    lease = %(token)s, leased_until = now() + %(lease)s,
     attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
     -- Named before it is made, so that no file can be left without an owner.
-    file = gen_random_uuid() || x.extension, parts = 1
+    file = %(name)s || x.extension, parts = 1
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
   AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))

@@ -62,14 +62,15 @@ FOR UPDATE OF s SKIP LOCKED;
 -- name: queue
 -- Runs of a schedule, in place of what its folders' last runs were. One under way is begun anew.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file,
-                     schedule_id, folder)
+                     schedule_id, folder, retry_at)
 SELECT %(space_id)s, %(kind)s, %(request)s, r.start_at, r.end_at, %(extension)s, %(rows_per_file)s,
-       %(schedule_id)s, r.folder
+       %(schedule_id)s, r.folder, now()
 FROM unnest(%(folders)s::text[], %(starts)s::timestamptz[], %(ends)s::timestamptz[])
      AS r (folder, start_at, end_at)
 ON CONFLICT (space_id, schedule_id, folder) WHERE schedule_id IS NOT NULL DO UPDATE
 SET range_start = excluded.range_start, range_end = excluded.range_end, status = 'queued',
-    attempts = 0, error = NULL, lease = NULL, leased_until = NULL, retry_at = now();
+    attempts = 0, error = NULL, lease = NULL, leased_until = NULL,
+    retry_at = excluded.retry_at;
 
 -- name: try_failed_again
 -- Runs that failed, once more with the next one.

@@ -53,11 +53,11 @@ FROM unnest(%(models)s::text[], %(sources)s::text[], %(weights)s::numeric[], %(l
 
 -- name: choose
 -- A fit becomes the current one of its event name.
-INSERT INTO current_fits (space_id, event_name, fit_id)
-SELECT %(space_id)s, f.event_name, f.id FROM fits f
+INSERT INTO current_fits (space_id, event_name, fit_id, chosen_at)
+SELECT %(space_id)s, f.event_name, f.id, now() FROM fits f
 WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
 ON CONFLICT (space_id, event_name)
-    DO UPDATE SET fit_id = excluded.fit_id, chosen_at = now();
+    DO UPDATE SET fit_id = excluded.fit_id, chosen_at = excluded.chosen_at;
 
 -- name: choose_first
 -- The same, where no fit of its event name is current yet.

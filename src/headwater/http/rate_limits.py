@@ -7,13 +7,17 @@ fit are cut to what is left, and what a caller cannot use it gives back.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.sql import SQL
 
-from headwater.database.bulk_values import array
+from headwater.database.bulk_values import array, parameter_rows
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 
@@ -71,24 +75,51 @@ class Quota(msgspec.Struct):
 
 
 async def take(
-    connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]
+    connection: AsyncConnection,
+    bucket: str,
+    demands: Iterable[QuotaRequest],
+    *,
+    listed: bool = False,
 ) -> dict[int, Quota]:
-    """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
+    """Take from every Space in `demands` (each once) as much as its minute holds, by Space.
+    `listed` is for many Spaces in a cluster.
+    """
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
-    cursor = await connection.execute(
-        queries["take"],
-        {
-            "bucket": bucket,
-            "spaces": array([demand.space_id for demand in ordered]),
-            "costs": array([demand.cost for demand in ordered]),
-            "limits": array([demand.limit for demand in ordered]),
-        },
-    )
+    spaces = [demand.space_id for demand in ordered]
+    allowed = [demand.limit for demand in ordered]
+    granted = [min(demand.cost, demand.limit) for demand in ordered]
+    if listed or len(ordered) == 1:
+        statement = _take_listed(len(ordered))
+        columns = zip(spaces, allowed, granted, granted, strict=True)
+        values = [bucket, *(str(value) for row in columns for value in row)]
+    else:
+        statement = _TAKE
+        values = [bucket, array(spaces), array(allowed), array(granted)]
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(statement, values, prepare=True)
+    now = time.time()
     return {
-        space_id: Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
-        for space_id, allowed, granted, used, reset_at, reset_in in await cursor.fetchall()
+        space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, now)
+        for space_id, allowed, granted, used, minute in await cursor.fetchall()
     }
+
+
+_TAKE = queries["take"].format(rows=queries["unlisted"]).as_bytes()
+
+
+@lru_cache
+def _take_listed(spaces: int) -> bytes:
+    rows = SQL("VALUES ") + parameter_rows(spaces, queries["listed"].as_string(), shared=1)
+    return queries["take"].format(rows=rows).as_bytes()
+
+
+def _quota(allowed: int, granted: int, used: int, reset_at: int, now: float) -> Quota:
+    """Return a quota. The end of the minute is by the database's clock, which may be another
+    machine's, and the seconds until then by ours: never more than a minute has.
+    """
+    reset_in = min(max(0, math.ceil(reset_at - now)), 60)
+    return Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
 
 
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:

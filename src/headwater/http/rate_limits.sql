@@ -1,10 +1,8 @@
 -- name: take
--- Count costs against each Space's current minute, cut to what the minute still holds.
-INSERT INTO rate_limits AS held (space_id, bucket, window_start, allowed, granted, used)
-SELECT demand.space_id, %(bucket)s, date_trunc('minute', now()), demand.allowed,
-       least(demand.cost, demand.allowed), least(demand.cost, demand.allowed)
-FROM unnest(%(spaces)s::bigint[], %(costs)s::bigint[], %(limits)s::bigint[])
-     AS demand (space_id, cost, allowed)
+-- Count costs against each Space's current minute, cut to what the minute still holds. The rows are a
+-- list of values for one Space, and in a cluster, which sends each node its own; else a query.
+INSERT INTO rate_limits AS held (bucket, window_start, space_id, allowed, granted, used)
+{rows}
 ON CONFLICT (space_id, bucket) DO UPDATE SET
     window_start = excluded.window_start,
     allowed = excluded.allowed,
@@ -14,9 +12,17 @@ ON CONFLICT (space_id, bucket) DO UPDATE SET
     used = CASE WHEN held.window_start = excluded.window_start
                 THEN held.used + greatest(0, least(excluded.granted, excluded.allowed - held.used))
                 ELSE excluded.used END
-RETURNING space_id, allowed, granted, used,
-          extract(epoch FROM window_start)::bigint + 60,
-          ceil(extract(epoch FROM window_start + interval '1 minute' - clock_timestamp()))::bigint;
+RETURNING space_id, allowed, granted, used, window_start;
+
+-- name: listed
+-- One Space's row of a list.
+($1, date_trunc('minute', now()), {}, {}, {}, {})
+
+-- name: unlisted
+-- The rows of many Spaces.
+SELECT $1, date_trunc('minute', now()), demand.space_id, demand.allowed,
+       demand.granted, demand.granted
+FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS demand (space_id, allowed, granted)
 
 -- name: give_back
 -- Return units granted but not used; a minute that has ended needs none back.

@@ -19,8 +19,8 @@ from headwater.contacts.profiles import instant
 from headwater.http.errors import Errors
 from headwater.http.fields import is_blank
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
+from headwater.spaces.locks import lock_identities
 from headwater.spaces.models import Space
-from headwater.spaces.spaces import lock_identities
 
 _SINGLE = {collection.kind: name for name, collection in COLLECTIONS.items()}
 FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)

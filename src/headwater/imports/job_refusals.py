@@ -19,7 +19,7 @@ from headwater.imports.jobs import of_claim, queries
 from headwater.imports.readings import explain_refusal
 from headwater.imports.refusals import Refusals, Refused
 from headwater.jobs.lease import LeaseLostError
-from headwater.spaces.spaces import lock_identities
+from headwater.spaces.locks import lock_identities
 
 MOST_KEPT = 10_000
 MOST_BYTES = 16 * 1024 * 1024

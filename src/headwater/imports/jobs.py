@@ -6,8 +6,9 @@ last thousand rows that were stored.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from obstore.exceptions import BaseError
@@ -163,7 +164,8 @@ def claim_next(connection: Connection[Any]) -> ClaimedImport | None:
     """
     for space_id, job_id in connection.execute(queries["waiting"], WAITS).fetchall():
         values = {
-            "space_id": space_id, "id": job_id, "tries": TRIES,
+            "space_id": space_id, "id": job_id, "tries": TRIES, "token": uuid4(),
+            "now": datetime.now(UTC),
             "exhausted": "The import was interrupted every time it was tried.", **WAITS,
         }  # fmt: skip
         cursor = connection.cursor(row_factory=class_row(ClaimedImport))
@@ -195,8 +197,10 @@ def release(connection: Connection[Any], job: ClaimedImport) -> None:
 
 
 def of_claim(job: ClaimedImport) -> dict[str, Any]:
-    """The values that bind a statement to a claim."""
-    return {"space_id": job.space_id, "id": job.id, "token": job.lease}
+    """The values that bind a statement to a claim, and the time."""
+    return {
+        "space_id": job.space_id, "id": job.id, "token": job.lease, "now": datetime.now(UTC)
+    }  # fmt: skip
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:

@@ -95,8 +95,8 @@ UPDATE import_jobs x
 SET status = CASE WHEN x.attempts >= %(tries)s THEN 'failed'
                   WHEN x.status = 'queued' THEN 'running' ELSE x.status END,
     error = CASE WHEN x.attempts >= %(tries)s THEN coalesce(x.error, %(exhausted)s) END,
-    ended_at = CASE WHEN x.attempts >= %(tries)s THEN now() END,
-    lease = gen_random_uuid(), leased_until = now() + %(lease)s, attempts = x.attempts + 1
+    ended_at = CASE WHEN x.attempts >= %(tries)s THEN %(now)s::timestamptz END,
+    lease = %(token)s, leased_until = now() + %(lease)s, attempts = x.attempts + 1
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s
   AND x.status IN ('checking', 'queued', 'running') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
@@ -128,14 +128,15 @@ UPDATE import_jobs x
 SET status = CASE x.status WHEN 'checking' THEN 'checked' ELSE 'finished' END,
     bytes_done = x.bytes, rows_done = %(rows_done)s, taken = %(taken)s, refused = %(refused)s,
     error = %(note)s, erased = '{}', lease = NULL, leased_until = NULL,
-    ended_at = CASE x.status WHEN 'checking' THEN NULL ELSE now() END
+    ended_at = CASE x.status WHEN 'checking' THEN NULL ELSE %(now)s::timestamptz END
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: put_back
 -- An attempt failed: try again later, or no more.
 UPDATE import_jobs x
 SET status = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s THEN x.status ELSE 'failed' END,
-    ended_at = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s THEN NULL ELSE now() END,
+    ended_at = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s
+                    THEN NULL ELSE %(now)s::timestamptz END,
     error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
@@ -172,7 +173,7 @@ WHERE x.file IS NOT NULL
 UNION
 SELECT DISTINCT x.space_id FROM import_jobs x
 WHERE x.refused > 0 AND x.ended_at < now() - %(kept)s
-  AND EXISTS (SELECT FROM refused_rows r WHERE r.space_id = x.space_id AND r.import_id = x.id);
+  AND EXISTS (SELECT 1 FROM refused_rows r WHERE r.space_id = x.space_id AND r.import_id = x.id);
 
 -- name: end_unused
 -- Files that nobody went on with.

@@ -19,7 +19,7 @@ from headwater.imports import contacts, spend, spend_reader
 from headwater.imports.columns import Columns
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
-from headwater.inbox.inbox import append
+from headwater.inbox.inbox import AcceptedRows, append
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM
@@ -73,7 +73,7 @@ def _queueing(kind: str) -> Store:
     ) -> list[Errors | None]:
         count = len(items)
         senders, rows = [Sender.IMPORT] * count, list(map(_encode, items))
-        await append(connection, [space.id] * count, [kind] * count, senders, rows)
+        await append(connection, AcceptedRows([space.id] * count, [kind] * count, senders, rows))
         return [None] * count
 
     return store

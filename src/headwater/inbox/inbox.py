@@ -14,15 +14,18 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
 
 import msgspec
 import structlog
 from prometheus_client import Counter, Histogram
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncRawCursor
 
 from headwater.background import BackgroundTask
+from headwater.cluster.presence import leads_to_cluster
 from headwater.database.allowance import charge, seconds_left
-from headwater.database.bulk_values import array
+from headwater.database.bulk_values import array, parameter_rows
 from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
@@ -31,12 +34,15 @@ from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back
 from headwater.identity.senders import Sender
 
 queries = Queries(__name__, "inbox.sql")
+_DRAW = queries["draw_receipts"].as_bytes()
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 """Rows can be larger than the bodies they come from, which are bounded where they are read."""
+MOST_VALUES = 128
+"""The rows of one statement: each number of them is another one, which is prepared once."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -97,6 +103,7 @@ class Inbox:
         self._waiting_rows = 0
         self._waiting_bytes = 0
         self._arrived = asyncio.Event()
+        self._in_cluster = False
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
     def start(self) -> None:
@@ -149,6 +156,8 @@ class Inbox:
         while True:
             try:
                 async with await connect(self._url) as connection:
+                    connection.prepared_max = 2 * MOST_VALUES
+                    self._in_cluster = await leads_to_cluster(connection)
                     while True:
                         await self._arrived.wait()
                         await self._flush(connection, self._gather())
@@ -185,7 +194,7 @@ class Inbox:
             try:
                 if admitted:
                     failpoint("inbox_before_insert")
-                    await _insert(connection, admitted)
+                    await _insert(connection, admitted, in_cluster=self._in_cluster)
                     failpoint("inbox_after_commit")
             except BaseException:
                 for request in group:
@@ -209,7 +218,7 @@ class Inbox:
             before = costs.get(request.space_id)
             cost = request.cost + (before.cost if before else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
-        quotas = await take(connection, self.limit.bucket, costs.values())
+        quotas = await take(connection, self.limit.bucket, costs.values(), listed=self._in_cluster)
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:
@@ -237,10 +246,9 @@ class Inbox:
                 request.finish(Unavailable())
 
 
-async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
+async def _insert(connection: AsyncConnection, group: list[Request], *, in_cluster: bool) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
-    ids = await append(
-        connection,
+    rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
         [
             kind
@@ -254,35 +262,46 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
         ],
         [row for request in group for row in request.rows],
     )
+    receipts = await append(connection, rows, in_cluster=in_cluster)
     start = 0
     for request in group:
         end = start + len(request.rows)
-        request.receipts = ids[start:end]
+        request.receipts = receipts[start:end]
         start = end
 
 
+class AcceptedRows(NamedTuple):
+    """Rows for the inbox, column by column."""
+
+    spaces: list[int]
+    kinds: list[str]
+    senders: list[Sender]
+    payloads: list[bytes]
+
+
 async def append(
-    connection: AsyncConnection,
-    spaces: list[int],
-    kinds: list[str],
-    senders: list[Sender],
-    payloads: list[bytes],
+    connection: AsyncConnection, rows: AcceptedRows, *, in_cluster: bool | None = None
 ) -> list[int]:
-    """Add accepted rows to the inbox, each with its Space, kind and sender, and return their
-    receipts. The rows are in the queue once the connection commits.
+    """Add accepted rows to the inbox and return their receipts. The rows are in the queue once the
+    connection commits. Whether that is of a cluster is looked up where it is not known.
     """
-    if not payloads:
+    if not rows.payloads:
         return []
+    if in_cluster is None:
+        in_cluster = await leads_to_cluster(connection)
+    if in_cluster:
+        return await _append_listed(connection, rows)
+    kinds, senders = rows.kinds, rows.senders
     cursor = await connection.execute(
         queries["append"],
         {
             # The driver's own array encoding would cost half of the whole request.
-            "spaces": array(spaces),
+            "spaces": array(rows.spaces),
             "kind": kinds[0],
             "kinds": array(() if _are_equal(kinds) else kinds),
             "sender": senders[0],
             "senders": array(() if _are_equal(senders) else senders),
-            "payloads": b"\n".join(payloads).decode(),
+            "payloads": b"\n".join(rows.payloads).decode(),
             "received_at": datetime.now(UTC),
         },
     )
@@ -292,3 +311,28 @@ async def append(
 
 def _are_equal(words: Sequence[str]) -> bool:
     return words.count(words[0]) == len(words)
+
+
+async def _append_listed(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
+    cursor = AsyncRawCursor(connection)
+    await cursor.execute(_DRAW, [len(rows.payloads)], prepare=True)
+    receipts = sorted([row[0] for row in await cursor.fetchall()])
+    received_at = datetime.now(UTC)
+    # As texts, whose type never changes: each would else be of the smallest type that holds it, and
+    # the statement another one.
+    ids, spaces = map(str, receipts), map(str, rows.spaces)
+    texts = [payload.decode() for payload in rows.payloads]
+    listed = list(zip(spaces, ids, rows.kinds, rows.senders, texts, strict=True))
+    async with connection.transaction():
+        for start in range(0, len(listed), MOST_VALUES):
+            part = listed[start : start + MOST_VALUES]
+            values = [received_at, *(value for row in part for value in row)]
+            await cursor.execute(_append_statement(len(part)), values, prepare=True)
+    return receipts
+
+
+@cache
+def _append_statement(rows: int) -> bytes:
+    """Return the statement for so many rows, of five values each beside one that they share."""
+    listed = parameter_rows(rows, "($1, {}, {}, {}, {}, {})", shared=1)
+    return queries["append_listed"].format(rows=listed).as_bytes()

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from functools import cache
 from typing import Any
 
 from psycopg import Connection
-from psycopg.sql import Composable, Composed, Identifier
+from psycopg.sql import Composed, Identifier
 
+from headwater.cluster.presence import is_cluster
 from headwater.database.queries import Queries
 from headwater.inbox.rows import InboxRow
 
@@ -19,15 +21,17 @@ queries = Queries(__name__, "queue.sql")
 POLL_SECONDS = 0.02
 
 
-def spaces_with_rows(queue: Composable) -> Composed:
-    """Return the query for the Spaces with rows in a queue: a table, or a query in brackets."""
-    return queries["spaces"].format(hop=queries["hop"].format(queue=queue))
+@cache
+def over_spaces(name: str, queue: str, *, in_cluster: bool) -> Composed:
+    """Return one of the queries over the Spaces with rows in a queue, a table."""
+    waiting = queries["each" if in_cluster else "hop"].format(queue=Identifier(queue))
+    return queries[name].format(waiting=waiting)
 
 
-_HOP = queries["hop"].format(queue=Identifier("inbox"))
-_WAITING_SPACES = spaces_with_rows(Identifier("inbox"))
-_NEWEST = queries["newest"].format(hop=_HOP)
-_ANY_UP_TO = queries["any_up_to"].format(hop=_HOP)
+def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
+    """Return every Space with rows in a queue, a table."""
+    query = over_spaces("spaces", queue, in_cluster=is_cluster(connection))
+    return [space_id for (space_id,) in connection.execute(query)]
 
 
 def request_rows(
@@ -55,7 +59,7 @@ def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
     """Return every Space with waiting rows."""
-    return [row[0] for row in connection.execute(_WAITING_SPACES)]
+    return spaces_with_rows(connection, "inbox")
 
 
 def wait_until_processed(
@@ -66,13 +70,14 @@ def wait_until_processed(
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.
     """
-    row = connection.execute(_NEWEST).fetchone()
+    in_cluster = is_cluster(connection)
+    row = connection.execute(over_spaces("newest", "inbox", in_cluster=in_cluster)).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
+    any_up_to = over_spaces("any_up_to", "inbox", in_cluster=in_cluster)
     while True:
-        left = connection.execute(_ANY_UP_TO, {"id": row[0]}).fetchone()
-        if left is not None and not left[0]:
+        if connection.execute(any_up_to, {"id": row[0]}).fetchone() is None:
             return True
         if time.monotonic() >= deadline:
             return False

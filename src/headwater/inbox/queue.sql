@@ -24,33 +24,43 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 
 -- name: hop
--- For the operator's side, the beginning of what follows: every Space that has rows in a queue, by
--- hopping from one Space's first row to the next Space's, so that a long queue costs no more than
--- a short one. It ends with a NULL.
-WITH RECURSIVE hop (space_id) AS (
+-- For the operator's side, the beginning of what follows on a single PostgreSQL: every Space that has
+-- rows in a queue, by hopping from one Space's first row to the next Space's, so that a long queue
+-- costs no more than a short one. It ends with a NULL.
+WITH RECURSIVE waiting (space_id) AS (
     (SELECT q.space_id FROM {queue} q ORDER BY q.space_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT q.space_id FROM {queue} q WHERE q.space_id > hop.space_id
+    SELECT (SELECT q.space_id FROM {queue} q WHERE q.space_id > waiting.space_id
             ORDER BY q.space_id LIMIT 1)
-    FROM hop
-    WHERE hop.space_id IS NOT NULL
+    FROM waiting
+    WHERE waiting.space_id IS NOT NULL
+);
+
+-- name: each
+-- The same in a cluster, which has no recursion over several nodes: every node looks at the beginning
+-- of each of its Spaces' queues.
+WITH waiting AS (
+    SELECT l.space_id FROM space_locks l
+    WHERE (SELECT q.space_id FROM {queue} q WHERE q.space_id = l.space_id LIMIT 1) IS NOT NULL
 );
 
 -- name: spaces
 -- For the operator's side: those Spaces.
-{hop}
-SELECT hop.space_id FROM hop WHERE hop.space_id IS NOT NULL;
+{waiting}
+SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL;
 
 -- name: newest
 -- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the
 -- key.
-{hop}
-SELECT max((SELECT max(i.id) FROM inbox i WHERE i.space_id = hop.space_id)) FROM hop;
+{waiting}
+SELECT max(newest.id)
+FROM waiting
+CROSS JOIN LATERAL (SELECT max(i.id) AS id FROM inbox i WHERE i.space_id = waiting.space_id) newest;
 
 -- name: any_up_to
--- For the operator's side: whether a row as old as this still waits anywhere.
-{hop}
-SELECT EXISTS (
-    SELECT FROM hop
-    WHERE (SELECT min(i.id) FROM inbox i WHERE i.space_id = hop.space_id) <= %(id)s
-);
+-- For the operator's side: a Space in which a row as old as this still waits, if there is one.
+{waiting}
+SELECT waiting.space_id FROM waiting
+CROSS JOIN LATERAL (SELECT min(i.id) AS id FROM inbox i WHERE i.space_id = waiting.space_id) oldest
+WHERE oldest.id <= %(id)s
+LIMIT 1;

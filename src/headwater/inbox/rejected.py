@@ -11,7 +11,6 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
-from psycopg.sql import Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
@@ -21,7 +20,6 @@ from headwater.inbox.rows import Rejection
 
 queries = Queries(__name__, "rejected.sql")
 
-_SPACES_WITH_REJECTED = spaces_with_rows(Identifier("rejected"))
 _BEYOND_ALL = 2**63 - 1
 MOST_REPLAYED = 10_000
 """The rows that one request puts back, which has not much time."""
@@ -53,7 +51,7 @@ def reject_rows(
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
     """Return rejected rows of all Spaces: the oldest `limit` of each Space, in order."""
     items: list[RejectedItem] = []
-    for (space_id,) in connection.execute(_SPACES_WITH_REJECTED).fetchall():
+    for space_id in spaces_with_rows(connection, "rejected"):
         cursor = connection.cursor(row_factory=class_row(RejectedItem))
         cursor.execute(queries["list"], {"space_id": space_id, "limit": limit})
         items += cursor.fetchall()
@@ -87,10 +85,7 @@ def replay_rejected(
     """Put rejected rows back into the inbox under their old ids and return their number: those of
     one Space or of all, those of `ids` or all.
     """
-    if space_id is not None:
-        spaces = [space_id]
-    else:
-        spaces = [row[0] for row in connection.execute(_SPACES_WITH_REJECTED)]
+    spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0
     for rejected_space_id in spaces:
         values = {"space_id": rejected_space_id, "ids": ids}

@@ -1,13 +1,17 @@
 -- name: reject
 -- Rows that cannot be processed, set aside whole.
+WITH faulty AS MATERIALIZED (
+    SELECT i.*, r.reason, r.detail
+    FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
+    CROSS JOIN LATERAL (
+        SELECT waiting.* FROM inbox waiting
+        WHERE waiting.space_id = %(space_id)s AND waiting.id = r.id
+        OFFSET 0
+    ) i
+)
 INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)
-SELECT i.space_id, i.id, i.kind, i.sender, i.received_at, i.payload, r.reason, r.detail
-FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
-CROSS JOIN LATERAL (
-    SELECT waiting.* FROM inbox waiting
-    WHERE waiting.space_id = %(space_id)s AND waiting.id = r.id
-    OFFSET 0
-) i
+SELECT %(space_id)s, f.id, f.kind, f.sender, f.received_at, f.payload, f.reason, f.detail
+FROM faulty f
 ON CONFLICT (space_id, id) DO NOTHING;
 
 -- name: list

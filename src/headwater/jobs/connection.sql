@@ -1,9 +1,11 @@
 -- name: plan_by_key
 -- For a worker's session: every statement finds rows by key, whatever young statistics say, and
--- each is planned once. A worker that stops in the middle of a batch (frozen, or cut off from the
--- network) loses its session, or the Space would stay locked; PostgreSQL 16 only notices when the
--- session is idle.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', false),
+-- each is planned once, except in a cluster (Citus), which plans by whose rows they are. A worker that
+-- stops in the middle of a batch (frozen, or cut off from the network) loses its session, or the Space
+-- would stay locked; PostgreSQL 16 only notices when the session is idle.
+SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
+           SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')
+           THEN 'auto' ELSE 'force_generic_plan' END, false),
        set_config('enable_seqscan', 'off', false),
        set_config('enable_hashjoin', 'off', false),
        set_config('enable_mergejoin', 'off', false),

@@ -11,7 +11,7 @@ from headwater.contacts.lookup import resolve
 from headwater.contacts.updates import set_company
 from headwater.identity.moves import ContactMove
 from headwater.merging.reassignment import reassign
-from headwater.spaces.spaces import lock_identities
+from headwater.spaces.locks import lock_identities
 
 REASSIGNMENT_SECONDS = 20.0
 """The time that a change of membership may take: a contact can have a hundred thousand events."""

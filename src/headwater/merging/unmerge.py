@@ -37,7 +37,7 @@ from headwater.merging.merge_tree import (
     take_out,
 )
 from headwater.merging.reassignment import reassign, restore
-from headwater.spaces.spaces import lock_identities
+from headwater.spaces.locks import lock_identities
 
 queries = Queries(__name__, "unmerge.sql")
 

@@ -20,6 +20,7 @@ from headwater.egress.client import LONGEST_URL
 from headwater.http.errors import Invalid, NotFound
 from headwater.identity.emails import MOST_DELIVERABLE, parse_written_email
 from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.locks import lock_space
 
 queries = Queries(__name__, "channels.sql")
 
@@ -94,7 +95,8 @@ async def create_channel(
     """
     name, rules = _read_name(new.name), read_rules(new.rules)
     address = read_url(new.address) if new.kind == WEBHOOK else _read_address(new.address)
-    await connection.execute(queries["lock_space"], {"space_id": space_id})
+    # Channels are made one after the other, or there could be more than may be.
+    await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
     if number >= MOST:
         raise Invalid.of("name", f"cannot be made: there are {MOST} channels, remove one first.")

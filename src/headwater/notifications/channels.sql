@@ -7,10 +7,6 @@ WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL
 ORDER BY c.id
 LIMIT %(most)s;
 
--- name: lock_space
--- Channels are made one after the other, or there could be more than may be.
-SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR UPDATE;
-
 -- name: count
 SELECT count(*) FROM channels c WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL;
 
@@ -35,7 +31,7 @@ WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 
 -- name: confirm
-UPDATE channels c SET confirmed_at = coalesce(c.confirmed_at, now())
+UPDATE channels c SET confirmed_at = least(c.confirmed_at, now())
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 

@@ -111,7 +111,7 @@ def _refuse(
     """The reason for which a code is worth nothing to its sender. It is used up all the same."""
     redirect_uri = form.single("redirect_uri") or ""
     rules = (
-        (grant.fresh, "The code has expired."),
+        (grant.is_fresh, "The code has expired."),
         (client is not None and client.id == grant.client_id,
          "The code was given to another client."),
         (redirect_uri == grant.redirect_uri,

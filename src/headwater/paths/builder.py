@@ -11,6 +11,7 @@ import numpy as np
 import structlog
 from psycopg import Connection
 
+from headwater.cluster.presence import is_cluster
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.jobs.duties import Duty
@@ -66,7 +67,8 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
         if time.monotonic() < next_look:
             return []
         next_look = time.monotonic() + seconds
-        return [space_id for (space_id,) in connection.execute(queries["spaces"], rule.values())]
+        query = queries["spaces_of_nodes" if is_cluster(connection) else "spaces"]
+        return [space_id for (space_id,) in connection.execute(query, rule.values())]
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         nonlocal next_look

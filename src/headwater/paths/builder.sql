@@ -27,6 +27,16 @@ FROM (
                WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
     LIMIT 1000) due;
 
+-- name: spaces_of_nodes
+-- The same in a cluster, which has no recursion over several nodes: Spaces that may have days that are due, as one of their changes has waited
+-- long enough, or there are %(many)s of them; of many changes no more are read. Some Spaces are enough
+-- at a time.
+SELECT l.space_id FROM space_locks l
+WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) < now() - %(patience)s
+       FROM (SELECT p.changed_at FROM pending_paths p
+             WHERE p.space_id = l.space_id LIMIT %(many)s) waiting)
+LIMIT 1000;
+
 -- name: next_day
 -- The latest day that is due, as most reports are about the latest days: one on which %(many)s
 -- events have changed, or one has waited for longer than %(patience)s.

@@ -22,16 +22,20 @@ WHERE e.space_id = %(space_id)s
 -- name: after_touches
 -- The events that touches precede, by contact and time in microseconds since 1970. There are hardly
 -- ever any.
+WITH later AS MATERIALIZED (
+    SELECT e.id, e.event_time
+    FROM json_to_recordset(%(touches)s::json) AS t (contact_id bigint, occurred_at bigint)
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.event_time
+        FROM events known
+        WHERE known.space_id = %(space_id)s AND known.contact_id = t.contact_id
+          AND known.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
+        OFFSET 0
+    ) e
+)
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, (later.event_time AT TIME ZONE 'UTC')::date, later.id
-FROM json_to_recordset(%(touches)s::json) AS t (contact_id bigint, occurred_at bigint)
-CROSS JOIN LATERAL (
-    SELECT known.id, known.event_time
-    FROM events known
-    WHERE known.space_id = %(space_id)s AND known.contact_id = t.contact_id
-      AND known.event_time >= 'epoch'::timestamptz + t.occurred_at * interval '1 microsecond'
-    OFFSET 0
-) later;
+FROM later;
 
 -- name: every_event
 -- All events of a Space, or those of one day of it.

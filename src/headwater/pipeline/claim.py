@@ -12,6 +12,7 @@ from headwater.deliveries.outbox import read_targets
 from headwater.identity.directory import Directory
 from headwater.inbox.queue import request_rows
 from headwater.pipeline.batch import Batch, SpaceRules
+from headwater.spaces.locks import request_lock, try_lock
 
 queries = Queries(__name__, "claim.sql")
 
@@ -20,16 +21,15 @@ def claim(
     connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
 ) -> Batch | None:
     """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked."""
-    locked = connection.execute(queries["lock_space"], {"space_id": space_id})
-    state = connection.execute(queries["standing"], {"space_id": space_id})
+    is_locked = request_lock(connection, space_id)
+    standing = connection.execute(queries["standing"], {"space_id": space_id})
+    number = connection.execute(queries["draw_number"])
     fetch_rows = request_rows(connection, space_id, limit, ids)
-    space = locked.fetchone()
-    if space is None:
+    if not is_locked():
         return None
-    arrivals = fetch_rows()
-    number, newest, targets, names, answers = state.fetchall()[0]
-    rules = SpaceRules(*space, own_names=names, own_answers=answers)
-    batch = Batch(rules, arrivals, Directory(number, newest))
+    *rules, newest, targets = standing.fetchall()[0]
+    directory = Directory(number.fetchall()[0][0], newest)
+    batch = Batch(SpaceRules(*rules), fetch_rows(), directory)
     batch.targets = read_targets(targets)
     return batch
 
@@ -38,9 +38,7 @@ def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
     """Lock the Space against batches and every other change of its identities, and return its
     rules as they are then; None when it is locked.
     """
-    values = {"space_id": space_id}
-    space = connection.execute(queries["lock_space"], values).fetchone()
-    if space is None:
+    if not try_lock(connection, space_id):
         return None
-    names, answers = connection.execute(queries["own_rules"], values).fetchall()[0]
-    return SpaceRules(*space, own_names=names, own_answers=answers)
+    *rules, _, _ = connection.execute(queries["standing"], {"space_id": space_id}).fetchall()[0]
+    return SpaceRules(*rules)

@@ -11,7 +11,6 @@ import structlog
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
-from headwater.inbox.queue import spaces_with_rows
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.duties import Duty
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
@@ -23,12 +22,11 @@ from headwater.privacy.erasures import (
     request_again,
 )
 from headwater.privacy.scrub import scrub
+from headwater.spaces.locks import try_lock
 
 FIRST_PAUSE_SECONDS = 2.0
 """The pause after the first failure; it doubles with each that follows."""
 LONGEST_PAUSE_SECONDS = 300.0
-
-SPACES_WITH_ERASURES = spaces_with_rows(queries["due"])
 
 log = structlog.get_logger()
 
@@ -70,7 +68,7 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
 def _take(connection: Connection[Any], space_id: int) -> _Job | None:
     """The next job, with the Space locked; None as well when another has the Space."""
     values = {"space_id": space_id}
-    if connection.execute(queries["lock_space"], values).fetchone() is None:
+    if not try_lock(connection, space_id):
         return None
     row = connection.execute(queries["next"], values).fetchone()
     return _Job(*row) if row is not None else None
@@ -87,7 +85,8 @@ def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) ->
         return False
     failpoint("erasure_after_processing")
     scrub(connection, space_id, job.contact_id)
-    connection.execute(queries["done"], values)
+    (now,) = connection.execute(queries["clock"]).fetchall()[0]
+    connection.execute(queries["done"], values | {"now": now})
     failpoint("erasure_before_commit")
     return True
 
@@ -122,7 +121,7 @@ def erase_all(connection: Connection[Any]) -> int:
 
 
 def _waiting(connection: Connection[Any]) -> list[int]:
-    return [row[0] for row in connection.execute(SPACES_WITH_ERASURES)]
+    return [row[0] for row in connection.execute(queries["due"])]
 
 
 ERASURE_DUTY = Duty(_waiting, erase_next)

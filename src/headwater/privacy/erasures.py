@@ -73,8 +73,7 @@ def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
         return True
     deadline = time.monotonic() + timeout
     while True:
-        left = connection.execute(queries["any_up_to"], {"requested_at": row[0]}).fetchone()
-        if left is not None and not left[0]:
+        if connection.execute(queries["any_up_to"], {"requested_at": row[0]}).fetchone() is None:
             return True
         if time.monotonic() >= deadline:
             return False

@@ -12,22 +12,18 @@ ORDER BY e.id DESC
 LIMIT %(limit)s;
 
 -- name: due
--- For the operator's side: the erasures to be carried out now, as the queue that inbox/queue.sql
--- hops over.
-(SELECT e.space_id FROM erasures e WHERE e.erased_at IS NULL AND e.retry_at <= now());
+-- For the operator's side: the Spaces with erasures to be carried out now.
+SELECT DISTINCT e.space_id FROM erasures e WHERE e.erased_at IS NULL AND e.retry_at <= now();
 
 -- name: newest
 -- For the operator's side: when the latest erasure was asked for that is not carried out.
 SELECT max(e.requested_at) FROM erasures e WHERE e.erased_at IS NULL;
 
 -- name: any_up_to
--- For the operator's side: whether one that was asked for by then still waits.
-SELECT EXISTS (
-    SELECT FROM erasures e WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s);
-
--- name: lock_space
--- The Space, locked against every other change of its identities, or no row when it is locked.
-SELECT s.id FROM spaces s WHERE s.id = %(space_id)s FOR NO KEY UPDATE SKIP LOCKED;
+-- For the operator's side: one that was asked for by then and still waits, if there is one.
+SELECT e.id FROM erasures e
+WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s
+LIMIT 1;
 
 -- name: next
 -- The Space's erasure that was asked for first, of those due.
@@ -41,9 +37,14 @@ LIMIT 1;
 -- Whether a row that was accepted before an erasure was asked for still waits.
 SELECT EXISTS (SELECT FROM inbox i WHERE i.space_id = %(space_id)s AND i.id <= %(receipt_mark)s);
 
+-- name: clock
+-- The database's time, and not that of the transaction's beginning: the journal looks for what came
+-- after its last look.
+SELECT clock_timestamp();
+
 -- name: done
 -- An erasure was carried out.
-UPDATE erasures e SET erased_at = clock_timestamp(), last_error = NULL
+UPDATE erasures e SET erased_at = %(now)s, last_error = NULL
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: put_off
@@ -99,7 +100,7 @@ CROSS JOIN LATERAL (
 ) AS concerned (contact_id)
 JOIN contacts c ON c.space_id = past.space_id AND c.id = concerned.contact_id
 WHERE NOT EXISTS (
-    SELECT FROM erasures known
+    SELECT 1 FROM erasures known
     WHERE known.space_id = past.space_id AND known.id = past.erasure_id
       AND known.requested_at = past.requested_at
       AND coalesce((SELECT n.merged_into FROM contacts n

@@ -55,7 +55,9 @@ def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMat
     """
     values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD, "values": person.values}
     connection.execute(queries["withdraw_uploads"], values)
-    connection.execute(queries["bar_from_imports"], values)
+    for import_id, hashes in connection.execute(queries["imports_under_way"], values).fetchall():
+        barred = {"space_id": space_id, "import_id": import_id, "hashes": hashes}
+        connection.execute(queries["bar_from_import"], barred)
     rows = connection.cursor().stream(queries["refused_rows"], values)
     named = [
         {"space_id": space_id, "import_id": import_id, "row": row}

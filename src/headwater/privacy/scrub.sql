@@ -30,14 +30,21 @@ SET status = 'failed', error = %(withdrawn_upload)s, ended_at = now(), taken = 0
     leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.status IN ('uploading', 'uploaded', 'checking', 'checked');
 
--- name: bar_from_imports
+-- name: imports_under_way
 -- Imports under way go on without the person: their rows are known by hashes, which go with the
 -- import. Taking the rows of the jobs waits until what is being stored has been.
-UPDATE import_jobs x
-SET erased = x.erased || ARRAY(
+SELECT x.id, ARRAY(
     SELECT sha256(convert_to(x.file || ' ' || lower(v), 'UTF8'))
     FROM unnest(%(values)s::text[]) AS v)
-WHERE x.space_id = %(space_id)s AND x.status IN ('queued', 'running');
+FROM import_jobs x
+WHERE x.space_id = %(space_id)s AND x.status IN ('queued', 'running')
+ORDER BY x.id
+FOR NO KEY UPDATE;
+
+-- name: bar_from_import
+-- Those hashes, of one import.
+UPDATE import_jobs x SET erased = x.erased || %(hashes)s::bytea[]
+WHERE x.space_id = %(space_id)s AND x.id = %(import_id)s;
 
 -- name: refused_rows
 -- Every refused row of the Space's imports that is kept.

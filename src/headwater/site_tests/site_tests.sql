@@ -1,9 +1,9 @@
 -- name: start
 -- A new test of a site in place of the one before. What has been accepted so far has a lower number.
-INSERT INTO site_tests AS t (space_id, site_id, url, click_id, receipt_mark)
-VALUES (%(space_id)s, %(site_id)s, %(url)s, %(click_id)s, nextval('receipt_ids'))
+INSERT INTO site_tests AS t (space_id, site_id, url, click_id, receipt_mark, started_at)
+VALUES (%(space_id)s, %(site_id)s, %(url)s, %(click_id)s, nextval('receipt_ids'), now())
 ON CONFLICT (space_id, site_id) DO UPDATE
-SET url = excluded.url, click_id = excluded.click_id, started_at = now(),
+SET url = excluded.url, click_id = excluded.click_id, started_at = excluded.started_at,
     receipt_mark = excluded.receipt_mark, probe = NULL;
 
 -- name: write_probe

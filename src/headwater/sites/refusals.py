@@ -12,7 +12,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -141,7 +141,9 @@ class RefusalNotes:
         with suppress(psycopg.Error):
             async with self._database.connection() as connection:
                 for note, (detail, noted_at) in due.items():
-                    await _write(connection, note, {"detail": detail, "noted_at": noted_at})
+                    before = noted_at - WRITTEN_FOR
+                    values = {"detail": detail, "noted_at": noted_at, "before": before}
+                    await _write(connection, note, values)
 
     def _remember(self, note: _Note, detail: str) -> None:
         if note in self._unwritten or len(self._unwritten) + len(self._tried) < MOST_NOTES:
@@ -177,3 +179,7 @@ async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any
         return
     site = {"space_id": note.space_id, "site_id": note.site_id, "reason": note.reason}
     await connection.execute(queries["note"], {**values, **site})
+
+
+WRITTEN_FOR = timedelta(minutes=1)
+"""The time for which a note that any process has written is not written again."""

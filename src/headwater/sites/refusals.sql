@@ -4,7 +4,7 @@ INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
 VALUES (%(space_id)s, %(site_id)s, %(reason)s, %(detail)s, %(noted_at)s)
 ON CONFLICT (space_id, site_id, reason) DO UPDATE
 SET detail = excluded.detail, noted_at = excluded.noted_at
-WHERE r.noted_at < excluded.noted_at - interval '1 minute';
+WHERE r.noted_at < %(before)s;
 
 -- name: note_key
 -- That a page of these origins has reported with a key that no site has, for the sites of which it can
@@ -17,7 +17,7 @@ ORDER BY s.space_id, s.id
 LIMIT 20
 ON CONFLICT (space_id, site_id, reason) DO UPDATE
 SET detail = excluded.detail, noted_at = excluded.noted_at
-WHERE r.noted_at < excluded.noted_at - interval '1 minute';
+WHERE r.noted_at < %(before)s;
 
 -- name: list
 -- Why reports of a site's pages were refused since then, the latest first.

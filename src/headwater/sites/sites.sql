@@ -26,7 +26,7 @@ RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, re
 
 -- name: revoke
 -- End a site; one that is revoked keeps the time of it.
-UPDATE sites SET revoked_at = coalesce(revoked_at, now())
+UPDATE sites SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(site_id)s
 RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
 

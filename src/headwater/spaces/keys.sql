@@ -16,7 +16,7 @@ WHERE space_id = %(space_id)s AND revoked_at IS NULL;
 
 -- name: revoke
 -- Revoke a key; one that is revoked keeps the time of it.
-UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
+UPDATE api_keys SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(key_id)s
 RETURNING id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by;
 

@@ -2,15 +2,15 @@
 -- Go through everything of the Space that a change of a name may matter for, from its beginning: up
 -- to the last receipt given out, as what is processed after the change goes by it. The caller holds
 -- the Space's lock.
-INSERT INTO reclassifications AS r (space_id, name, first_id, after_id, until_id)
-SELECT %(space_id)s, %(name)s, span.first_id, span.first_id - 1, span.until_id
+INSERT INTO reclassifications AS r (space_id, name, first_id, after_id, until_id, requested_at)
+SELECT %(space_id)s, %(name)s, span.first_id, span.first_id - 1, span.until_id, now()
 FROM (SELECT least((SELECT min(t.id) FROM touchpoints t WHERE t.space_id = %(space_id)s),
                    (SELECT min(h.id) FROM hits h WHERE h.space_id = %(space_id)s)) AS first_id,
              (SELECT last_value FROM receipt_ids) AS until_id) span
 WHERE span.first_id IS NOT NULL
 ON CONFLICT (space_id, name) DO UPDATE
 SET first_id = excluded.first_id, after_id = excluded.after_id, until_id = excluded.until_id,
-    changed = 0, requested_at = now();
+    changed = 0, requested_at = excluded.requested_at;
 
 -- name: list
 -- What is left to do in a Space, by name.

@@ -10,6 +10,7 @@ from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.locks import create_lock, lock_space
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import request_reclassification
 from headwater.spaces.rereadings import request_rereading
@@ -22,11 +23,6 @@ from headwater.spaces.settings_input import (
 )
 
 queries = Queries(__name__, "spaces.sql")
-
-LOCK_PATIENCE = "3s"
-"""The time a request waits for a Space that is being changed. It then fails with an intact
-connection, before its deadline cuts that off, and one busy Space cannot block the pool.
-"""
 
 _COLUMNS = (
     "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
@@ -73,6 +69,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
     cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
     row = await cursor.fetchone()
     assert row is not None
+    await create_lock(connection, row[0])
     return await change_space(connection, row[0], changes)
 
 
@@ -81,8 +78,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     more names of sources or phrases of answers than it may.
     """
     space = {"space_id": space_id}
-    cursor = await connection.execute(queries["lock"], space)
-    if await cursor.fetchone() is None:
+    if not await lock_space(connection, space_id):
         raise NotFound("Space")
     values = dict.fromkeys(_COLUMNS) | changes.settings
     await connection.execute(queries["change"], space | values)
@@ -133,16 +129,6 @@ async def _change_answer_phrases(
         if row[0] > MAX_ANSWER_PHRASES:
             rule = f"a Space has {MAX_ANSWER_PHRASES} at most"
             raise Invalid({ANSWER_PHRASE: [f"{ANSWER_PHRASE}: {rule}"]})
-
-
-async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
-    """Lock the Space for this transaction. Every change of a contact, an identifier, a company or a
-    membership does this first: such changes happen one at a time, the pipeline's included.
-
-    Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
-    """
-    await connection.execute(queries["bound_waiting"], {"patience": LOCK_PATIENCE})
-    await connection.execute(queries["lock_identities"], {"space_id": space_id})
 
 
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:

@@ -20,23 +20,11 @@ SELECT id FROM spaces ORDER BY id;
 
 -- name: any
 -- Whether the installation has a Space.
-SELECT EXISTS (SELECT FROM spaces);
+SELECT EXISTS (SELECT 1 FROM spaces);
 
 -- name: create
 -- A new Space with the defaults of the schema.
 INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;
-
--- name: lock
--- Take the Space for this transaction, so that two changes of it happen one after the other.
-SELECT id FROM spaces WHERE id = %(space_id)s FOR UPDATE;
-
--- name: bound_waiting
--- How long this transaction waits for any lock.
-SELECT set_config('lock_timeout', %(patience)s, true);
-
--- name: lock_identities
--- Take the Space against every other change of its contacts, companies and memberships.
-SELECT id FROM spaces WHERE id = %(space_id)s FOR NO KEY UPDATE;
 
 -- name: change
 -- New values for the settings that are given; NULL leaves one as it is.

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.identity.senders import Sender
-from headwater.inbox.inbox import append
+from headwater.inbox.inbox import AcceptedRows, append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.interpretation import draft_event, finish, headers_kept
@@ -158,7 +158,8 @@ async def replay_delivery(
             outcome = replace(outcome, event=event)
         assert outcome.event is not None
         payload = msgspec.json.encode(outcome.event)
-        (receipt_id,) = await append(connection, [space_id], ["event"], [Sender.WEBHOOK], [payload])
+        rows = AcceptedRows([space_id], ["event"], [Sender.WEBHOOK], [payload])
+        (receipt_id,) = await append(connection, rows)
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
 

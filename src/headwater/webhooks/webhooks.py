@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -128,7 +128,9 @@ async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
     """Have its deliveries kept without making events of them, or end that. Raises NotFound."""
-    values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused}
+    values = {
+        "space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)
+    }  # fmt: skip
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 

@@ -31,14 +31,14 @@ WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: revoke
 -- End a webhook; one that is revoked keeps the time of it.
-UPDATE webhooks w SET revoked_at = coalesce(w.revoked_at, now())
+UPDATE webhooks w SET revoked_at = least(w.revoked_at, now())
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s
 RETURNING w.id;
 
 -- name: pause
 -- Deliveries are kept and make no events, from now on or no longer.
 UPDATE webhooks w
-SET paused_at = CASE WHEN %(paused)s THEN coalesce(w.paused_at, now()) END
+SET paused_at = CASE WHEN %(paused)s THEN coalesce(w.paused_at, %(now)s) END
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL;
 
 -- name: credentials

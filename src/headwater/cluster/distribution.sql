@@ -1,0 +1,52 @@
+-- name: nodes
+-- The number of nodes that take Spaces.
+SELECT count(*) FROM pg_dist_node n WHERE n.shouldhaveshards AND n.isactive;
+
+-- name: placed
+-- The tables that have a place in the cluster: whether each is distributed, or on every node.
+SELECT c.relname, p.partmethod = 'h' AS is_distributed
+FROM pg_dist_partition p
+JOIN pg_class c ON c.oid = p.logicalrelid
+WHERE c.relnamespace = current_schema()::regnamespace;
+
+-- name: prepare
+-- For this transaction: one table after the other on each node, as they refer to each other, and
+-- with the triggers that count deliveries, which stay within a Space.
+SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
+       set_config('citus.enable_unsafe_triggers', 'on', true);
+
+-- name: locks_are_view
+-- Whether Spaces are locked by their own rows, as on a single PostgreSQL.
+SELECT c.relkind = 'v' FROM pg_class c WHERE c.oid = 'space_locks'::regclass;
+
+-- name: make_locks
+-- A table of its own for the locks of Spaces.
+DROP VIEW space_locks;
+CREATE TABLE space_locks (space_id bigint PRIMARY KEY);
+INSERT INTO space_locks (space_id) SELECT s.id FROM spaces s;
+
+-- name: references
+-- The references of tables that have no place yet or to such a table: they are taken away while the
+-- tables move, as each can only refer to what has its place.
+SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
+FROM pg_constraint f
+JOIN pg_class c ON c.oid = f.conrelid
+WHERE f.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
+  AND (f.conrelid = ANY(%(tables)s::regclass[]) OR f.confrelid = ANY(%(tables)s::regclass[]))
+ORDER BY c.relname, f.conname;
+
+-- name: drop_reference
+-- Take one of them away.
+ALTER TABLE {table} DROP CONSTRAINT {name};
+
+-- name: add_reference
+-- Put it back as it was.
+ALTER TABLE {table} ADD CONSTRAINT {name} {definition};
+
+-- name: distribute
+-- Spread a table over the nodes by Space: all of them alike.
+SELECT create_distributed_table(%(table)s, 'space_id', colocate_with => %(beside)s);
+
+-- name: copy
+-- Put a table on every node.
+SELECT create_reference_table(%(table)s);

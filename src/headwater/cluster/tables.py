@@ -1,0 +1,34 @@
+"""The place of each table in a cluster: distributed by Space over the nodes, or the same on each.
+
+A table of Spaces' rows is distributed, so that a Space is on one node with everything that is
+joined to it. What is looked up before the Space is known, by a key's or a token's hash, is the same
+everywhere, and so are the few small tables of no Space. A test holds the two lists against the
+schema.
+"""
+
+from __future__ import annotations
+
+LOCKS = "space_locks"
+"""A view of a single PostgreSQL's, which is a table in a cluster."""
+
+DISTRIBUTED = (
+    LOCKS, "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts",
+    "answer_phrases", "answer_rereadings", "channels", "chart_notes", "clicks", "companies",
+    "contact_identifiers", "contacts", "currency_days", "current_fits", "deliveries",
+    "delivery_attempts", "delivery_counts", "destinations", "duplicates", "erasures", "events",
+    "export_schedules", "exports", "fits", "fitted_weights", "hits", "hour_counts",
+    "import_jobs", "imports", "inbox", "merges", "messages", "monthly_fits", "path_days",
+    "path_segments", "pending_paths", "rate_limits", "rates", "reclassifications",
+    "refused_rows", "rejected", "saved_views", "scheduled_reports", "site_refusals",
+    "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
+    "webhook_deliveries",
+)  # fmt: skip
+"""By space_id, all alike: a Space's rows of every table are on one node."""
+
+REFERENCE = (
+    "spaces", "users", "api_keys", "attempts", "backups", "event_labels", "field_labels",
+    "installation", "invitations", "mcp_tokens", "memberships", "migrations", "oauth_clients",
+    "oauth_codes", "one_time_links", "reference_rates", "sessions", "share_links", "sites",
+    "space_limits", "webhooks",
+)  # fmt: skip
+"""The same on every node. A write of one goes to all of them, so none is written for each event."""

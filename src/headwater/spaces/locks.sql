@@ -1,0 +1,22 @@
+-- name: create
+-- The row that stands for a Space in locks.
+INSERT INTO space_locks (space_id) VALUES (%(space_id)s);
+
+-- name: try
+-- The Space, locked against every other change of its identities, or no row when it is locked.
+SELECT l.space_id FROM space_locks l
+WHERE l.space_id = %(space_id)s
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: take
+-- Take the Space against every other change of its contacts, companies and memberships, and of
+-- itself.
+SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR NO KEY UPDATE;
+
+-- name: share
+-- Wait while somebody changes the identities of the Space, and keep others from it.
+SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR SHARE;
+
+-- name: bound_waiting
+-- How long this transaction waits for any lock.
+SELECT set_config('lock_timeout', %(patience)s, true);

@@ -1,0 +1,47 @@
+"""The places of tables in a cluster. What is done on a real one needs HEADWATER_TEST_CITUS_URL."""
+
+from __future__ import annotations
+
+import os
+
+import psycopg
+import pytest
+
+from headwater.cli import FAILED, main
+from headwater.cluster.distribution import (
+    DistributionError,
+    DistributionRefusal,
+    distribute,
+    list_places,
+)
+
+IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+
+
+@pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+def test_it_works(connection: psycopg.Connection) -> None:
+    places = list_places(connection)
+    assert all(place.is_placed for place in places)
+    assert {place.table for place in places if place.place == "reference"} >= {"spaces", "sites"}
+    assert distribute(connection) == []
+
+
+@pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
+@pytest.mark.parametrize("work", [list_places, distribute])
+def test_a_single_postgresql_is_refused(connection: psycopg.Connection, work: object) -> None:
+    with pytest.raises(DistributionError) as refused:
+        work(connection)  # type: ignore[operator]
+    assert refused.value.reason is DistributionRefusal.NO_CLUSTER
+
+
+@pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
+@pytest.mark.parametrize("option", ["--check", "--dry-run", "--json"])
+def test_the_command_says_why(
+    option: str,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    assert main(["distribute", option]) == FAILED
+    assert "create the extension citus" in capsys.readouterr().err
