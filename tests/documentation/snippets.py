@@ -20,6 +20,7 @@ PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
 NOT_RUN = {
     r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
     r"make (setup|test|check|crash)\b": "what runs these tests",
+    r"make bench ": "a measurement: a service under load for minutes",
     r"pipx |uv tool |python3 -m venv |pip install |gh attestation ": (
         "needs the package index or a release: tests/packaging with HEADWATER_TEST_INSTALL"
     ),

@@ -56,6 +56,12 @@ QUESTIONS = {
     "first purchase in ten minutes": "tutorial.html",
     "exchange rates currency": "spend.html",
     "kubernetes": "install.html",
+    "prometheus metrics": "observability.html",
+    "grafana dashboard": "observability.html",
+    "opentelemetry traces": "observability.html",
+    "upgrade without downtime": "operations.html",
+    "scheduled export to parquet": "exports.html",
+    "dbt package": "exports.html",
 }
 
 

@@ -1,0 +1,40 @@
+"""What only an extra installs is imported by the modules that it is for, and by nothing at the
+start: the image is built without extras.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.support.sizes import ROOT
+
+SOURCE = ROOT / "src" / "headwater"
+EXTRAS = ("arro3", "opentelemetry.exporter", "opentelemetry.sdk")
+OF_AN_EXTRA = {"telemetry/exporters.py", "telemetry/metrics_data.py"}
+"""Modules that are imported late themselves."""
+
+
+def imported(module: ast.Module) -> Iterator[str]:
+    """The modules that one imports as soon as it is imported itself."""
+    for node in module.body:
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_it_works() -> None:
+    needing = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if any(name.startswith(EXTRAS) for name in imported(ast.parse(path.read_text())))
+    }
+    assert needing == OF_AN_EXTRA
+
+
+def test_the_image_is_built_without_them() -> None:
+    script = (ROOT / "deploy" / "image" / "compile.py").read_text()
+    (left_out,) = re.findall(r"^LEFT_OUT = (.*)$", script, re.MULTILINE)
+    assert ast.literal_eval(left_out) == set(EXTRAS) - {"arro3"}
