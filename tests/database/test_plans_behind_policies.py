@@ -74,7 +74,8 @@ def conditions(planner: psycopg.Connection, sql: str) -> tuple[Conditions, Condi
     assert row is not None
     searched: Conditions = set()
     checked: Conditions = set()
-    gather(row[0][0]["Plan"], searched, checked)
+    for statement in row[0]:  # none where a rule does nothing instead
+        gather(statement["Plan"], searched, checked)
     return searched, checked
 
 
