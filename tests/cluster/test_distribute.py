@@ -24,6 +24,8 @@ def test_it_works(connection: psycopg.Connection) -> None:
     assert all(place.is_placed for place in places)
     assert {place.table for place in places if place.place == "reference"} >= {"spaces", "sites"}
     assert distribute(connection) == []
+    unlogged = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relpersistence = 'u'"
+    assert connection.execute(unlogged).fetchall() == []
 
 
 @pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")

@@ -88,6 +88,8 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
         connection.execute(queries["prepare"])
         if connection.execute(queries["locks_are_view"]).fetchall()[0][0]:
             connection.execute(queries["make_locks"])
+        for (table,) in connection.execute(queries["unlogged"]).fetchall():
+            connection.execute(queries["log_changes"].format(table=Identifier(table)))
         references = _drop_references(connection, [place.table for place in left])
         for place in left:
             _move(connection, place)

@@ -25,6 +25,16 @@ DROP VIEW space_locks;
 CREATE TABLE space_locks (space_id bigint PRIMARY KEY);
 INSERT INTO space_locks (space_id) SELECT s.id FROM spaces s;
 
+-- name: unlogged
+-- The tables whose changes are not logged: no Space of theirs could move while it is in use.
+SELECT c.relname FROM pg_class c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+  AND c.relpersistence = 'u';
+
+-- name: log_changes
+-- From here on they are.
+ALTER TABLE {table} SET LOGGED;
+
 -- name: references
 -- The references of tables that have no place yet or to such a table: they are taken away while the
 -- tables move, as each can only refer to what has its place.
