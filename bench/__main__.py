@@ -25,14 +25,15 @@ from bench import (
     reports,
     row_security,
     sources,
+    spend,
 )
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports",
-    "cohorts", "pages", "mcp", "exports", "sources", "payloads", "forwarding", "row_security",
-    "reload",
+    "cohorts", "spend", "pages", "mcp", "exports", "sources", "payloads", "forwarding",
+    "row_security", "reload",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ def main() -> None:
             "people": lambda: people.measure(stage, say, sizes),
             "reports": lambda: reports.measure(stage, say, sizes[-1:]),
             "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
+            "spend": lambda: spend.measure(stage, say, sizes[-1:]),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
             "sources": lambda: sources.measure(say),

@@ -59,7 +59,7 @@ def _measure(
             pass
     seconds = time.perf_counter() - started
     with psycopg.connect(url, autocommit=True) as plain:
-        return seconds, sum(_copy(plain, table, space_id) for table in tables)
+        return seconds, sum(copy_rows(plain, table, space_id) for table in tables)
 
 
 def accepted_events(count: int) -> Iterator[tuple[str, object]]:
@@ -100,7 +100,7 @@ def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str
     connection.commit()
 
 
-def _copy(connection: psycopg.Connection, table: str, space_id: int) -> float:
+def copy_rows(connection: psycopg.Connection, table: str, space_id: int) -> float:
     """Seconds to COPY the Space's rows of `table` into an empty table with the same indexes."""
     name, twin = sql.Identifier(table), sql.Identifier(f"bench_{table}")
     connection.execute(sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(twin, name))

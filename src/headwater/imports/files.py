@@ -15,10 +15,12 @@ import tempfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
+
+import msgspec
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.json_decoder import decode_storable, refuse_bad_text
@@ -39,13 +41,12 @@ _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
 
 
-@dataclass(frozen=True)
-class FileRow:
+class FileRow(msgspec.Struct, frozen=True, gc=False):
     """One row: its number from 1, the line it ends on, and what it holds by column."""
 
     number: int
     line: int
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     errors: Errors | None = None
     """The reasons why it cannot be read."""
 

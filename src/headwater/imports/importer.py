@@ -4,9 +4,11 @@ progress. Killed at any moment, it goes on after the last chunk that was committ
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -94,9 +96,11 @@ class Import:
         """Import the rest of the file, and yield the progress after each chunk."""
         rest = itertools.islice(self.source.rows(), self.resumed, None)
         await self.refusals.resume(connection, self.resumed)
-        for chunk in _chunks(self._without_totals(rest), self.kind.chunk or CHUNK):
-            await self._do(connection, chunk)
-            yield self.progress
+        chunks = _chunks(self._without_totals(rest), self.kind.chunk or CHUNK)
+        async with aclosing(_read_ahead(chunks)) as ready:
+            async for chunk in ready:
+                await self._do(connection, chunk)
+                yield self.progress
         self.refusals.finish(self.progress.refused)
         failpoint("import_before_finish")
         if not self.dry:
@@ -135,7 +139,7 @@ class Import:
         now = time.time()
         for row in chunk:
             try:
-                read.append((row, self.read(row, now)))
+                read.append((row, self._read_quickly(row) or self.read(row, now)))
             except Invalid as invalid:
                 refused.append((row, invalid.errors))
         if read:
@@ -148,13 +152,22 @@ class Import:
             ]
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
-    def read(self, row: FileRow, now: float) -> Any:
-        """A row, checked as the API would check it. Raises Invalid."""
+    def _read_quickly(self, row: FileRow) -> Any:
+        """A row as it is stored; None where `read` has to read it. Raises Invalid."""
+        if self._quickly is None:
+            return None
+        self._check(row)
+        return self._quickly(row)
+
+    def _check(self, row: FileRow) -> None:
+        """Raise Invalid for a row that is refused whatever its fields are."""
         errors = row.errors or self.refusals.refusal_of(row)
         if errors is not None:
             raise Invalid(errors)
-        if self._quickly is not None and (item := self._quickly(row)) is not None:
-            return item
+
+    def read(self, row: FileRow, now: float) -> Any:
+        """A row, checked as the API would check it. Raises Invalid."""
+        self._check(row)
         values = self.columns.pick(row.values)
         if self.source.form == "csv":
             typed(values, self.kind.numbers, self.kind.flags, self.notation)
@@ -207,6 +220,18 @@ def mapping_text(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
     if notation.dates != Notation().dates:
         lines.append(f"--dates={notation.dates}")
     return "\n".join(lines)
+
+
+async def _read_ahead(chunks: Iterator[list[FileRow]]) -> AsyncGenerator[list[FileRow]]:
+    """Yield chunks, of which the next is read from the file while the database stores one."""
+    reading = asyncio.create_task(asyncio.to_thread(next, chunks, None))
+    try:
+        while chunk := await reading:
+            reading = asyncio.create_task(asyncio.to_thread(next, chunks, None))
+            yield chunk
+    finally:
+        await asyncio.wait([reading])  # nobody reads a file that is closed
+        reading.exception()
 
 
 def _chunks(rows: Iterable[FileRow], size: int) -> Iterator[list[FileRow]]:

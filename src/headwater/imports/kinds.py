@@ -29,7 +29,7 @@ Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors 
 """A function that stores rows in the caller's transaction and returns each one's errors or None."""
 
 QuickReader = Callable[[FileRow], Any]
-"""A function that reads a row of a table as `ImportKind.read` would; None where it takes that."""
+"""A function that reads a row of a table as it is stored; None where `ImportKind.read` has to."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 

@@ -22,6 +22,7 @@ from headwater.imports.dialects import Dialect, UnreadableError, delimiter_of, r
 from headwater.imports.files import RowSource
 from headwater.imports.notation import Notation, guess_dates, guess_decimals
 from headwater.spaces.models import Space
+from headwater.spend.copy_lines import SpendLine, line_of
 from headwater.spend.file_formats import BY_NAME, Recognition, as_mapped, recognize
 from headwater.spend.inputs import FIELDS as ROW_FIELDS
 from headwater.spend.inputs import read_row
@@ -176,8 +177,9 @@ def clean(values: dict[str, Any]) -> None:
 
 
 async def store(
-    connection: AsyncConnection, space: Space, items: Sequence[Any]
+    connection: AsyncConnection, space: Space, items: Sequence[SpendRow | SpendLine]
 ) -> list[Errors | None]:
     """Store rows in the caller's transaction; none of them is refused any more."""
-    await put_part(connection, space.id, items)
+    lines = [item if isinstance(item, SpendLine) else line_of(item) for item in items]
+    await put_part(connection, space.id, lines)
     return [None] * len(items)

@@ -1,5 +1,5 @@
 """Rows of large tables of spend, read quickly: a day, or a place in an ad account, stands in many
-rows, and is checked once.
+rows, and is checked once; figures that are plain digits are checked by one pattern for the row.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from headwater.http.instants import parse_instant
@@ -16,19 +17,21 @@ from headwater.imports.columns import Columns, typed
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
 from headwater.imports.spend import COUNTS, DAY, NUMBERS, clean
+from headwater.spend.copy_lines import NULL, SpendLine, SpendPlace, join, join_figures, place_of
 from headwater.spend.inputs import FIELDS, row_of
-from headwater.spend.models import SpendRow
 
-_DIGITS = re.compile("[0-9]{1,15}")
-_DECIMALS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
-"""Numbers that differ from row to row, and need no more than this to be right."""
+_COUNT = "[0-9]{1,15}"
+_AMOUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
+"""Figures that need no more than this to be right, as text for the database, too."""
 _REMEMBERED = 50_000
 """Different texts of a column that are remembered."""
+
+Cells = Mapping[str, str]
 
 
 def quick_reader(
     columns: Columns, notation: Notation, defaults: Mapping[str, Any]
-) -> Callable[[FileRow], SpendRow | None] | None:
+) -> Callable[[FileRow], SpendLine | None] | None:
     """Return the reader of a table of these columns; None for one whose rows have a moment of their
     own. It returns None for a row that breaks a rule.
     """
@@ -43,64 +46,84 @@ def quick_reader(
         constants = {name: _reader(name, notation)(value) for name, value in fixed.items()}
     except ValueError:
         return None  # the rows will say what is wrong
-    kinds = {name: _reader(name, notation) for name in FIELDS}
-    places = [name for name in FIELDS if name in named and name not in (DAY, *NUMBERS)]
-    place_columns = [named[name] for name in places]
-    day_column, day_kind = named[DAY], kinds[DAY]
-    figures = [(named[name], kinds[name]) if name in named else None for name in NUMBERS]
+    day_column, read_day = named[DAY], _reader(DAY, notation)
+    read_place = _place_reader(named, notation, constants, as_of)
+    read_figures = _figures_reader(named, notation)
 
-    place_of = _place_reader({name: kinds[name] for name in places}, constants, as_of)
-
-    def read(row: FileRow) -> SpendRow | None:
+    def read(row: FileRow) -> SpendLine | None:
         cells = row.values
         try:
-            place = place_of(*[cells[column] for column in place_columns])
-            amount, impressions, clicks, conversions, revenue = [
-                each and each[1](cells[each[0]]) for each in figures
-            ]
-            day = day_kind(cells[day_column])
+            day = read_day(cells[day_column])
+            if day is None:
+                return None
+            return join(read_place(cells), str(day), read_figures(cells), row.number)
         except (KeyError, TypeError, ValueError):
             return None
-        if day is None or amount is None:
-            return None
-        return SpendRow(
-            day, place.platform, place.currency, amount, place.account_id, place.campaign_id,
-            place.adset_id, place.ad_id, place.country, impressions, clicks, conversions, revenue,
-            place.timezone, as_of, row.number, place.names,
-        )  # fmt: skip
 
     return read
 
 
 def _place_reader(
-    kinds: Mapping[str, Callable[[str], Any]], constants: dict[str, Any], as_of: datetime
-) -> Callable[..., SpendRow]:
-    """Return what reads the cells of a place, by field, as a row without figures. It raises
-    ValueError for what breaks a rule.
-    """
+    named: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
+) -> Callable[[Cells], SpendPlace]:
+    """Return what reads the place of a row. It raises ValueError for what breaks a rule."""
+    kinds = {
+        name: _reader(name, notation)
+        for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
+    }  # fmt: skip
+    pick = _picker([named[name] for name in kinds])
 
     @lru_cache(_REMEMBERED)
-    def place_of(*cells: str) -> SpendRow:
+    def of_cells(cells: tuple[str, ...]) -> SpendPlace:
         values = constants.copy()
         for (name, read), cell in zip(kinds.items(), cells, strict=True):
             value = read(cell)
             if value is not None:
                 values[name] = value
-        return row_of(values, date=date.min, amount=Decimal(0), as_of=as_of)
+        return place_of(row_of(values, date=date.min, amount=Decimal(0), as_of=as_of))
 
-    return place_of
+    return lambda cells: of_cells(pick(cells))
+
+
+def _figures_reader(named: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
+    """Return what reads the figures of a row as text for COPY. It raises ValueError for what breaks
+    a rule.
+    """
+    present = [name for name in NUMBERS if name in named]
+    pick = _picker([named[name] for name in present])
+    cell_of = "\t".join("%s" if name in named else NULL for name in NUMBERS)
+    plain = cell_of.replace("\\", r"\\") % tuple(
+        _COUNT if name in COUNTS else _AMOUNT for name in present
+    )
+    fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
+    kinds = [_reader(name, notation) if name in named else None for name in NUMBERS]
+
+    def read(cells: Cells) -> str:
+        picked = pick(cells)
+        text = cell_of % picked
+        if fits(text):
+            return text
+        rest = iter(picked)
+        figures = [None if kind is None else kind(next(rest)) for kind in kinds]
+        if figures[0] is None:
+            raise ValueError  # the row will say so
+        return join_figures(figures)
+
+    return read
+
+
+def _never(_: str) -> None:
+    return None
+
+
+def _picker(columns: list[str]) -> Callable[[Cells], tuple[str, ...]]:
+    """Return what takes some cells of a row. It raises KeyError where the row is too short."""
+    if len(columns) > 1:
+        return itemgetter(*columns)
+    return lambda cells: tuple(cells[column] for column in columns)
 
 
 def _reader(name: str, notation: Notation) -> Callable[[str], Any]:
-    """Return what reads the cells of a field."""
-    read = _checked(name, notation)
-    if name not in NUMBERS or notation.decimals == "comma":
-        return read
-    form, number = (_DIGITS, int) if name in COUNTS else (_DECIMALS, Decimal)
-    return lambda text: number(text) if form.fullmatch(text) else read(text)
-
-
-def _checked(name: str, notation: Notation) -> Callable[[str], Any]:
     """Return what reads the cells of a field by the steps that a row takes by itself."""
     kind = FIELDS[name].kind
 

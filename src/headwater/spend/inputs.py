@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
 from typing import Any
 
 from headwater.http.errors import Invalid
@@ -38,6 +39,9 @@ FIRST_YEAR = 2000
 _EARLIEST = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
 _LATEST = timedelta(hours=24)
 
+_DAYS_REMEMBERED = 4096
+"""A report has few days, each in many rows."""
+
 DAY_SCHEMA: Schema = {
     "type": "string",
     "format": "date",
@@ -45,6 +49,7 @@ DAY_SCHEMA: Schema = {
 }
 
 
+@lru_cache(_DAYS_REMEMBERED)
 def _parse_day(text: str) -> date:
     day = parse_day(text.strip())
     if not FIRST_YEAR <= day.year < 10_000:

@@ -16,6 +16,7 @@ from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.pagination import Page, Position, page_of, to_key
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
+from headwater.spend.copy_lines import SpendLine, SpendPlace
 from headwater.spend.models import SpendRow
 from headwater.spend.parameters import SpendChoice
 
@@ -50,34 +51,23 @@ async def put_report(
     await _put_names(connection, space_id, spend)
 
 
-async def put_part(connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow]) -> None:
+async def put_part(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:
     """Put a part of a file into the ledger, each row with a place and a time of its own."""
     await connection.execute(queries["make_room"])
     async with connection.cursor() as cursor, cursor.copy(queries["fill"]) as copy:
-        for row in spend:
-            await copy.write_row(_cells(row))
+        await copy.write("".join([row.text for row in spend]))
     await connection.execute(_PUT_FILE, {"space_id": space_id})
-    await _put_names(connection, space_id, spend)
+    await _put_names(connection, space_id, [row.place for row in spend])
 
 
-def _cells(row: SpendRow) -> tuple[str | int | None, ...]:
-    """Return a row as text, which the driver passes on as it is."""
-    conversions, revenue = row.platform_conversions, row.platform_revenue
-    return (
-        str(row.date), rf"\x{row.key().hex()}", row.platform, row.account_id, row.campaign_id,
-        row.adset_id, row.ad_id, row.country, row.currency, str(row.amount), row.impressions,
-        row.clicks, None if conversions is None else str(conversions),
-        None if revenue is None else str(revenue), row.timezone,
-        None if row.as_of is None else str(row.as_of), row.place,
-    )  # fmt: skip
-
-
-async def _put_names(connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow]) -> None:
-    """Put what ids are called into the ad catalogue."""
-    named = {(kind, each): (name, row.platform) for row in spend for kind, each, name in row.names}
+async def _put_names(
+    connection: AsyncConnection, space_id: int, places: Sequence[SpendRow | SpendPlace]
+) -> None:
+    """Put what ids are called into the ad catalogue; of several names the last."""
+    latest = dict.fromkeys((each.names, each.platform) for each in reversed(places) if each.names)
+    named = [AdName(*each, platform) for names, platform in reversed(latest) for each in names]
     if named:
-        names = [AdName(*key, name, platform) for key, (name, platform) in named.items()]
-        await put_names(connection, space_id, names)
+        await put_names(connection, space_id, named)
 
 
 async def list_spend(

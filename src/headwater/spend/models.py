@@ -68,6 +68,7 @@ _SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads"}
 """The sources of platforms that are called otherwise than their source."""
 
 
+@lru_cache(1024)
 def platform_of(text: str) -> str:
     """Return a platform by the name that somebody has for it: `Google Ads` is `google`."""
     word = re.sub(r"[^\w]+", "_", text.strip().lower()).strip("_")

@@ -36,11 +36,12 @@ json_to_recordset(%(rows)s::json) AS r (
     place integer)
 
 -- name: make_room
--- A table for the rows of a file, which only this connection sees.
+-- A table for the rows of a file, which only this connection sees. Its columns are in the order of
+-- `copy_lines.py`: what a place has, then what its rows have.
 CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
-    date date, key bytea, platform text, account_id text, campaign_id text, adset_id text,
-    ad_id text, country text, currency text, amount numeric, impressions bigint, "clicks" bigint,
-    platform_conversions numeric, platform_revenue numeric, timezone text, as_of timestamptz,
+    key bytea, platform text, account_id text, campaign_id text, adset_id text, ad_id text,
+    country text, currency text, timezone text, as_of timestamptz, date date, amount numeric,
+    impressions bigint, "clicks" bigint, platform_conversions numeric, platform_revenue numeric,
     place integer
 ) ON COMMIT DELETE ROWS;
 

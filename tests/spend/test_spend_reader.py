@@ -1,0 +1,89 @@
+"""Large tables of spend, read quickly: a row is what the steps of all rows make of it, or left to
+them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from headwater.http.errors import Invalid
+from headwater.imports.columns import Columns, typed
+from headwater.imports.files import FileRow
+from headwater.imports.notation import Notation
+from headwater.imports.spend import DAY, FIELDS, NUMBERS, read
+from headwater.imports.spend_reader import quick_reader
+from headwater.spend.copy_lines import SpendLine, line_of
+
+AS_OF = {"as_of": "2026-05-28T20:26:40Z"}
+CELLS = {
+    "date": ("2026-05-13", "20260513", "13.05.2026", "2026-5-13", "", "--"),
+    "platform": ("google", "Google Ads", "fb", "", "!"),
+    "currency": ("EUR", "usd", "EURO", ""),
+    "campaign_id": ("4711", " 4711 ", "a\\b\tc\nd", "", "ü", "--"),
+    "campaign_name": ("Spring", "", "\\N"),
+    "adset_id": ("", "8"),
+    "amount": ("12.34", "0", "007", "1.234", "1,234.50", "1.234,50", "-1", "1e3", "", "--", "x"),
+    "impressions": ("10", "1,000", "10.0", "1.5", "", "9" * 16),
+    "platform_revenue": ("99.9", "0.1234567", "", "--", "1000000000000.1"),
+}
+
+
+def by_all_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLine | None:
+    values = columns.pick(dict(row.values))
+    typed(values, NUMBERS, (), notation)
+    if isinstance(values.get(DAY), str):
+        values[DAY] = notation.time(values[DAY])
+    try:
+        return line_of(read({**AS_OF, **values, "place": row.number}, 0.0))
+    except Invalid:
+        return None
+
+
+def random_rows(rng: random.Random, columns: list[str]) -> Iterator[FileRow]:
+    for number in range(1, 200):
+        # Most cells are the first of their kind, so that most rows break no rule or just one.
+        cells = {
+            name: CELLS[name][0] if rng.random() < 0.8 else rng.choice(CELLS[name])
+            for name in columns
+        }
+        yield FileRow(number, number + 1, cells)
+
+
+def comparable(line: SpendLine) -> list[Any]:
+    """The cells of a line, its figures as numbers."""
+    cells = line.text.split("\t")
+    figures = [None if cell == r"\N" else Decimal(cell) for cell in cells[-6:-1]]
+    return [*cells[:-6], *figures, cells[-1], line.place.platform, line.place.names]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_are_what_the_steps_of_all_rows_make_of_them(seed: int) -> None:
+    rng = random.Random(seed)
+    notation = Notation(rng.choice(("plain", "point", "comma")), "iso" if seed % 3 else "dmy")
+    optional = [name for name in CELLS if name not in ("date", "amount") and rng.random() < 0.8]
+    columns = ["date", "amount", *optional]
+    fixed = {"platform": "meta", "currency": "EUR", "timezone": "Europe/Berlin"}
+    constants = tuple((name, value) for name, value in fixed.items() if name not in columns)
+    chosen = Columns(FIELDS, tuple((name, name) for name in columns), (), constants)
+    quickly = quick_reader(chosen, notation, AS_OF)
+    assert quickly is not None
+    taken = 0
+    for row in random_rows(rng, columns):
+        expected, line = by_all_steps(chosen, notation, row), quickly(row)
+        if line is not None:
+            assert expected is not None, row
+            assert comparable(line) == comparable(expected), row
+            taken += 1
+    assert taken > 20
+
+
+def test_a_row_that_is_too_short_is_left_to_the_other_steps() -> None:
+    chosen = Columns(FIELDS, (("date", "date"), ("amount", "amount")), (), ())
+    quickly = quick_reader(chosen, Notation(), AS_OF)
+    assert quickly is not None
+    assert quickly(FileRow(1, 2, {"date": "2026-05-13"})) is None
