@@ -116,7 +116,7 @@ def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureCh
     for column, new in now.items():
         old = then[column]
         if new is not None and old is not None:
-            changes[column] = _change(new, old)
+            changes[column] = change_between(new, old)
     return changes
 
 
@@ -126,7 +126,8 @@ def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) ->
     return rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
 
 
-def _change(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
+def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
+    """Return the change from one figure to another."""
     difference = Fraction(new) - Fraction(old)
     ratio = rounded(difference / abs(Fraction(old))) if old else None
     if isinstance(new, Decimal) and isinstance(old, Decimal):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +15,9 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Sc
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import only_parameter
-from headwater.reports.models import DateBasis, Filters, Group, ReportQuery
+from headwater.reports.models import Comparison, DateBasis, Filters, Group, ReportQuery
 from headwater.reports.parameters import (
+    COMPARE,
     CURRENCY,
     DATE_BASIS,
     LIMIT,
@@ -36,7 +38,7 @@ GROUP = Parameter(
 ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: source:google_ads, ….")
 PARAMETERS = (
     GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, EVENT_NAMES_PARAMETER, ONLY_PLACES, DATE_BASIS,
-    CURRENCY, LIMIT, FIT,
+    COMPARE, CURRENCY, LIMIT, FIT,
 )  # fmt: skip
 FIGURES = (
     "spend", "impressions", "clicks", "credited_revenue", "credited_events", "new_customers",
@@ -55,6 +57,7 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         models=(MODEL.read(query) or "last_touch",), window_days=WINDOW.read(query) or 0,
         filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), fit=FIT.read(query),
     )  # fmt: skip
     query.finish()
@@ -63,17 +66,20 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
 
 def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
     """Return a report as JSON has it."""
+    then = report.compared
     return {
         "columns": _columns(report),
         "rows": [
-            [*([row.key, row.label] if report.group else []), *_values(row.figures)]
+            [*([row.key, row.label] if report.group else []),
+             *_row_values(report, row.figures, row.compared)]
             for row in report.rows
         ],
         "left_out": report.left_out,
-        "totals": _named(report.total),
-        "with_spend": _named(report.with_spend),
-        "unmatched": _named(report.without_place),
+        "totals": _named(report, report.total, then and then.total),
+        "with_spend": _named(report, report.with_spend, then and then.with_spend),
+        "unmatched": _named(report, report.without_place, then and then.without_place),
         "period": written_span(report.span),
+        "compared_period": then and written_span(then.span),
         "timezone": report.timezone,
         "currency": report.currency,
         "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
@@ -81,7 +87,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "date_basis": str(query.date_basis),
         "fit": report.fit and cite(report.fit),
-    }
+    }  # fmt: skip
 
 
 def spend_csv(report: CostReport) -> bytes:
@@ -89,19 +95,42 @@ def spend_csv(report: CostReport) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_columns(report))
+    then = report.compared
     if report.group is None:
-        writer.writerow(map(in_digits, _values(report.total)))
+        whole = _row_values(report, report.total, then and then.total)
+        writer.writerow(map(in_digits, whole))
         return text.getvalue().encode()
     for row in report.rows:
         names = (harmless(row.key), harmless(row.label))
-        writer.writerow([*names, *map(in_digits, _values(row.figures))])
-    writer.writerow(["", "unmatched", *map(in_digits, _values(report.without_place))])
+        figures = _row_values(report, row.figures, row.compared)
+        writer.writerow([*names, *map(in_digits, figures)])
+    rest = _row_values(report, report.without_place, then and then.without_place)
+    writer.writerow(["", "unmatched", *map(in_digits, rest)])
     return text.getvalue().encode()
 
 
 def _columns(report: CostReport) -> list[str]:
     keys = [str(report.group), f"{report.group}_name"] if report.group else []
-    return [*keys, *FIGURES]
+    return [*keys, *_figure_columns(report)]
+
+
+def _figure_columns(report: CostReport) -> list[str]:
+    if report.compared is None:
+        return list(FIGURES)
+    return [f"{name}{end}" for name in FIGURES for end in ("", "_before", "_change")]
+
+
+def _row_values(
+    report: CostReport, now: CostFigures, then: CostFigures | None
+) -> Iterator[float | None]:
+    """Yield the figures of a row, in a comparison each with the compared one and its change."""
+    before = _values(then) if then is not None else [None] * len(FIGURES)
+    for name, figure, compared in zip(FIGURES, _values(now), before, strict=True):
+        yield figure
+        if report.compared is not None:
+            yield compared
+            change = None if then is None else now.change(name, then)
+            yield None if change is None else number(change.ratio)
 
 
 def _values(figures: CostFigures) -> list[float | None]:
@@ -115,8 +144,10 @@ def _values(figures: CostFigures) -> list[float | None]:
     ]  # fmt: skip
 
 
-def _named(figures: CostFigures) -> dict[str, float | None]:
-    return dict(zip(FIGURES, _values(figures), strict=True))
+def _named(
+    report: CostReport, now: CostFigures, then: CostFigures | None
+) -> dict[str, float | None]:
+    return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))
 
 
 _BY_FIGURE: Schema = {"type": "object", "additionalProperties": NUMBER_OR_NULL}
@@ -128,7 +159,8 @@ SPEND: Schema = object_schema(
         "totals": {**_BY_FIGURE, "description": "Of all events and all of the ledger."},
         "with_spend": {**_BY_FIGURE, "description": "Of the rows that have spend."},
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
-        "period": DATES, "timezone": TEXT, "currency": TEXT,
+        "period": DATES, "compared_period": {**DATES, "type": ["object", "null"]},
+        "timezone": TEXT, "currency": TEXT,
         "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
         "attribution_window": WHOLE, "date_basis": TEXT, "fit": CITATION_OR_NULL,
     }

@@ -8,25 +8,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection
 
 from headwater.fits.choice import ChosenFit
 from headwater.http.errors import Invalid
 from headwater.reports.errors import ReportTooLarge
-from headwater.reports.measures import plain, rounded
+from headwater.reports.measures import change_between, plain, rounded
 from headwater.reports.models import (
+    Comparison,
     DateTimeSpan,
+    Figure,
     FigureColumn,
     Group,
     KeyCondition,
     Measure,
+    MeasureChange,
     Report,
     ReportQuery,
     ReportRow,
 )
 from headwater.reports.report import query_reports
 from headwater.reports.spent import MILLIONTHS, Key, Spent, load_spent, sum_of
+from headwater.reports.time_buckets import SHORTEST, compared_span, counterpart, cut
 from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.breakdown import NOTHING, Figures
@@ -101,6 +106,12 @@ class CostFigures:
         """The spend for one new customer."""
         return _ratio(Fraction(self.spent[0], MILLIONTHS), Fraction(self.new_customers))
 
+    def change(self, name: str, then: CostFigures) -> MeasureChange | None:
+        """Return how the figure of a name has changed since then; None from or to none."""
+        new: Figure = getattr(self, name)
+        old: Figure = getattr(then, name)
+        return None if new is None or old is None else change_between(new, old)
+
 
 @dataclass(frozen=True)
 class CostRow:
@@ -109,6 +120,8 @@ class CostRow:
     key: Key
     label: str | None
     figures: CostFigures
+    compared: CostFigures | None = None
+    """Of the row that it is compared with; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +144,8 @@ class CostReport:
     """The Space's, in per cent of revenue."""
     fit: ChosenFit | None = None
     """The fit that credit depends on."""
+    compared: CostReport | None = None
+    """Of the time compared with, with all of its rows."""
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
         """Return the report with the contribution at a cost rate."""
@@ -152,20 +167,44 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     wanted = {condition.group for condition in query.filters.only}
     if not wanted <= set(ONLY):
         raise Invalid.of("only", f"must be of {', '.join(ONLY)}.")
-    of_credit = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
-    firsts = replace(
-        of_credit, measures=MEASURES[:1],
-        filters=replace(query.filters, only=(*query.filters.only, _FIRST_ORDERS)),
-    )  # fmt: skip
-    report, of_firsts = await query_reports(connection, space_id, [of_credit, firsts])
-    if report.left_out:
-        raise ReportTooLarge
-    first, last = query.start.date(), query.end.date()
-    spent = await load_spent(
-        connection, space_id, (first, last), report.currency, query.filters.only
+    periods = _periods(query)
+    credits_of = await query_reports(
+        connection, space_id, [each for period in periods for each in _of_credit(period)]
     )
+    if any(report.left_out for report in credits_of):
+        raise ReportTooLarge
+    pairs = zip(credits_of[::2], credits_of[1::2], strict=True)
     space = await fetch_space(connection, space_id)
-    return _joined(query, (report, of_firsts), spent).at_cost_rate(space.cost_rate)
+    now, *before = [
+        _joined(
+            period, pair,
+            await load_spent(
+                connection, space_id, (period.start.date(), period.end.date()), pair[0].currency,
+                query.filters.only,
+            ),
+        ).at_cost_rate(space.cost_rate)
+        for period, pair in zip(periods, pairs, strict=True)
+    ]  # fmt: skip
+    if before:
+        now = _compared(now, before[0], query.compare, space.zone)
+    return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
+
+
+def _periods(query: ReportQuery) -> list[ReportQuery]:
+    """Return the query for its own time, and for that which it is compared with."""
+    alone = replace(query, compare=Comparison.NONE)
+    if query.compare is Comparison.NONE:
+        return [alone]
+    span = compared_span(DateTimeSpan(query.start, query.end), query.compare)
+    return [alone, replace(alone, start=span.start, end=span.end)]
+
+
+def _of_credit(query: ReportQuery) -> tuple[ReportQuery, ReportQuery]:
+    """Return the report of all credit, and that of first orders alone."""
+    of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
+    only = (*query.filters.only, _FIRST_ORDERS)
+    filters = replace(query.filters, only=only)
+    return of_all, replace(of_all, measures=MEASURES[:1], filters=filters)
 
 
 def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) -> CostReport:
@@ -188,11 +227,42 @@ def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) ->
         ]
     rows.sort(key=_order)
     return CostReport(
-        group, tuple(rows[: query.limit]), max(0, len(rows) - query.limit),
-        _figures(report.total, of_firsts.total, whole),
+        group, tuple(rows), 0, _figures(report.total, of_firsts.total, whole),
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
         CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
     )  # fmt: skip
+
+
+def _compared(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> CostReport:
+    """Return a report beside that of the time it is compared with: a row beside the row of its key,
+    a day, week or month beside that of the other time. Beside a key that it has no row of stands
+    nothing in all figures.
+    """
+    figures = {row.key: row.figures for row in then.rows}
+    nothing = CostFigures(cost_rate=then.cost_rate)
+    keys = _counterparts(now, then, compare, zone)
+    rows = tuple(
+        replace(row, compared=figures.get(keys[row.key], nothing)) if row.key in keys else row
+        for row in now.rows
+    )
+    return replace(now, rows=rows, compared=then)
+
+
+def _counterparts(
+    now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo
+) -> dict[Key, Key]:
+    """Return the keys that rows are compared with; a time that has no counterpart is left out."""
+    group = now.group
+    if group is None or group not in SHORTEST:
+        return {row.key: row.key for row in now.rows}
+    steps, others = (cut(report.span, group, zone) for report in (now, then))
+    places = {
+        day: counterpart(place, compare, steps, others)
+        for place, day in enumerate(steps.days, start=1)
+    }
+    return {
+        f"{day}": f"{others.days[place - 1]}" for day, place in places.items() if place is not None
+    }
 
 
 def _figures(row: ReportRow, firsts: ReportRow | None, spent: Figures) -> CostFigures:

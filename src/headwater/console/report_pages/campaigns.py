@@ -29,9 +29,9 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
-from headwater.http.parameters import JsonInput, Parameter, Query
+from headwater.http.parameters import Parameter, Query
 from headwater.reports.credit_models import CreditFilter
-from headwater.reports.errors import ReportRefused
+from headwater.reports.errors import MissingRates
 from headwater.reports.models import (
     OF_TOUCHES,
     Comparison,
@@ -42,10 +42,9 @@ from headwater.reports.models import (
     Measure,
     ReportQuery,
 )
-from headwater.reports.parameters import COMPARE
 from headwater.reports.spend_answer import read_spend_query, spend_csv
 from headwater.reports.spend_report import CostFigures, CostReport, CostRow, query_spend
-from headwater.reports.time_buckets import SHORTEST, compared_span
+from headwater.reports.time_buckets import SHORTEST
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice
 
@@ -117,13 +116,16 @@ class CampaignTable:
 
     group: Group
     now: CostReport
-    then: CostReport | None
-    """Of the time compared with."""
     uncompared: str
     """The reason why there is none although one was chosen."""
     rows: list[CampaignRow]
     ledger: Deletion
     """The rows that the ledger has of all time."""
+
+    @property
+    def then(self) -> CostReport | None:
+        """The report of the time compared with."""
+        return self.now.compared
 
     @property
     def has_spend(self) -> bool:
@@ -162,10 +164,7 @@ class CampaignTable:
         """Return how a figure changed; None where nothing is to be compared."""
         if then is None:
             return None
-        before, after = _figure(column, then), _figure(column, now)
-        if before is None or after is None:
-            return None
-        return figures.change_between(Fraction(after), Fraction(before))
+        return figures.written_change(now.change(column.figure, then))
 
     @property
     def sums(self) -> tuple[str, str, str]:
@@ -191,7 +190,7 @@ class CampaignReports:
 
     def query(self, **changes: str) -> ReportQuery:
         """Return the report that the address describes. Raises Invalid."""
-        only = {"query_mode": "", "compare": "", "group_by": str(self.group)}
+        only = {"query_mode": "", "group_by": str(self.group)}
         query = self._view.input(**{**only, **changes})
         return read_spend_query(query, self._page.space, datetime.now(UTC))
 
@@ -199,38 +198,31 @@ class CampaignReports:
         """Return the page's report. Raises Invalid and ReportRefused."""
         space_id = self._page.space.id
         query = self.query(limit=str(MOST_LISTED))
-        now = await query_spend(connection, space_id, query)
-        then, uncompared = await self._compared(connection, query)
+        now, uncompared = await self.report(connection, query)
         ledger = await count_spend(connection, space_id, SpendChoice())
-        by_key = {row.key: row.figures for row in then.rows} if then else {}
-        is_time = self.group in SHORTEST
-        rows = [
-            self._row(row, now.span, None if is_time or then is None else by_key.get(row.key))
-            for row in now.rows
-        ]
-        return CampaignTable(self.group, now, then, uncompared, rows, ledger)
+        return CampaignTable(
+            self.group, now, uncompared, [self._row(row, now.span) for row in now.rows], ledger
+        )
 
-    async def _compared(
+    async def report(
         self, connection: AsyncConnection, query: ReportQuery
-    ) -> tuple[CostReport | None, str]:
-        choice = JsonInput({COMPARE.name: self._view.compare})
-        chosen = COMPARE.read(choice)
-        choice.finish()
-        if chosen == Comparison.NONE:
-            return None, ""
-        span = compared_span(DateTimeSpan(query.start, query.end), Comparison(chosen))
-        before = replace(query, start=span.start, end=span.end)
+    ) -> tuple[CostReport, str]:
+        """Return a report, and the reason why it is not compared although it should be."""
+        space_id = self._page.space.id
         try:
-            return await query_spend(connection, self._page.space.id, before), ""
-        except ReportRefused as error:
-            return None, error.message
+            return await query_spend(connection, space_id, query), ""
+        except MissingRates as error:
+            if query.compare is Comparison.NONE:
+                raise
+            alone = replace(query, compare=Comparison.NONE)
+            return await query_spend(connection, space_id, alone), error.message
 
-    def _row(self, row: CostRow, span: DateTimeSpan, then: CostFigures | None) -> CampaignRow:
+    def _row(self, row: CostRow, span: DateTimeSpan) -> CampaignRow:
         name = title(self.group, GroupKey(row.key, row.label))
         below = BELOW.get(self.group)
         narrowed = self._narrowed(row.key, span)
         opens = narrowed.link(self._page.path, group=below) if below and row.key else ""
-        return CampaignRow(name, row.figures, then, narrowed, opens)
+        return CampaignRow(name, row.figures, row.compared, narrowed, opens)
 
     def _narrowed(self, key: str | None, span: DateTimeSpan) -> ReportView:
         """Return the view of just a row: by its key, or by its days."""
@@ -280,7 +272,8 @@ async def send_csv(request: Request) -> Response:
     query = reports.query(limit="1000")
 
     async def load(connection: AsyncConnection) -> CostReport:
-        return await query_spend(connection, page.space.id, query)
+        report, _ = await reports.report(connection, query)
+        return report
 
     report = await page.load(load)
     return csv_response("spend", report.span, spend_csv(report))

@@ -62,7 +62,7 @@ TOOLS = (
     Tool(
         name="list_companies",
         title="List companies",
-        description="Companies, newest first; those first stored in a period, if given.",
+        description="Companies, newest first; if given, first stored in a period.",
         arguments=as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(rows_schema(PAGE)),
         call=_list_companies,

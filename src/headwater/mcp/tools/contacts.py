@@ -238,7 +238,7 @@ READING = (
     Tool(
         name="find_contact_by_email",
         title="Find a contact by e-mail",
-        description="The one contact with an e-mail address. Of several, their ids.",
+        description="The contact with an e-mail address. Of several, their ids.",
         arguments=arguments_of(parameters.EMAIL) | _AS_LISTED,
         required=("email",),
         answer=_CONTACT,

@@ -178,7 +178,7 @@ TOOLS = (
     Tool(
         name="get_event",
         title="Get an event",
-        description="One event by its id. To see where it came from, use explain_attribution.",
+        description="One event by its id. Where it came from: explain_attribution.",
         arguments=_EVENT_ID,
         required=("event_id",),
         answer=answer_of(EVENT),

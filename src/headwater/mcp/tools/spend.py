@@ -48,12 +48,12 @@ _OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missin
 _ROWS: Schema = {
     "type": "array",
     "items": {"type": "object"},
-    "description": f"Rows of date, platform, amount, currency; optional: {_OPTIONAL}.",
+    "description": f"Rows: date, platform, amount, currency; optional: {_OPTIONAL}.",
 }
 _DELETE = "delete_spend"
 COHORTS = Parameter(
     name="cohorts", kind=one_of((0, 1)), default=0,
-    description="1: customers by month of first order, with payback.",
+    description="1: customers by month of first order, payback.",
 )  # fmt: skip
 MOST_KEYS = 5
 _ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
@@ -112,7 +112,7 @@ TOOLS = (
     Tool(
         name="query_spend",
         title="Query spend",
-        description="Ad spend beside what it brought: ROAS, CPA, CAC. unmatched is in no row.",
+        description="Ad spend and what it brought: ROAS, CPA, CAC. unmatched is in no row.",
         arguments=arguments_of(GROUP, COHORTS)
         | as_in("query_report", arguments_of(*PARAMETERS[1:])),
         answer=_ANSWER,
@@ -121,7 +121,7 @@ TOOLS = (
     Tool(
         name="put_spend",
         title="Store spend",
-        description="Store what ads have cost; a row of a known day and place is replaced.",
+        description="Store what ads cost; a row of a known day and place is replaced.",
         arguments={"spend": _ROWS, "as_of": {"type": "string", "description": "If not now."}},
         required=("spend",),
         answer=object_schema({"message": TEXT}),
@@ -133,7 +133,7 @@ TOOLS = (
     Tool(
         name=_DELETE,
         title="Delete spend",
-        description="Delete spend of some days, in two calls: the first only counts rows.",
+        description="Delete spend of some days in two calls; the first only counts.",
         arguments=arguments_of(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
         required=("start_date", "end_date"),
         answer=object_schema(PREVIEW, "would_go", "confirm"),

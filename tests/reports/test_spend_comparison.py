@@ -1,0 +1,137 @@
+"""GET /reports/spend with `compare`: each figure beside that of another time."""
+
+from __future__ import annotations
+
+import csv
+import io
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from headwater.reports.measures import rounded
+from headwater.reports.spend_answer import FIGURES
+from tests.reports.test_spend_report import DECODE
+from tests.support.factories import Stage
+from tests.support.reading_fixtures import Api
+
+MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+APRIL = {"start_date": "2026-04-01 00:00:00", "end_date": "2026-04-30 23:59:59"}
+BEFORE = {"compare": "previous_period"}
+
+
+def report(api: Api, status: int = 200, **params: Any) -> Any:
+    response = api.get("/reports/spend", params={**MAY, **params})
+    assert response.status_code == status, response.text
+    return DECODE(response.content)
+
+
+def by_key(answer: Any) -> dict[Any, dict[str, Any]]:
+    """The rows by their key, each by its columns."""
+    named = (dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"])
+    return {row[answer["columns"][0]]: row for row in named}
+
+
+@pytest.fixture
+def space(stage: Stage, api: Api) -> Stage:
+    """A Space in euros with sales and spend in two months; of Meta only in April, of X in May."""
+    stage.connection.execute(
+        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC', cost_rate = 40 WHERE id = %s",
+        (stage.space_id,),
+    )
+    for source, amount, day in (
+        ("google_ads", 60, "2026-04-13"), ("google_ads", 100, "2026-05-13"),
+        ("facebook_ads", 30, "2026-04-20"), ("email", 20, "2026-05-14"),
+    ):  # fmt: skip
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, source, occurred_at=f"{day} 11:00:00+00")
+        stage.event(contact_id, amount=amount, event_time=f"{day} 12:00:00+00")
+    spent = [
+        {"date": day, "platform": platform, "amount": amount, "currency": currency, "clicks": 7}
+        for day, platform, amount, currency in (
+            ("2026-04-12", "google", 20, "EUR"), ("2026-05-12", "google", 25, "EUR"),
+            ("2026-04-19", "meta", 10, "USD"), ("2026-05-20", "x", 5, "EUR"),
+            ("2026-04-30", "billboard", 8, "EUR"), ("2026-05-31", "billboard", 4, "EUR"),
+        )
+    ]  # fmt: skip
+    assert api.send("PUT", "/spend", json={"spend": spent}).status_code == 200
+    return stage
+
+
+@pytest.fixture
+def rates(api: Api) -> None:
+    rate = {"date": "2026-04-19", "base": "USD", "currency": "EUR", "rate": "0.5"}
+    assert api.send("PUT", "/rates", json={"rates": [rate]}).status_code == 200
+
+
+@pytest.mark.usefixtures("space", "rates")
+def test_it_works(api: Api) -> None:
+    answer = report(api, **BEFORE)
+    assert answer["compared_period"] == APRIL
+    google = by_key(answer)["google_ads"]
+    figures = ("spend", "spend_before", "spend_change", "roas", "roas_before", "roas_change")
+    assert [google[name] for name in figures] == [25, 20, Decimal("0.25"), 4, 3, Decimal("0.3333")]
+    email = by_key(answer)["email"]
+    assert [email[f"credited_revenue{end}"] for end in ("", "_before", "_change")] == [20, 0, None]
+    assert (email["roas_before"], email["roas_change"]) == (None, None)
+    assert "facebook_ads" not in by_key(answer)
+    assert [answer["totals"][f"spend{end}"] for end in ("", "_before", "_change")] == [
+        34, 33, Decimal("0.0303"),
+    ]  # fmt: skip
+    assert [answer["unmatched"][f"spend{end}"] for end in ("", "_before", "_change")] == [
+        4, 8, Decimal("-0.5"),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("space", "rates")
+@pytest.mark.parametrize("group", ["none", "source", "campaign", "country"])
+def test_a_comparison_is_the_reports_of_both_times(api: Api, group: str) -> None:
+    both = report(api, group_by=group, **BEFORE)
+    now, then = (report(api, group_by=group, **span) for span in (MAY, APRIL))
+    for part in ("totals", "with_spend", "unmatched"):
+        check(both[part], now[part], then[part])
+    compared, rows, before = by_key(both), by_key(now), by_key(then)
+    assert list(compared) == list(rows)
+    for key, row in rows.items() if group != "none" else ():
+        check(compared[key], row, before.get(key))
+
+
+def check(both: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None) -> None:
+    """Compare figures with those of two reports; of no row, all are nothing and no ratio is any."""
+    for name in FIGURES:
+        before = then[name] if then else None if name in ("roas", "cpa", "cac") else 0
+        assert (both[name], both[f"{name}_before"]) == (now[name], before), name
+        change = None
+        if now[name] is not None and before:
+            change = rounded((Fraction(now[name]) - Fraction(before)) / abs(Fraction(before)))
+        got = both[f"{name}_change"]
+        # Figures come rounded to four decimals, changes of exact ones.
+        assert got == change or abs(got - change) < Decimal("0.001"), name
+
+
+@pytest.mark.usefixtures("space", "rates")
+def test_times_stand_beside_those_of_the_other_time(api: Api) -> None:
+    days = by_key(report(api, group_by="day", **BEFORE))
+    assert (days["2026-05-12"]["spend"], days["2026-05-12"]["spend_before"]) == (25, 20)
+    assert (days["2026-05-20"]["spend"], days["2026-05-20"]["spend_before"]) == (5, 0)
+    assert (days["2026-05-31"]["spend"], days["2026-05-31"]["spend_before"]) == (4, None)
+    months = by_key(report(api, group_by="month", compare="previous_year"))
+    assert months["2026-05-01"]["spend_before"] == 0
+
+
+@pytest.mark.usefixtures("space", "rates")
+def test_as_csv(api: Api) -> None:
+    text = api.get("/reports/spend", params={**MAY, **BEFORE}, accept="text/csv").text
+    table = list(csv.DictReader(io.StringIO(text)))
+    names = ("source", "spend", "spend_before", "spend_change")
+    assert [tuple(row[name] for name in names) for row in table] == [
+        ("google_ads", "25", "20", "0.25"), ("x_ads", "5", "0", ""), ("email", "0", "0", ""),
+        ("", "4", "8", "-0.5"),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("space")
+def test_a_time_that_cannot_be_converted_is_refused(api: Api) -> None:
+    assert report(api, 422, **BEFORE)["reason"] == "missing_rates"
+    assert report(api)["compared_period"] is None
