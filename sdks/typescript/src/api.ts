@@ -1404,6 +1404,7 @@ export type GetSpendReportAnswer = {
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
   period: Period;
+  compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
   cost_rate: number | null;
@@ -1869,8 +1870,8 @@ export abstract class Api {
   }
 
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string } = {}): Promise<GetSpendReportAnswer> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendReportAnswer;
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<GetSpendReportAnswer> {
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendReportAnswer;
   }
 
   /** List what ads have cost, the latest days first. */

@@ -1778,6 +1778,7 @@ class GetSpendReportAnswer(TypedDict):
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
     period: Period
+    compared_period: ComparedPeriod
     timezone: str
     currency: str
     cost_rate: float | None
@@ -2810,6 +2811,7 @@ class Api:
         event_names: Sequence[EventName] | None = None,
         only: Sequence[str] | None = None,
         date_basis: Literal["conversion", "touch"] | None = None,
+        compare: Literal["none", "previous_period", "previous_year"] | None = None,
         currency: str | None = None,
         limit: int | None = None,
         fit: str | None = None,
@@ -2832,6 +2834,7 @@ class Api:
                     "event_names[]": event_names,
                     "only[]": only,
                     "date_basis": date_basis,
+                    "compare": compare,
                     "currency": currency,
                     "limit": limit,
                     "fit": fit,
