@@ -5,7 +5,7 @@ and dark, on a desktop and on a narrow phone, whose screen no page is wider than
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -34,6 +34,8 @@ SPACE_PAGES = (
     "/settings",
     "/platforms",
 )  # fmt: skip
+FILLED = ("/campaigns", "/cohorts")
+"""Pages that are nothing without the rows of their table."""
 NARROWEST = 320
 WIDTHS = [1280, 390, NARROWEST]
 LONG = "Donaudampfschifffahrtsgesellschaft" * 6
@@ -110,6 +112,27 @@ def put_people(stage: Stage) -> list[str]:
     ]  # fmt: skip
 
 
+def put_spend(stage: Stage, now: datetime) -> None:
+    """A customer of each of the last two months by an ad, what the ads have cost, and what of that
+    is of another platform: Campaigns and Cohorts have all of their columns.
+    """
+    [(currency,)] = stage.connection.execute(
+        "UPDATE spaces SET cost_rate = 40 WHERE id = %s RETURNING currency", (stage.space_id,)
+    ).fetchall()
+    for place, days in enumerate((2, 33)):
+        moment = now - timedelta(days=days)
+        contact = stage.contact()
+        stage.touchpoint(contact, "google_ads", occurred_at=moment, campaign_id=LONG)
+        stage.event(contact, amount="1234567.89", event_time=moment)
+        for platform in ("google", LONG[:64].lower()):
+            key = platform.encode()[:15].ljust(15) + bytes([place])
+            spent = {"date": moment.date(), "key": key,
+                     "platform": platform, "campaign_id": LONG, "currency": currency,
+                     "amount": "98765.43", "as_of": now, "place": place}  # fmt: skip
+            blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
+            stage._insert("spend", {**blank, **spent}, returning="number")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_reference(look: Callable[..., Visit], width: int) -> None:
     one = look(width)
@@ -162,6 +185,7 @@ def test_the_console(
         (space_id, f"x{LONG}"),
     )
     people_pages = put_people(stage)
+    put_spend(stage, now)
     one = look(width)
     one.goto("/login")
     check(one.page, "/login")
@@ -170,5 +194,7 @@ def test_the_console(
     for path in (*paths, "/console?all", "/console/account", "/console/nothing"):
         one.goto(path)
         check(one.page, path)
+        if path.endswith(FILLED):
+            assert one.page.locator("main tbody tr").count(), path
         if "/contacts/" in path:
             check_unfolded(one.page, path)
