@@ -15,7 +15,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 class SpendPlace(NamedTuple):
-    """What rows of one place and one report have in common."""
+    """The part that rows of one place and one report have in common."""
 
     text: str
     """The columns of `arriving_spend` up to `as_of`, in its order."""
