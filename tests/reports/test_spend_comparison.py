@@ -16,9 +16,9 @@ from tests.reports.test_spend_report import DECODE
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
-MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
-APRIL = {"start_date": "2026-04-01 00:00:00", "end_date": "2026-04-30 23:59:59"}
-BEFORE = {"compare": "previous_period"}
+MAY: dict[str, Any] = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
+APRIL: dict[str, Any] = {"start_date": "2026-04-01 00:00:00", "end_date": "2026-04-30 23:59:59"}
+BEFORE: dict[str, Any] = {"compare": "previous_period"}
 
 
 def report(api: Api, status: int = 200, **params: Any) -> Any:
