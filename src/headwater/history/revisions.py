@@ -4,6 +4,7 @@ snapshot has read exactly the changes up to the number that it sees there.
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -55,4 +56,4 @@ async def fetch_revision_at(
 
 def begin_era(connection: Connection[Any]) -> None:
     """Make points of before this moment those of another past, in all Spaces."""
-    connection.execute(queries["begin_era"])
+    connection.execute(queries["begin_era"], {"era": secrets.randbelow(2**31 - 1) + 1})

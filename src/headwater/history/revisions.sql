@@ -43,4 +43,4 @@ WHERE r.space_id = %(space_id)s AND r.known_at <= %(moment)s;
 -- name: begin_era
 -- For the operator's side: what is counted from now on is of another past than what was counted
 -- after the backup was made.
-UPDATE revisions r SET era = (random() * 2147483646)::integer;
+UPDATE revisions r SET era = %(era)s;
