@@ -106,8 +106,8 @@ async def find_current(
 
 async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> ChosenFit | None:
     """The fit of a number, if there is one."""
-    found = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
-    return found[0] if found else None
+    candidates = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
+    return candidates[0] if candidates else None
 
 
 async def _candidates(

@@ -34,7 +34,7 @@ BeforeEach = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Span:
+class PastSpan:
     """The part of a Space's past that is looked at."""
 
     revision: int
@@ -58,7 +58,7 @@ class PastReader:
     """Reads families."""
 
     def __init__(
-        self, connection: AsyncConnection, space_id: int, span: Span, before_each: BeforeEach
+        self, connection: AsyncConnection, space_id: int, span: PastSpan, before_each: BeforeEach
     ) -> None:
         """`before_each` is awaited before every statement."""
         self._connection, self._span, self._before_each = connection, span, before_each
@@ -118,7 +118,7 @@ class PastReader:
 class _Versions:
     """Makes versions of rows as they are, and as they were."""
 
-    def __init__(self, span: Span, added: _Added) -> None:
+    def __init__(self, span: PastSpan, added: _Added) -> None:
         self._span, self._added = span, added
 
     def of_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
@@ -185,7 +185,7 @@ class _Versions:
 
 
 def _merge_span(
-    span: Span, merged_id: int, survivor_id: int, made: int, undone: int | None
+    span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None
 ) -> MergeSpan:
     start = moment(made, Rank.MERGED) if made > span.revision else ALWAYS
     return MergeSpan(

@@ -12,7 +12,7 @@ from headwater.history.transitions import EventState
 from headwater.history.versions import Family
 from headwater.rates.exchange import RateTable
 from headwater.rates.store import load_rates
-from headwater.reports.conversion import Exchange
+from headwater.reports.conversion import CurrencyExchange
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class FormerAmounts:
     """The amounts of events in some state; 0 where no rate is known."""
 
-    exchange: Exchange | None
+    exchange: CurrencyExchange | None
     """None where amounts count for no more than their sign."""
     rates: RateTable
 
@@ -42,12 +42,12 @@ class FormerAmounts:
         return exchange.convert(self.rates, state.amount, currency, _day(exchange, state.at))
 
 
-def _day(exchange: Exchange, at: int) -> date:
+def _day(exchange: CurrencyExchange, at: int) -> date:
     return (_EPOCH + timedelta(microseconds=at)).astimezone(exchange.space.zone).date()
 
 
 async def load_former_amounts(
-    connection: AsyncConnection, exchange: Exchange | None, families: Iterable[Family]
+    connection: AsyncConnection, exchange: CurrencyExchange | None, families: Iterable[Family]
 ) -> FormerAmounts:
     """Return the amounts of the events of families."""
     if exchange is None:

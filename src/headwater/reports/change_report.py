@@ -13,7 +13,7 @@ from functools import partial
 from psycopg import AsyncConnection
 
 from headwater.history.causes import ChangeCause
-from headwater.history.past import PastReader, Span
+from headwater.history.past import PastReader, PastSpan
 from headwater.reports.addition import PieceSums
 from headwater.reports.change_amounts import FormerAmounts, load_former_amounts
 from headwater.reports.change_events import CauseEvents
@@ -26,7 +26,7 @@ from headwater.reports.change_models import (
 )
 from headwater.reports.change_split import ChangeSums, split_up, taken_back
 from headwater.reports.change_terms import Terms, find_readings, load_terms
-from headwater.reports.conversion import Exchange
+from headwater.reports.conversion import CurrencyExchange
 from headwater.reports.errors import RatesUnknown, Uncounted
 from headwater.reports.measures import Sums, figure_of, plain
 from headwater.reports.models import (
@@ -110,11 +110,12 @@ async def _split(
 ) -> _Split:
     first, last = start.point.revision, end.point.revision
     planned, money = terms[-1].planned, reader.is_about_money
-    span = Span(first, start.taken_at, planned.days)
+    span = PastSpan(first, start.taken_at, planned.days)
     past = PastReader(reader.connection, reader.space.id, span, reader.bound_time)
     families = await past.families()
     exchanges = [
-        Exchange(reader.space, reader.currency, each.rates_at) if money else None for each in terms
+        CurrencyExchange(reader.space, reader.currency, each.rates_at) if money else None
+        for each in terms
     ]
     amounts = [await load_former_amounts(reader.connection, each, families) for each in exchanges]
     moments = range(_AFTER_ALL * (first + 1) - 1, _AFTER_ALL * (last + 1))

@@ -61,8 +61,8 @@ class _Foreign:
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """How amounts of a Space become those of one currency."""
+class CurrencyExchange:
+    """The exchange of amounts of a Space into one currency."""
 
     space: Space
     target: str
@@ -76,7 +76,7 @@ class Exchange:
 
 
 async def load_conversion(
-    connection: AsyncConnection, exchange: Exchange, days: tuple[date, date]
+    connection: AsyncConnection, exchange: CurrencyExchange, days: tuple[date, date]
 ) -> ConvertedAmounts | None:
     """Return the amounts of the events of some days, in UTC, that are in another currency than the
     one they become; None where there are none. Raises MissingRates.

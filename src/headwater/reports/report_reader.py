@@ -23,7 +23,7 @@ from headwater.paths.path_data import Column, PathData
 from headwater.paths.reader import PathReader, Piece
 from headwater.paths.survey import Block, Survey
 from headwater.rates.store import RatePoint
-from headwater.reports.conversion import ConvertedAmounts, Exchange, load_conversion
+from headwater.reports.conversion import ConvertedAmounts, CurrencyExchange, load_conversion
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
@@ -241,7 +241,7 @@ class ReportReader:
         if days not in self._conversions:
             await self.bound_time()
             self._conversions[days] = await load_conversion(
-                self.connection, Exchange(self.space, self._currency, self._rates_at), days
+                self.connection, CurrencyExchange(self.space, self._currency, self._rates_at), days
             )
         return self._conversions[days]
 
