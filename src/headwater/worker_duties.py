@@ -20,6 +20,7 @@ from headwater.exports.duties import (
     make_export_tidying_duty,
 )
 from headwater.fits import monthly_fits
+from headwater.history.former_rows import make_forgetting_duty
 from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs.child_process import make_process_duty
 from headwater.jobs.duties import INSTALLATION, Duty, look_every
@@ -46,6 +47,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         RECLASSIFICATION_DUTY,
         REREADING_DUTY,
         make_paths_duty(),
+        make_forgetting_duty(),
         make_forwarding_duty(settings),
         make_export_schedule_duty(),
         make_export_duty(settings),

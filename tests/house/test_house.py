@@ -79,6 +79,8 @@ SPANS_SPACES: dict[str, str] = {
     "paths/builder.sql::spaces": "a worker looks in which Spaces paths have changed",
     "paths/builder.sql::spaces_of_nodes": "likewise, in a cluster",
     "spaces/rereadings.sql::spaces": "likewise where phrases of answers have changed",
+    "history/former_rows.sql::outdated": "a worker looks in which Spaces something is too old",
+    "history/revisions.sql::begin_era": "a restore is of the whole installation",
     "spaces/reclassifications.sql::spaces": "likewise where names of sources have changed",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",
 }

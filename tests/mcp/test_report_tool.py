@@ -16,6 +16,7 @@ from headwater.mcp.tool import Tool
 from headwater.reports.models import AVERAGES, Group, Measure
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
+from tests.support import pipeline
 from tests.support.factories import NOON, Stage
 from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
@@ -40,7 +41,9 @@ def journeys(stage: Stage) -> Stage:
 @pytest.mark.usefixtures("journeys")
 def test_it_works(assistant: Assistant) -> None:
     """Which channels brought the revenue of a month: one call, nothing but the month."""
-    assert assistant.call("query_report", period="2026-05", attribution_model="linear") == {
+    answer = assistant.call("query_report", period="2026-05", attribution_model="linear")
+    assert len(answer.pop("reading")) == 64
+    assert answer == {
         "columns": ["source", "credited_revenue", "credited_events"],
         "rows": [["email", 50, 1], ["google_ads", 50, 1]],
         "left_out": 0,
@@ -213,3 +216,16 @@ def test_the_defaults_it_describes_are_true() -> None:
     assert tool.required == ()
     assert tool.arguments["attribution_model"]["default"] == "last_touch"
     assert tool.arguments["period"]["default"] == "last 30 days"
+
+
+def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
+    shop, who = pipeline.Stage(stage.connection, stage.space_id), {"email": "ada@example.com"}
+    shop.run(pipeline.touch(**who, occurred_at=pipeline.T0 - pipeline.DAY),
+             pipeline.event(**who, amount="100"))  # fmt: skip
+    asked = {"period": "2025-10", "measures": ["credited_revenue"]}
+    reading = assistant.call("query_report", **asked)["reading"]
+    shop.run(pipeline.event(**who, amount="20"))
+    changes = assistant.call("query_report", **asked, changes_since=reading)["changes"]
+    assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
+    refused = assistant.refused("query_report", **asked, changes_since="nonsense")
+    assert "changes_since" in refused

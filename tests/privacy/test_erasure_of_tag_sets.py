@@ -41,8 +41,10 @@ def test_it_works(stage: Stage) -> None:
     contact_id = withdraw(stage)
     assert [number for (number,) in stage.rows("touchpoints", "tag_set_id")] == [0]
     assert stage.values("tag_sets", "landing_page") == [PAGE], "the page view has the same"
+    assert stage.values("former_touchpoints", "tag_set_id") == [1], "as it was before"
     erase(stage, contact_id)
     assert stage.values("tag_sets", "id") == []
+    assert stage.values("former_touchpoints", "tag_set_id") == [0], "numbers are given out again"
 
 
 def test_a_set_that_somebody_else_has_stays(stage: Stage) -> None:

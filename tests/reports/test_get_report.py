@@ -55,12 +55,17 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
     sell(stage)
     asked = {"measures[]": ["revenue", "refunds", "average_order_value", "contacts"],
              "group_by[]": ["source", "contact"]}  # fmt: skip
-    live = report(api, **asked)
+    live = untimed(report(api, **asked))
     forget_space(stage.connection, stage.space_id)
-    assert report(api, **asked) == live
+    assert untimed(report(api, **asked)) == live
     while build_next(stage.connection, stage.space_id):
         pass
-    assert report(api, **asked) == live
+    assert untimed(report(api, **asked)) == live
+
+
+def untimed(answer: dict[str, Any]) -> dict[str, Any]:
+    """A report without the moment that it is of."""
+    return {name: value for name, value in answer.items() if name != "reading"}
 
 
 def test_models_side_by_side(api: Api, stage: Stage) -> None:

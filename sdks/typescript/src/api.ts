@@ -1181,9 +1181,9 @@ export type GetReportAnswer = {
   left_out: number;
   /** Over all groups, each event once. */
   totals: Record<string, number | null>;
-  /** What no touchpoint has credit for, and its parts by reason. */
+  /** Credited to nobody, and by reason. */
   unattributed: Record<string, unknown> | null;
-  /** Of every event, whatever its touchpoints. */
+  /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
   period: Period;
@@ -1196,8 +1196,51 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  reading: string;
   ripeness: Record<string, unknown> | null;
   fit: Fit2;
+};
+
+export type Since = {
+  reading: string;
+  taken_at: string | null;
+  fit: Fit2;
+  half_life_days: number | null;
+};
+
+export type Totals = {
+  before: Record<string, number | null>;
+  after: Record<string, number | null>;
+  difference: Record<string, number | null>;
+  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out. */
+  causes: Record<string, Record<string, number | null>>;
+};
+
+export type Overall = {
+  before: Record<string, number | null>;
+  after: Record<string, number | null>;
+  difference: Record<string, number | null>;
+  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out. */
+  causes: Record<string, Record<string, number | null>>;
+};
+
+export type GetChangesAnswer = {
+  since: Since;
+  until: Since;
+  columns: Array<string>;
+  totals: Totals;
+  overall: Overall;
+  unattributed: Overall;
+  rows: Array<Record<string, unknown>>;
+  /** Changed groups beyond the limit. */
+  left_out: number;
+  /** By cause, how many events it has changed, and those it changed most. */
+  causes: Record<string, unknown>;
+  /** What no cause explains: 0. */
+  unexplained: Record<string, number | null>;
+  period: Period;
+  timezone: string;
+  currency: string;
 };
 
 export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1330,7 +1373,7 @@ export type ListCreditsRow = {
   left_out: number;
 };
 
-export type Totals = {
+export type Totals2 = {
   events: number;
   amount: number;
   credited_events: number;
@@ -1346,7 +1389,7 @@ export type ListCreditsAnswer = {
   prev_cursor: string | null;
   prev_page_url: string | null;
   /** Of all pages together. */
-  totals: Totals;
+  totals: Totals2;
   credit: Credit2;
   period: Period;
   timezone: string;
@@ -1360,7 +1403,7 @@ export type ListCreditsAnswer = {
 
 export type GroupBy3 = "source" | "channel";
 
-export type Totals2 = {
+export type Totals3 = {
   events: number;
   revenue: number;
   days_to_conversion: number | null;
@@ -1375,7 +1418,7 @@ export type GetPathsAnswer = {
   columns: Array<string>;
   rows: Array<Array<Array<string> | number | null>>;
   left_out: number;
-  totals: Totals2;
+  totals: Totals3;
   touches: Touches;
   days: Touches;
   first_and_last: Touches;
@@ -1847,6 +1890,11 @@ export abstract class Api {
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
   async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
     return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
+  }
+
+  /** Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
+  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<GetChangesAnswer> {
+    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetChangesAnswer;
   }
 
   /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */

@@ -33,6 +33,7 @@ from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import finish_restore
 from headwater.database.migrator import MigrationError, migrate, migrations
 from headwater.files import sync_directory, write_private
+from headwater.history.revisions import begin_era
 from headwater.jobs.connection import connect
 from headwater.privacy.erasure_job import erase_again, erase_all
 from headwater.privacy.erasures import PastErasure
@@ -157,6 +158,7 @@ def bring_up(
         requested = erase_again(connection, erasures)
         waiting = erase_all(connection)
         sealed = _count_sealed(connection)
+        begin_era(connection)
         finish_restore(connection)
     return Restored(migrated, requested, waiting, sealed)
 

@@ -16,10 +16,11 @@ DISTRIBUTED = (
     "answer_phrases", "answer_rereadings", "channels", "chart_notes", "clicks", "companies",
     "contact_identifiers", "contacts", "currency_days", "current_fits", "deliveries",
     "delivery_attempts", "delivery_counts", "destinations", "duplicates", "erasures", "events",
-    "export_schedules", "exports", "fits", "fitted_weights", "hits", "hour_counts",
-    "import_jobs", "imports", "inbox", "merges", "messages", "monthly_fits", "path_days",
-    "path_segments", "pending_paths", "rate_limits", "rates", "reclassifications",
-    "refused_rows", "rejected", "saved_views", "scheduled_reports", "site_refusals",
+    "export_schedules", "exports", "fits", "fitted_weights", "former_events", "former_rates",
+    "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports", "inbox", "merges",
+    "messages", "monthly_fits", "new_rows", "path_days", "path_segments", "pending_paths",
+    "rate_limits", "rates", "reclassifications", "refused_rows", "rejected", "revisions",
+    "saved_views", "scheduled_reports", "site_refusals",
     "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
     "webhook_deliveries",
 )  # fmt: skip
@@ -27,8 +28,8 @@ DISTRIBUTED = (
 
 REFERENCE = (
     "spaces", "users", "api_keys", "attempts", "backups", "event_labels", "field_labels",
-    "installation", "invitations", "mcp_tokens", "memberships", "migrations", "oauth_clients",
-    "oauth_codes", "one_time_links", "reference_rates", "sessions", "share_links", "sites",
-    "space_limits", "webhooks",
+    "former_reference_rates", "installation", "invitations", "mcp_tokens", "memberships",
+    "migrations", "oauth_clients", "oauth_codes", "one_time_links", "reference_changes",
+    "reference_rates", "sessions", "share_links", "sites", "space_limits", "webhooks",
 )  # fmt: skip
 """The same on every node. A write of one goes to all of them, so none is written for each event."""

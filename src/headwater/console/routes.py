@@ -37,6 +37,7 @@ from headwater.console.people_pages import company, contact, contact_changes, ev
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
     campaigns,
+    changes,
     cohorts,
     csv_file,
     events,
@@ -82,6 +83,7 @@ PAGES = [
     *fits.ROUTES,
     *self_reported.ROUTES,
     *ripeness.ROUTES,
+    *changes.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

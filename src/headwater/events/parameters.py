@@ -74,11 +74,11 @@ _AMOUNT = (
 )
 AMOUNT_MIN = Parameter(
     name="amount_min", kind=_AMOUNT,
-    description="Only events of at least this amount; refunds are negative.",
+    description="Only events of at least this; refunds are negative.",
 )  # fmt: skip
 AMOUNT_MAX = Parameter(
     name="amount_max", kind=_AMOUNT,
-    description="Only events of at most this amount.",
+    description="Only events of at most this.",
 )  # fmt: skip
 ORDER_BY = Parameter(
     name="order_by", kind=one_of(("event_time", "amount")), default="event_time",

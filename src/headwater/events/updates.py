@@ -11,6 +11,9 @@ from psycopg import AsyncConnection
 
 from headwater.events.models import EventChange
 from headwater.events.queries import queries
+from headwater.history.causes import ChangeCause
+from headwater.history.former_rows import KEEP_EVENTS
+from headwater.history.revisions import DRAW_REVISION
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT
 from headwater.http.errors import NotFound
 from headwater.http.fields import NULL, NUMBER, number, number_text
@@ -58,6 +61,7 @@ async def update_event(
     connection: AsyncConnection, space_id: int, event_id: int, change: EventChange
 ) -> None:
     """Apply a change. Raises NotFound."""
+    await _keep(connection, space_id, event_id, ChangeCause.EDITS)
     cursor = await connection.execute(
         queries["update_amount"],
         {"space_id": space_id, "event_id": event_id, "amount": change.amount},
@@ -69,5 +73,15 @@ async def update_event(
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
     """Delete an event, if there is one by that id. Its deliveries are the caller's to withdraw."""
+    await _keep(connection, space_id, event_id, ChangeCause.DELETIONS)
     await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
+
+
+async def _keep(
+    connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause
+) -> None:
+    """Keep an event as it is before a change, so that reports of before can be told apart."""
+    await connection.execute(DRAW_REVISION, {"space_id": space_id})
+    values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
+    await connection.execute(KEEP_EVENTS, values)

@@ -53,12 +53,14 @@ class FitChoice:
     """Its name; None for a current one."""
     event_names: tuple[str, ...]
     """The events that it is for; empty is any."""
+    fit_id: int | None = None
+    """Its number, where that is what it is chosen by."""
 
     def parameters(self, space_id: int) -> dict[str, Any]:
         """The values that the statement of the candidates binds."""
         return {
-            "space_id": space_id, "name": self.name, "event_names": [*self.event_names],
-            "model": MARKOV, "billion": BILLION,
+            "space_id": space_id, "fit_id": self.fit_id, "name": self.name,
+            "event_names": [*self.event_names], "model": MARKOV, "billion": BILLION,
         }  # fmt: skip
 
 
@@ -100,6 +102,12 @@ async def find_current(
     """The current fit for a name of events, if there is one."""
     current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
     return current[0] if current else None
+
+
+async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> ChosenFit | None:
+    """The fit of a number, if there is one."""
+    candidates = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
+    return candidates[0] if candidates else None
 
 
 async def _candidates(

@@ -1,6 +1,6 @@
 -- name: candidates
--- The fits that a model may go by, with its weights of sources in billionths: the one of a name, or
--- else the current ones of some names of events, or of all.
+-- The fits that a model may go by, with its weights of sources in billionths: the one of a number or
+-- of a name, or else the current ones of some names of events, or of all.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.digest,
        coalesce((SELECT jsonb_object_agg(w.source, (w.weight * %(billion)s)::bigint)
                  FROM fitted_weights w
@@ -8,7 +8,8 @@ SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conver
                    AND w.weight > 0), '{}') AS weights_by_source
 FROM fits f
 WHERE f.space_id = %(space_id)s
-  AND CASE WHEN %(name)s::text IS NOT NULL THEN f.name = %(name)s
+  AND CASE WHEN %(fit_id)s::bigint IS NOT NULL THEN f.id = %(fit_id)s
+      WHEN %(name)s::text IS NOT NULL THEN f.name = %(name)s
       ELSE EXISTS (
           SELECT FROM current_fits c
           WHERE c.space_id = %(space_id)s AND c.fit_id = f.id

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
+from headwater.http.fields import BLANK
 from headwater.http.openapi import object_schema
 from headwater.http.parameters import ListParameter, Parameter
 from headwater.mcp.context import ToolContext
@@ -110,9 +111,16 @@ def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, 
     """Arguments read by these definitions."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
-        name: {**parameter["schema"], "description": parameter["description"]}
+        name: {**_filled(parameter["schema"]), "description": parameter["description"]}
         for name, parameter in described.items()
     }
+
+
+def _filled(schema: Schema) -> Schema:
+    """The schema of a value without the blank text that an address may have in its place."""
+    if "anyOf" not in schema:
+        return schema
+    return schema | {"anyOf": [each for each in schema["anyOf"] if each != BLANK]}
 
 
 def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:

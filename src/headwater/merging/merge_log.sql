@@ -1,9 +1,10 @@
 -- name: log
--- Merging: one row per merge.
+-- Merging: one row per merge, with the number of the change that it belongs to.
 INSERT INTO merges
-    (space_id, id, merged_id, survivor_id, cause, receipt_id, sender, company_id, filled)
+    (space_id, id, merged_id, survivor_id, cause, receipt_id, sender, company_id, filled, revision)
 SELECT %(space_id)s, m.id, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
-       m.company_id, m.filled
+       m.company_id, m.filled,
+       (SELECT r.revision FROM revisions r WHERE r.space_id = %(space_id)s)
 FROM json_to_recordset(%(merges)s::json)
      AS m (id bigint, merged_id bigint, survivor_id bigint, cause text, receipt_id bigint,
            sender text, company_id bigint, filled text[]);

@@ -26,6 +26,7 @@ from headwater.contacts.separation import (
 )
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.history.revisions import DRAW_REVISION
 from headwater.http.errors import Conflict
 from headwater.identity.directory import Directory
 from headwater.identity.moves import ContactMove, ContactSplit
@@ -83,6 +84,7 @@ async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -
     work = await _load(connection, space_id, contact_id, survivor_id)
     await _refuse_during_erasure(connection, work)
     changes = take_out(work.tree, contact_id, work.profiles)
+    await connection.execute(DRAW_REVISION, {"space_id": space_id})
     line = [(merge.survivor_id, merge.id) for merge in work.tree.line(contact_id)]
     await restore_identifiers(connection, space_id, work.split, line)
     counts = await restore(connection, space_id, work.split)

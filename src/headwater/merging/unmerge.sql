@@ -17,7 +17,9 @@ SELECT EXISTS (
 
 -- name: undone
 -- The merge is marked, never deleted.
-UPDATE merges m SET undone_at = now() WHERE m.space_id = %(space_id)s AND m.id = %(id)s;
+UPDATE merges m SET undone_at = now(), undone_revision = r.revision
+FROM revisions r
+WHERE r.space_id = %(space_id)s AND m.space_id = %(space_id)s AND m.id = %(id)s;
 
 -- name: filled
 -- Columns that another merge fills now.

@@ -12,6 +12,7 @@ from prometheus_client import Counter, Histogram
 from psycopg import Connection
 
 from headwater.failpoints import failpoint
+from headwater.history.revisions import DRAW_REVISION
 from headwater.inbox.queue import delete_rows, waiting_ids, waiting_spaces
 from headwater.inbox.rejected import reject_rows
 from headwater.inbox.rows import Rejection, RejectReason
@@ -27,6 +28,7 @@ from headwater.pipeline.batch_loader import (
 from headwater.pipeline.batch_writer import (
     empty_inbox,
     forward_events,
+    keep_history,
     note_changed_paths,
     write_contacts,
     write_duplicates,
@@ -82,12 +84,14 @@ def process(connection: Connection[Any], batch: Batch) -> None:
     walk_paths(batch)
     settle(batch)
 
+    connection.execute(DRAW_REVISION, {"space_id": batch.space.id})
     write_merges(connection, batch)
     write_contacts(connection, batch)
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
     note_changed_paths(connection, batch)
+    keep_history(connection, batch)
     forward_events(connection, batch)
     write_duplicates(connection, batch)
     empty_inbox(connection, batch)

@@ -25,6 +25,8 @@ from headwater.events.batch_store import (
     replace_events,
 )
 from headwater.failpoints import failpoint
+from headwater.history.causes import ChangeCause
+from headwater.history.former_rows import keep_replaced, keep_touchpoints, note_added
 from headwater.identity.directory import Contact
 from headwater.identity.moves import ContactMove
 from headwater.inbox.queue import delete_rows
@@ -86,6 +88,7 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
     count_bots(connection, space_id, batch.bots)
     add_seen(connection, space_id, sources_seen(batch))
     withdrawn = [view.id for view in views if view.was_touch and not view.is_touch]
+    keep_touchpoints(connection, space_id, withdrawn, ChangeCause.WITHDRAWN_TOUCHES)
     touchpoints.delete_touchpoints(connection, space_id, withdrawn)
     made = [_of_view(batch, view) for view in views if view.is_touch and not view.was_touch]
     touchpoints.write_touchpoints(connection, space_id, made, batch.tag_sets)
@@ -102,6 +105,15 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
         connection, batch.space.id,
         [event.without_keys() if event.id in replaced else event for event in batch.events],
     )  # fmt: skip
+
+
+def keep_history(connection: Connection[Any], batch: Batch) -> None:
+    """Keep what the batch has added, and the events that others replace as they are."""
+    space_id = batch.space.id
+    made = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
+    touches = [item.id for item in batch.items if item.touch is not None]
+    note_added(connection, space_id, [event.id for event in batch.events], [*touches, *made])
+    keep_replaced(connection, space_id, batch.replaced)
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:

@@ -20,6 +20,9 @@ from headwater.contacts.batch_store import add_sources
 from headwater.database.queries import Queries
 from headwater.events.batch_store import SourceSeen, add_seen
 from headwater.failpoints import failpoint
+from headwater.history.causes import ChangeCause
+from headwater.history.former_rows import keep_touchpoints
+from headwater.history.revisions import DRAW_REVISION
 from headwater.jobs.connection import TRANSIENT_ERRORS
 from headwater.jobs.duties import Duty
 from headwater.paths.changes import note_touches
@@ -221,6 +224,9 @@ def _change_touchpoint(
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
     """Store the changes, put the sources on contacts and on events after them, and note these."""
+    connection.execute(DRAW_REVISION, {"space_id": space_id})
+    changed = [touch.id for touch in changes.touchpoints]
+    keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)
     write_sources(connection, space_id, changes.touchpoints, changes.tag_sets)
     write_origins(connection, space_id, changes.origins)
     masks: Counter[int] = Counter()

@@ -11,6 +11,7 @@ from psycopg.sql import Composed, Identifier
 
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
+from headwater.history.former_rows import forget_tag_sets
 from headwater.privacy.columns import personal
 from headwater.privacy.redaction import PayloadMatcher
 
@@ -98,7 +99,8 @@ def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> Non
     """
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     if withdrawn:
-        connection.execute(queries["delete_tag_sets"], {**values, "ids": withdrawn})
+        deleted = connection.execute(queries["delete_tag_sets"], {**values, "ids": withdrawn})
+        forget_tag_sets(connection, values["space_id"], [row[0] for row in deleted])
 
 
 def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:

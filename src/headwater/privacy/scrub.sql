@@ -142,7 +142,8 @@ WHERE g.space_id = %(space_id)s AND g.landing_page IN (
 DELETE FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
   AND NOT EXISTS (SELECT FROM touchpoints t
-                  WHERE t.space_id = %(space_id)s AND t.tag_set_id = g.id);
+                  WHERE t.space_id = %(space_id)s AND t.tag_set_id = g.id)
+RETURNING g.id;
 
 -- name: delete_hits
 -- Page views.

@@ -17,6 +17,10 @@ from headwater.contacts import filters
 from headwater.http.openapi import answer
 from headwater.http.parameters import Input
 from headwater.http.rate_limits import RateLimit
+from headwater.reports.change_answer import CHANGES, changes_answer, changes_csv
+from headwater.reports.change_parameters import PARAMETERS as CHANGES_PARAMETERS
+from headwater.reports.change_parameters import read_change_query
+from headwater.reports.change_report import query_changes
 from headwater.reports.cohort_answer import COHORTS, cohorts_answer, cohorts_csv
 from headwater.reports.cohort_parameters import PARAMETERS as COHORT_PARAMETERS
 from headwater.reports.cohort_parameters import read_cohort_query
@@ -92,6 +96,16 @@ async def get_cohorts(call: Call) -> Response:
     if _wants_csv(call):
         return _csv_response(cohorts_csv(report))
     return json_response(msgspec.json.encode(cohorts_answer(query, report)))
+
+
+async def get_changes(call: Call) -> Response:
+    """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
+    rows as CSV, a line for every cause.
+    """
+    query, report = await _load(call, read_change_query, query_changes)
+    if _wants_csv(call):
+        return _csv_response(changes_csv(query, report))
+    return json_response(msgspec.json.encode(changes_answer(query, report)))
 
 
 async def list_credits(call: Call) -> Response:
@@ -176,6 +190,21 @@ OPERATIONS = (
         parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
         answer=answer("The report of cohorts.", COHORTS),
         handler=get_cohorts,
+    ),
+    Operation(
+        id="get_changes",
+        method="GET",
+        path="/reports/changes",
+        tag="Reports",
+        summary="Get Changes",
+        scope="reports:read",
+        limit=RateLimit("get_changes", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in CHANGES_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer("What has changed, by group and by cause.", CHANGES),
+        handler=get_changes,
     ),
     Operation(
         id="list_credits",

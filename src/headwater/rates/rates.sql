@@ -1,3 +1,13 @@
+-- name: keep
+-- A Space's own rates as they are, of those that are about to become others.
+INSERT INTO former_rates (space_id, until_revision, date, base, currency, rate)
+SELECT %(space_id)s, v.revision, r.date, r.base, r.currency, x.rate
+FROM json_to_recordset(%(rates)s::json) AS r (date date, base text, currency text, rate numeric)
+JOIN revisions v ON v.space_id = %(space_id)s
+LEFT JOIN rates x ON x.space_id = %(space_id)s AND x.date = r.date AND x.base = r.base
+                  AND x.currency = r.currency
+WHERE x.rate IS DISTINCT FROM r.rate;
+
 -- name: put
 -- A Space's own rates, new or changed. In one order everywhere, so that two requests never wait for
 -- each other in a circle.
@@ -23,6 +33,54 @@ FROM (
     LIMIT %(limit)s
 ) x
 ORDER BY x.date DESC, x.number DESC;
+
+-- name: lock_reference
+-- Whoever changes the rates for all Spaces waits until the change before is committed, so that numbers
+-- commit in their order.
+LOCK TABLE reference_changes IN EXCLUSIVE MODE;
+
+-- name: draw_reference
+-- The number of such a change.
+INSERT INTO reference_changes (revision)
+SELECT coalesce(max(c.revision), 0) + 1 FROM reference_changes c;
+
+-- name: keep_reference
+-- Rates for all Spaces as they are, of those that are about to become others.
+INSERT INTO former_reference_rates (until_revision, date, currency, per_euro)
+SELECT (SELECT max(c.revision) FROM reference_changes c), r.date, r.currency, x.per_euro
+FROM json_to_recordset(%(rates)s::json) AS r (date date, currency text, per_euro numeric)
+LEFT JOIN reference_rates x ON x.date = r.date AND x.currency = r.currency
+WHERE x.per_euro IS DISTINCT FROM r.per_euro;
+
+-- name: reference_revision
+-- The number of the latest change of the rates for all Spaces, by a moment.
+SELECT coalesce(max(c.revision), 0) FROM reference_changes c
+WHERE %(moment)s::timestamptz IS NULL OR c.made_at <= %(moment)s;
+
+-- name: changed
+-- Whether rates were changed between two points.
+SELECT EXISTS (SELECT FROM former_rates f
+               WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
+                 AND f.until_revision <= %(until_revision)s)
+    OR EXISTS (SELECT FROM former_reference_rates f
+               WHERE f.until_revision > %(reference)s
+                 AND f.until_revision <= %(until_reference)s);
+
+-- name: former
+-- A Space's own rates of some days as they were at a point, of those that became others later.
+SELECT DISTINCT ON (f.date, f.base, f.currency) f.date, f.base, f.currency, f.rate
+FROM former_rates f
+WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
+  AND f.date = ANY(%(days)s::date[])
+ORDER BY f.date, f.base, f.currency, f.until_revision;
+
+-- name: former_reference
+-- The same of those for all Spaces.
+SELECT DISTINCT ON (f.date, f.currency) f.date, f.currency, f.per_euro
+FROM former_reference_rates f
+WHERE f.until_revision > %(reference)s AND f.date = ANY(%(days)s::date[])
+  AND f.currency = ANY(%(currencies)s::text[])
+ORDER BY f.date, f.currency, f.until_revision;
 
 -- name: put_reference
 -- Rates for all Spaces, new or changed.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from psycopg import AsyncConnection
@@ -14,11 +14,14 @@ from psycopg.sql import SQL
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.history.former_rows import NOTE_ADDED
+from headwater.history.revisions import DRAW_REVISION
 from headwater.http.pagination import Page, Position, page_of, to_key
 from headwater.rates.exchange import RateTable, days_before
 
 queries = Queries(__name__, "rates.sql")
 
+K = TypeVar("K")
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 _BEYOND_ALL = 2**63 - 1
 _EPOCH = date(1970, 1, 1)
@@ -34,6 +37,15 @@ class Rate(msgspec.Struct, frozen=True):
     """Units of `currency` for one of `base`."""
 
 
+class RatePoint(NamedTuple):
+    """A moment in the past of rates."""
+
+    revision: int
+    """The number of the latest change of the Space by then."""
+    reference: int
+    """That of the latest change of the rates for all Spaces."""
+
+
 class ReferenceRate(msgspec.Struct, frozen=True):
     """A rate for all Spaces."""
 
@@ -46,13 +58,39 @@ async def put_rates(connection: AsyncConnection, space_id: int, rates: Sequence[
     """Put a Space's own rates. Of one day and pair the last counts."""
     by_key = {(rate.date, rate.base, rate.currency): rate for rate in rates}
     values = {"space_id": space_id, "rates": rows(by_key.values())}
+    await connection.execute(DRAW_REVISION, values)
+    await connection.execute(queries["keep"], values)
     await connection.execute(queries["put"], values)
+    await connection.execute(NOTE_ADDED, values | {"event_ids": b"", "touchpoint_ids": b""})
 
 
 async def put_reference_rates(connection: AsyncConnection, rates: Sequence[ReferenceRate]) -> None:
     """Put rates for all Spaces. Of one day and currency the last counts."""
     by_key = {(rate.date, rate.currency): rate for rate in rates}
-    await connection.execute(queries["put_reference"], {"rates": rows(by_key.values())})
+    values = {"rates": rows(by_key.values())}
+    await connection.execute(queries["lock_reference"])
+    for statement in ("draw_reference", "keep_reference", "put_reference"):
+        await connection.execute(queries[statement], values)
+
+
+async def fetch_reference_revision(
+    connection: AsyncConnection, moment: datetime | None = None
+) -> int:
+    """Return the number of the latest change of the rates for all Spaces, by a moment or by now."""
+    (revision,) = await fetch_one(connection, queries["reference_revision"], {"moment": moment})
+    return revision
+
+
+async def have_changed(
+    connection: AsyncConnection, space_id: int, start: RatePoint, end: RatePoint
+) -> bool:
+    """Return whether rates that a Space goes by were changed between two points."""
+    values = {
+        "space_id": space_id, "revision": start.revision, "reference": start.reference,
+        "until_revision": end.revision, "until_reference": end.reference,
+    }  # fmt: skip
+    (changed,) = await fetch_one(connection, queries["changed"], values)
+    return changed
 
 
 async def list_rates(
@@ -80,9 +118,15 @@ async def fetch_reference_day(connection: AsyncConnection) -> date | None:
 
 
 async def load_rates(
-    connection: AsyncConnection, space_id: int, days: Collection[date], currencies: Collection[str]
+    connection: AsyncConnection,
+    space_id: int,
+    days: Collection[date],
+    currencies: Collection[str],
+    at: RatePoint | None = None,
 ) -> RateTable:
-    """Return the rates that amounts of some days in some currencies need."""
+    """Return the rates that amounts of some days in some currencies need: those of now, or as they
+    were at a point.
+    """
     if not days:
         return RateTable()
     wanted = days_before(days)
@@ -96,4 +140,18 @@ async def load_rates(
     per_euro: dict[date, dict[str, Fraction]] = {}
     for day, currency, rate in await fetch_all(connection, queries["reference"], bound):
         per_euro.setdefault(day, {})[currency] = Fraction(rate)
+    if at is not None:
+        bound |= at._asdict()
+        for day, base, currency, rate in await fetch_all(connection, queries["former"], bound):
+            _put_back(own.setdefault(day, {}), (base, currency), rate)
+        for day, currency, rate in await fetch_all(connection, queries["former_reference"], bound):
+            _put_back(per_euro.setdefault(day, {}), currency, rate)
     return RateTable(own, per_euro)
+
+
+def _put_back(rates: dict[K, Fraction], key: K, former: Decimal | None) -> None:
+    """Make a rate what it was; None is that there was none."""
+    if former is None:
+        rates.pop(key, None)
+    else:
+        rates[key] = Fraction(former)

@@ -36,6 +36,11 @@ class PieceSums:
     names: Mapping[str, int]
     """How many events have each name."""
 
+    def negated(self) -> PieceSums:
+        """Return what takes these sums away from others; it names no events."""
+        statuses = {model: tally.negated() for model, tally in self.statuses.items()}
+        return PieceSums(self.groups.negated(), statuses, {})
+
 
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
     """Add up the events of a piece for each plan; None is of no event. What plans of one scope have

@@ -15,8 +15,8 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import place_among
 from headwater.paths.path_data import Column, IntArray, PathData
-from headwater.rates.exchange import converted
-from headwater.rates.store import load_rates
+from headwater.rates.exchange import RateTable, converted
+from headwater.rates.store import RatePoint, load_rates
 from headwater.reports.errors import MissingRate, MissingRates
 from headwater.spaces.models import Space
 
@@ -34,6 +34,8 @@ class ConvertedAmounts:
     """Ascending."""
     amounts: IntArray
     """In ten-thousandths."""
+    unknown: IntArray
+    """The ids of those of which no rate is known: their amounts are 0."""
 
     def put_into(self, paths: PathData) -> PathData:
         """Return paths with these amounts in place of those that the events have."""
@@ -58,32 +60,53 @@ class _Foreign:
     amounts: IntArray
 
 
+@dataclass(frozen=True)
+class CurrencyExchange:
+    """The exchange of amounts of a Space into one currency."""
+
+    space: Space
+    target: str
+    at: RatePoint | None = None
+    """The point whose rates count; None is now. Before now, amounts without a rate are 0."""
+
+    def convert(self, rates: RateTable, amount: int, currency: str, day: date) -> int | None:
+        """Return an amount of a day on the Space's clock; None without a rate."""
+        rate = rates.rate(day, currency, self.target)
+        return None if rate is None else converted(amount, rate, HUNDREDTH)
+
+
 async def load_conversion(
-    connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
+    connection: AsyncConnection, exchange: CurrencyExchange, days: tuple[date, date]
 ) -> ConvertedAmounts | None:
-    """Return the amounts, in `target`, of the events of some days, in UTC, that are in another
-    currency; None where there are none. Raises MissingRates.
+    """Return the amounts of the events of some days, in UTC, that are in another currency than the
+    one they become; None where there are none. Raises MissingRates.
     """
+    space, target = exchange.space, exchange.target
     foreign = await _foreign(
         connection, space, target, await _days(connection, space, target, days)
     )
     if not foreign:
         return None
     currencies = {each.currency for each in foreign} | {target}
-    rates = await load_rates(connection, space.id, {each.day for each in foreign}, currencies)
+    days_of = {each.day for each in foreign}
+    rates = await load_rates(connection, space.id, days_of, currencies, exchange.at)
     numbers: list[int] = []
     missing: list[tuple[str, date]] = []
+    unknown: list[IntArray] = [np.array([], dtype=np.int64)]
     for each in foreign:
         rate = rates.rate(each.day, each.currency, target)
         if rate is None:
             missing.append((each.currency, each.day))
+            unknown.append(each.event_ids)
+            numbers += [0] * len(each.amounts)
         else:
             numbers += [converted(amount, rate, HUNDREDTH) for amount in each.amounts.tolist()]
-    if missing:
+    if missing and exchange.at is None:
         raise MissingRates(target, missing_rates(missing))
     event_ids = np.concatenate([each.event_ids for each in foreign])
     order = np.argsort(event_ids)
-    return ConvertedAmounts(event_ids[order], np.array(numbers, dtype=np.int64)[order])
+    amounts = np.array(numbers, dtype=np.int64)
+    return ConvertedAmounts(event_ids[order], amounts[order], np.concatenate(unknown))
 
 
 def missing_rates(missing: Collection[tuple[str, date]]) -> list[MissingRate]:

@@ -337,6 +337,8 @@ class Report:
     timezone: str
     currency: str
     """Of all amounts."""
+    reading: str
+    """The moment that it is of: with another of the same question it tells what has changed."""
     ripeness: Ripeness | None = None
     """Where the query asks for it: of the first measure, in total."""
     fit: ChosenFit | None = None

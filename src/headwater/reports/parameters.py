@@ -64,11 +64,11 @@ PERIOD = Parameter(
     name="period",
     kind=written({"type": "string", "maxLength": 100}, str),
     default=DEFAULT_PERIOD,
-    description=f"The time in words, instead of start_date and end_date: {EXAMPLES}.",
+    description=f"In words, instead of start_date and end_date: {EXAMPLES}.",
 )
 TIME = date_range(
-    "First second of the range, on the Space's clock; with end_date.",
-    "Last second of the range, included; with start_date.",
+    "First second, on the Space's clock; with end_date.",
+    "Last second, included; with start_date.",
     kind=MOMENT_OR_BLANK,
 )
 MODEL = Parameter(

@@ -4,7 +4,7 @@ it is compared with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from psycopg import AsyncConnection
 
@@ -20,10 +20,13 @@ from headwater.reports.models import (
 )
 from headwater.reports.path_pass import add_up_plans
 from headwater.reports.plan_loader import PeriodPlan, PlanLoader, subject_of
+from headwater.reports.readings import fetch_present, make_reading
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.result import (
+    Keys,
     PeriodSums,
     Ranking,
+    ReportPeriod,
     counterparts,
     make_row,
     make_unattributed,
@@ -98,18 +101,12 @@ async def _make_report(
     """Return the report of what was added up, `then` over the range that is compared with."""
     dimensions = planned.dimensions
     places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
-    labels = [
-        await _labels(reader, now, dimension, at, places) for at, dimension in enumerate(dimensions)
-    ]
-    keys = {
-        place: tuple(
-            labels_of_group[key]
-            for labels_of_group, key in zip(labels, now.keys(place), strict=True)
-        )
-        for place in places
-    }
+    keys_of = {place: now.keys(place) for place in places}
+    names = await name_keys(reader, now.period, dimensions, keys_of.values())
+    keys = {place: names[of] for place, of in keys_of.items()}
     compared = _compared(now, then, places)
     first, last = reader.ends_within(now.period.span)
+    present = await fetch_present(reader.connection, reader.space.id)
     ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
     return Report(
         columns=columns_of(query),
@@ -132,20 +129,39 @@ async def _make_report(
         currency=reader.currency,
         ripeness=ripeness,
         fit=planned.plan.scope.fit,
+        reading=str(make_reading(
+            present, planned.plan.scope, reader.space, reader.currency, now.event_count
+        )),
     )  # fmt: skip
+
+
+async def name_keys(
+    reader: ReportReader,
+    period: ReportPeriod,
+    dimensions: Sequence[ReportDimension],
+    listed: Collection[Keys],
+) -> dict[Keys, tuple[GroupKey, ...]]:
+    """Return the keys of groups that are listed, in words."""
+    labels = [
+        await _labels(reader, period, dimension, at, {keys[at] for keys in listed})
+        for at, dimension in enumerate(dimensions)
+    ]
+    return {
+        keys: tuple(labels_of_group[key] for labels_of_group, key in zip(labels, keys, strict=True))
+        for keys in listed
+    }
 
 
 async def _labels(
     reader: ReportReader,
-    now: PeriodSums,
+    period: ReportPeriod,
     dimension: ReportDimension,
     at: int,
-    places: Sequence[int],
+    keys: Collection[int],
 ) -> dict[int, GroupKey]:
-    """Return the keys of one group in words, for the groups that are listed."""
-    keys = {now.keys(place)[at] for place in places}
-    if at in now.period.steps:
-        return {key: GroupKey(*named(key, now.period.steps[at])) for key in keys}
+    """Return some keys of one group in words."""
+    if at in period.steps:
+        return {key: GroupKey(*named(key, period.steps[at])) for key in keys}
     labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
     return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
 

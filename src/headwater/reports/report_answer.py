@@ -53,6 +53,7 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
         "date_basis": str(query.date_basis),
+        "reading": report.reading,
         "ripeness": report.ripeness and _ripeness(report.ripeness),
         "fit": report.fit and cite(report.fit),
     }
@@ -215,11 +216,11 @@ REPORT = object_schema(
         "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
         "unattributed": {
             "type": ["object", "null"],
-            "description": "What no touchpoint has credit for, and its parts by reason.",
+            "description": "Credited to nobody, and by reason.",
         },
         "overall": {
             **_BY_MEASURE, "type": ["object", "null"],
-            "description": "Of every event, whatever its touchpoints.",
+            "description": "Of every event.",
         },
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
         "period": DATES,
@@ -229,6 +230,7 @@ REPORT = object_schema(
         "attribution_model": {"type": ["string", "array"]},
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT, "date_basis": TEXT,
+        "reading": TEXT,
         "ripeness": {"type": ["object", "null"]},
         "fit": CITATION_OR_NULL,
     }

@@ -22,7 +22,8 @@ from headwater.http.timerange import between
 from headwater.paths.path_data import Column, PathData
 from headwater.paths.reader import PathReader, Piece
 from headwater.paths.survey import Block, Survey
-from headwater.reports.conversion import ConvertedAmounts, load_conversion
+from headwater.rates.store import RatePoint
+from headwater.reports.conversion import ConvertedAmounts, CurrencyExchange, load_conversion
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
@@ -99,13 +100,16 @@ class ReportReader:
         ends: tuple[datetime | None, datetime | None, int],
         deadline: float,
         currency: str | None,
+        rates_at: RatePoint | None = None,
     ) -> None:
         """`ends` are the times of the first and the last event, and the database's own number.
         `deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
+        With `rates_at` rates are those of that point, and amounts without one are 0.
         """
         self.connection, self.space = connection, space
         self._currency = currency
         self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
+        self._rates_at, self._all_ends = rates_at, ends
         *self._ends, number = ends
         self._source = SumSource(connection.info.dsn, number, space.id)
         self._deadline = deadline
@@ -237,9 +241,30 @@ class ReportReader:
         if days not in self._conversions:
             await self.bound_time()
             self._conversions[days] = await load_conversion(
-                self.connection, self.space, self._currency, days
+                self.connection, CurrencyExchange(self.space, self._currency, self._rates_at), days
             )
         return self._conversions[days]
+
+    def by_rates(self, at: RatePoint | None) -> ReportReader:
+        """Return a reader of the same, by rates as they were at a point; amounts of which no rate
+        was known are 0. None is now.
+        """
+        if at is None:
+            return self
+        return ReportReader(
+            self.connection, self.space, self._all_ends, self._deadline, self._currency, at
+        )
+
+    @property
+    def unknown(self) -> set[int]:
+        """The events that were read, of whose amounts no rate is known."""
+        known = [each for each in self._conversions.values() if each is not None]
+        return {event_id for each in known for event_id in each.unknown.tolist()}
+
+    @property
+    def is_about_money(self) -> bool:
+        """True when amounts count for more than their sign."""
+        return self._currency is not None
 
     @property
     def currency(self) -> str:

@@ -15,7 +15,7 @@ from headwater.paths.path_data import IntArray
 from headwater.reports.addition import PieceSums
 from headwater.reports.chosen_events import STATUSES
 from headwater.reports.dimensions import NO_KEY
-from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, credit_sum
+from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
 from headwater.reports.groups import ReportDimension
 from headwater.reports.measures import (
     Sums,
@@ -103,6 +103,12 @@ class PeriodSums:
         sums = {name: credit[name] for name in names}
         sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
         return Sums({**counted.by_name, **sums}, counted.contacts)
+
+    @property
+    def event_count(self) -> int | None:
+        """The number of events of the period; None for one of touches."""
+        of_touches = self.query.date_basis is DateBasis.TOUCH
+        return None if of_touches else self.overall[Sum.EVENTS]
 
     @property
     def whole(self) -> Sums:

@@ -72,6 +72,10 @@ class WideSums:
         """Return the numbers as doubles."""
         return self.high.astype(np.float64) * (1 << _BITS) + self.low
 
+    def negated(self) -> Self:
+        """Return the numbers with the other sign."""
+        return self._carried(-self.high, -self.low)
+
     def total(self) -> int:
         return (int(self.high.sum()) << _BITS) + sum(
             int(part.sum()) << shift
@@ -133,6 +137,11 @@ class Tally:
             return self.sums[name]
         zeros = np.zeros(self.groups, dtype=np.int64)
         return WideSums(zeros, zeros)
+
+    def negated(self) -> Tally:
+        """Return what takes these sums away from others; contacts cannot be."""
+        sums = {name: values.negated() for name, values in self.sums.items()}
+        return Tally(self.keys, self.groups, sums, NO_PAIRS)
 
     def contact_counts(self) -> IntArray:
         """Return how many contacts each group has."""

@@ -6,6 +6,7 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.fits.choice import FIT, ONLY_FITTED
 from headwater.http.errors import Errors, Invalid
+from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES, ChangeQuery
 from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.models import (
@@ -76,6 +77,24 @@ def check_credits(query: CreditsQuery) -> None:
         ("credit", query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,
          "must be credited or touched where the period is of touchpoints."),
         ("per_page", 1 <= query.per_page <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
+    ])  # fmt: skip
+
+
+def check_changes(query: ChangeQuery) -> None:
+    """The same for a query of what has changed: of what cannot be split by cause, it says so."""
+    report, filters = query.report, query.report.filters
+    listed = ", ".join(SPLIT_MEASURES)
+    kept = "must not depend on what contacts are like, or on companies: no former state is kept."
+    _check([
+        *_common_rules(report), *_column_rules(report),
+        ("measures", set(report.measures) <= set(SPLIT_MEASURES),
+         f"must add up, so that differences can be split by cause: {listed}."),
+        ("group_by", set(report.group_by) <= SPLIT_GROUPS, kept),
+        ("only", {condition.group for condition in filters.only} <= SPLIT_GROUPS, kept),
+        ("custom_field_filters", not filters.conditions, kept),
+        ("campaign", filters.campaign is None,
+         "must be left out: no former names of campaigns are kept. Use only=campaign:<key>."),
+        ("query_mode", not report.by_company, "must be profile, as no former state is kept."),
     ])  # fmt: skip
 
 

@@ -1553,9 +1553,9 @@ class GetReportAnswer(TypedDict):
     totals: dict[str, float | None]
     """Over all groups, each event once."""
     unattributed: dict[str, Any] | None
-    """What no touchpoint has credit for, and its parts by reason."""
+    """Credited to nobody, and by reason."""
     overall: dict[str, float | None] | None
-    """Of every event, whatever its touchpoints."""
+    """Of every event."""
     event_names: dict[str, int]
     period: Period
     compared_period: ComparedPeriod
@@ -1567,8 +1567,51 @@ class GetReportAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
+
+
+class Since(TypedDict):
+    reading: str
+    taken_at: str | None
+    fit: Fit2
+    half_life_days: int | None
+
+
+class Totals(TypedDict):
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    difference: dict[str, float | None]
+    causes: dict[str, dict[str, float | None]]
+    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out."""
+
+
+class Overall(TypedDict):
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    difference: dict[str, float | None]
+    causes: dict[str, dict[str, float | None]]
+    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out."""
+
+
+class GetChangesAnswer(TypedDict):
+    since: Since
+    until: Since
+    columns: list[str]
+    totals: Totals
+    overall: Overall
+    unattributed: Overall
+    rows: list[dict[str, Any]]
+    left_out: int
+    """Changed groups beyond the limit."""
+    causes: dict[str, Any]
+    """By cause, how many events it has changed, and those it changed most."""
+    unexplained: dict[str, float | None]
+    """What no cause explains: 0."""
+    period: Period
+    timezone: str
+    currency: str
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1703,7 +1746,7 @@ class ListCreditsRow(TypedDict):
     """Touchpoints that are not listed."""
 
 
-class Totals(TypedDict):
+class Totals2(TypedDict):
     events: int
     amount: float
     credited_events: float
@@ -1718,7 +1761,7 @@ class ListCreditsAnswer(TypedDict):
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
-    totals: Totals
+    totals: Totals2
     """Of all pages together."""
     credit: Credit2
     period: Period
@@ -1731,7 +1774,7 @@ class ListCreditsAnswer(TypedDict):
     fit: Fit2
 
 
-class Totals2(TypedDict):
+class Totals3(TypedDict):
     events: int
     revenue: float
     days_to_conversion: float | None
@@ -1746,7 +1789,7 @@ class GetPathsAnswer(TypedDict):
     columns: list[str]
     rows: list[list[list[str] | float | None]]
     left_out: int
-    totals: Totals2
+    totals: Totals3
     touches: Touches
     days: Touches
     first_and_last: Touches
@@ -2604,6 +2647,69 @@ class Api:
                     "limit": limit,
                     "order_by": order_by,
                     "ripeness": ripeness,
+                    "fit": fit,
+                    "custom_field_filters": custom_field_filters,
+                },
+            ),
+        )
+
+    def get_changes(
+        self,
+        since: str,
+        *,
+        until: str | None = None,
+        measures: Sequence[Measure] | None = None,
+        group_by: Sequence[GroupBy] | None = None,
+        period: str | None = None,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        attribution_model: AttributionModel | None = None,
+        attribution_models: Sequence[AttributionModel] | None = None,
+        attribution_window: AttributionWindow | None = None,
+        query_mode: Literal["profile", "company"] | None = None,
+        event_names: Sequence[EventName] | None = None,
+        sources: Sequence[Source] | None = None,
+        campaign: str | None = None,
+        only: Sequence[str] | None = None,
+        amount_min: float | str | None = None,
+        amount_max: float | str | None = None,
+        date_basis: Literal["conversion", "touch"] | None = None,
+        currency: str | None = None,
+        limit: int | None = None,
+        order_by: str | None = None,
+        fit: str | None = None,
+        custom_field_filters: Sequence[Mapping[str, str]] | None = None,
+    ) -> GetChangesAnswer:
+        """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
+        rows as CSV, a line for every cause.
+        """
+        return cast(
+            "GetChangesAnswer",
+            self.call(
+                "GET",
+                "/reports/changes",
+                {
+                    "since": since,
+                    "until": until,
+                    "measures[]": measures,
+                    "group_by[]": group_by,
+                    "period": period,
+                    "start_date": start_date,
+                    "end_date": end_date,
+                    "attribution_model": attribution_model,
+                    "attribution_models[]": attribution_models,
+                    "attribution_window": attribution_window,
+                    "query_mode": query_mode,
+                    "event_names[]": event_names,
+                    "sources[]": sources,
+                    "campaign": campaign,
+                    "only[]": only,
+                    "amount_min": amount_min,
+                    "amount_max": amount_max,
+                    "date_basis": date_basis,
+                    "currency": currency,
+                    "limit": limit,
+                    "order_by": order_by,
                     "fit": fit,
                     "custom_field_filters": custom_field_filters,
                 },

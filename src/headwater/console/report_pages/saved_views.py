@@ -29,6 +29,7 @@ PAGES = (
     "/cohorts",
     "/self-reported",
     "/ripeness",
+    "/changes",
     "/events",
 )
 """The ends of the addresses of pages that can be saved."""

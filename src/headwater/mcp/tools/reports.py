@@ -8,9 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.contacts import filters
-from headwater.http.parameters import JsonInput
+from headwater.http.parameters import JsonInput, Parameter
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_values
+from headwater.reports.change_answer import changes_answer
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.change_parameters import SINCE
+from headwater.reports.change_report import query_changes
 from headwater.reports.parameters import (
     ALL_MODELS,
     GROUP_BY,
@@ -26,16 +30,29 @@ from headwater.reports.report import query_report
 from headwater.reports.report_answer import REPORT, report_answer
 from headwater.reports.report_reader import CONNECTION_SECONDS
 
+_REPORT = "query_report"
+_CHANGES_SINCE = Parameter(
+    name="changes_since", kind=SINCE.kind,
+    description="Adds why figures changed since a reading or moment.",
+)  # fmt: skip
+
 
 async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
     if arguments.get(GROUP_BY.name) == []:
         arguments = {**arguments, GROUP_BY.name: [NO_GROUPS]}
-    query = read_report_query(JsonInput(arguments), space, datetime.now(UTC))
+    values = JsonInput(arguments)
+    start = _CHANGES_SINCE.read(values)
+    query = read_report_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_report(connection, context.space_id, query)
-    return report_answer(query, report)
+        answer = report_answer(query, await query_report(connection, context.space_id, query))
+    if start is None:
+        return answer
+    question = ChangeQuery(query, start)
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        changes = await query_changes(connection, context.space_id, question)
+    return answer | {"changes": changes_answer(question, changes)}
 
 
 async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
@@ -48,13 +65,11 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
 
 
 def _described() -> dict[str, Schema]:
-    arguments = arguments_of(*PARAMETERS) | filters.ARGUMENT
+    arguments = arguments_of(*PARAMETERS, _CHANGES_SINCE) | filters.ARGUMENT
     arguments[GROUP_BY.name] |= {"minItems": 0}
     repeating = (ORDER_BY.name, ALL_MODELS.name)
     return arguments | {name: without_values(arguments[name]) for name in repeating}
 
-
-_REPORT = "query_report"
 
 TOOLS = (
     Tool(

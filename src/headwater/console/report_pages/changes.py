@@ -1,0 +1,108 @@
+"""The page of changes: what a report said at an earlier moment, what it says now, and every cause
+of the difference, with the events that moved most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages.bar import read_bar
+from headwater.console.report_pages.basis import EVENTS, MONEY
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.visitor import HOME
+from headwater.history.causes import ChangeCause
+from headwater.http.errors import Invalid
+from headwater.reports.change_answer import changes_csv
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.change_report import query_changes
+from headwater.reports.models import FigureColumn, Group
+
+USUAL = timedelta(days=7)
+_NOT_HERE = frozenset({"compare", "query_mode"})
+WORDS: Mapping[ChangeCause, tuple[str, str]] = {
+    ChangeCause.NEW_EVENTS: ("New events", "Conversions of since then."),
+    ChangeCause.LATE_EVENTS: ("Late events", "Conversions of before that came in after it."),
+    ChangeCause.LATE_TOUCHES: (
+        "Late touchpoints", "Touchpoints that came in after conversions that they precede.",
+    ),
+    ChangeCause.WITHDRAWN_TOUCHES: (
+        "Withdrawn touchpoints", "Page views that lead a visit no more, as earlier ones came in.",
+    ),
+    ChangeCause.MERGES: ("Merges", "People who turned out to be one."),
+    ChangeCause.UNMERGES: ("Unmerges", "Merges that were undone."),
+    ChangeCause.EDITS: ("Edits", "Amounts that were changed."),
+    ChangeCause.DELETIONS: ("Deletions", "Conversions that were deleted."),
+    ChangeCause.REPLACEMENTS: (
+        "Replacements", "Reports of pages that gave way to the same ones from a server.",
+    ),
+    ChangeCause.CLASSIFICATION: (
+        "Names of sources", "Your own names of sources, applied to the past.",
+    ),
+    ChangeCause.RATES: ("Exchange rates", "Rates of currencies were added or changed."),
+    ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
+    ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
+}  # fmt: skip
+"""What causes are called, and what they mean."""
+
+
+def read_since(page: ReportPage) -> date:
+    """Return the day from whose beginning on changes count. Raises Invalid."""
+    text = str(page.query.single("since") or "")
+    if not text:
+        return datetime.now(page.space.zone).date() - USUAL
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Invalid({"since": ["The day must be a date, such as 2026-05-13."]}) from None
+
+
+def _query(page: ReportPage, since: date) -> ChangeQuery:
+    """Return what has changed since a day in a report of the page's choices. Raises Invalid."""
+    measure = (MONEY if page.view.of_money else EVENTS).credited
+    report = page.view.report(
+        page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none"
+    )
+    return ChangeQuery(report, datetime.combine(since, time()))
+
+
+async def show_changes(request: Request) -> Response:
+    """The page."""
+    page = await open_page(request)
+    report, problem, since, also = None, None, None, {}
+    try:
+        since = read_since(page)
+        also = {"since": since.isoformat()}
+        query = _query(page, since)
+        report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
+    except REFUSED as error:
+        problem = error
+    basis = MONEY if page.view.of_money else EVENTS
+    return page.render(
+        "changes.html",
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
+        change=report, since=since, measure=basis.credited, column=FigureColumn(basis.credited),
+        words=WORDS, labels=page.space.event_labels,
+        csv=page.view.link(f"{page.path}.csv", **also),
+    )  # fmt: skip
+
+
+async def send_csv(request: Request) -> Response:
+    """The table of the page."""
+    page = await open_page(request)
+    query = _query(page, read_since(page))
+    report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
+    return csv_response("changes", report.span, changes_csv(query, report))
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/changes"
+ROUTES = [
+    Route(_PATH, show_changes, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+]

@@ -1,0 +1,74 @@
+-- name: keep_events
+-- Events as they are before a change of this transaction.
+INSERT INTO former_events
+    (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency)
+SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
+       e.event_name, e.event_time, e.amount, e.currency
+FROM revisions r
+JOIN events e ON e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
+WHERE r.space_id = %(space_id)s;
+
+-- name: keep_replaced
+-- The same of events whose place others take.
+INSERT INTO former_events
+    (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
+     successor_id)
+SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
+       e.event_name, e.event_time, e.amount, e.currency, x.event_id
+FROM json_to_recordset(%(replaced)s::json) AS x (id bigint, event_id bigint)
+JOIN revisions r ON r.space_id = %(space_id)s
+JOIN events e ON e.space_id = %(space_id)s AND e.id = x.id;
+
+-- name: keep_touchpoints
+-- Touchpoints as they are before a change of this transaction.
+INSERT INTO former_touchpoints
+    (space_id, until_revision, id, cause, contact_id, occurred_at, source_id, tag_set_id)
+SELECT %(space_id)s, r.revision, t.id, %(cause)s, coalesce(t.origin_id, t.contact_id),
+       t.occurred_at, t.source_id, t.tag_set_id
+FROM revisions r
+JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = ANY(%(touchpoint_ids)s::bigint[])
+WHERE r.space_id = %(space_id)s;
+
+-- name: forget_tag_sets
+-- Tag sets that are gone: their numbers may be given out again.
+UPDATE former_touchpoints f SET tag_set_id = 0
+WHERE f.space_id = %(space_id)s AND f.tag_set_id = ANY(%(ids)s::int[]);
+
+-- name: note_added
+-- What came with the change of this transaction.
+INSERT INTO new_rows (space_id, revision, event_ids, touchpoint_ids)
+SELECT %(space_id)s, r.revision, %(event_ids)s, %(touchpoint_ids)s
+FROM revisions r
+WHERE r.space_id = %(space_id)s;
+
+-- name: outdated
+-- For the operator's side: Spaces that keep something from before a moment.
+SELECT DISTINCT x.space_id
+FROM (
+    SELECT a.space_id FROM new_rows a WHERE a.made_at < %(before)s
+    UNION ALL
+    SELECT e.space_id FROM former_events e WHERE e.made_at < %(before)s
+    UNION ALL
+    SELECT t.space_id FROM former_touchpoints t WHERE t.made_at < %(before)s
+) x
+LIMIT 1000;
+
+-- name: forget
+-- What a Space keeps from before a moment goes; the latest change of it is the first that is known.
+WITH rows AS (
+    DELETE FROM new_rows a WHERE a.space_id = %(space_id)s AND a.made_at < %(before)s
+    RETURNING a.revision
+), events AS (
+    DELETE FROM former_events e WHERE e.space_id = %(space_id)s AND e.made_at < %(before)s
+    RETURNING e.until_revision
+), touchpoints AS (
+    DELETE FROM former_touchpoints t WHERE t.space_id = %(space_id)s AND t.made_at < %(before)s
+    RETURNING t.until_revision
+), gone AS (
+    SELECT max(x.revision) AS revision
+    FROM (SELECT revision FROM rows UNION ALL SELECT until_revision FROM events
+          UNION ALL SELECT until_revision FROM touchpoints) x (revision)
+)
+UPDATE revisions r SET known_from = greatest(r.known_from, gone.revision), known_at = %(before)s
+FROM gone
+WHERE r.space_id = %(space_id)s AND gone.revision IS NOT NULL;

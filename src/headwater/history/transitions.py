@@ -1,0 +1,151 @@
+"""Transitions: every event whose path or amount a change has altered, as it was before and after,
+and the cause. Pure.
+
+Between two readings an event goes through states. Each step from one to the next has one cause, so
+that the differences of all steps add up to the difference between the readings, whatever is
+measured. Of an event of 100, by source:
+
+    reading 1                                                           reading 2
+    ────●──────────────┬──────────────────┬──────────────────┬─────────────●────
+         not there   it came in late   an ad click came   a merge brought
+                                       in late            an e-mail
+    nobody             +100               -100
+    the ad                                +100                -50
+    e-mail                                                    +50
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from headwater.history.causes import ChangeCause
+from headwater.history.versions import (
+    ALWAYS,
+    NEVER,
+    EventVersion,
+    Family,
+    TouchVersion,
+    survivor_of,
+)
+
+
+class FormerTouch(NamedTuple):
+    """A touch on an event's path."""
+
+    at: int
+    """In microseconds since 1970."""
+    source_id: int
+    tag_set_id: int
+
+
+class EventState(NamedTuple):
+    """An event with the touches before it: all that a report reads of one."""
+
+    contact_id: int
+    name: str
+    at: int
+    amount: int | None
+    currency: str | None
+    path: tuple[FormerTouch, ...]
+
+
+class Transition(NamedTuple):
+    """A step of one event from one state to another; None is not to be there."""
+
+    moment: int
+    cause: ChangeCause
+    event_id: int
+    before: EventState | None
+    after: EventState | None
+
+
+class _Step(NamedTuple):
+    """Something that may alter the paths to several events."""
+
+    moment: int
+    cause: ChangeCause
+    since: int
+    """The time from which on events are concerned."""
+
+
+class FamilyHistory:
+    """The events of a family, and their transitions after a moment."""
+
+    def __init__(self, family: Family, since: int) -> None:
+        self._family, self._since = family, since
+        self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
+        self._steps = sorted(set(self._common_steps()))
+        self._survivors: dict[int, Mapping[int, int]] = {}
+        self.work = 0
+        """The number of touches that were looked at."""
+
+    def transitions(self) -> Iterator[Transition]:
+        """Yield the transitions of each event, in their order."""
+        versions: dict[int, list[EventVersion]] = {}
+        for event in sorted(self._family.events, key=lambda event: event.start):
+            versions.setdefault(event.id, []).append(event)
+        for of_event in versions.values():
+            yield from self._of_event(of_event)
+
+    def _common_steps(self) -> Iterator[_Step]:
+        for merge in self._family.merges:
+            yield _Step(merge.start, ChangeCause.MERGES, ALWAYS)
+            yield _Step(merge.end, ChangeCause.UNMERGES, ALWAYS)
+        for touch in self._family.touches:
+            yield _Step(touch.start, touch.start_cause, touch.at)
+            yield _Step(touch.end, touch.end_cause, touch.at)
+
+    def _of_event(self, versions: list[EventVersion]) -> Iterator[Transition]:
+        at, event_id = versions[0].at, versions[0].id
+        before = self._state(versions, self._since)
+        for moment, cause in self._steps_of(versions):
+            after = self._state(versions, moment)
+            if after != before:
+                yield Transition(moment, cause, event_id, before, after)
+            before = after
+        assert all(version.at == at for version in versions)
+
+    def _steps_of(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
+        """Return the moments at which the state of an event may change, in order, with causes."""
+        born, at = versions[0].start, versions[0].at
+        first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
+        steps = {
+            step.moment: step.cause
+            for step in self._steps[first:]
+            if step.since <= at and step.moment < NEVER
+        }
+        for version in versions:
+            steps[version.end] = version.end_cause
+        steps[born] = versions[0].start_cause
+        return sorted((m, cause) for m, cause in steps.items() if self._since < m < NEVER)
+
+    def _state(self, versions: list[EventVersion], moment: int) -> EventState | None:
+        event = next((each for each in versions if each.start <= moment < each.end), None)
+        if event is None:
+            return None
+        survivors = self._survivors_at(moment)
+        owner = survivor_of(event.contact_id, survivors)
+        path = tuple(
+            FormerTouch(touch.at, touch.source_id, touch.tag_set_id)
+            for touch in self._touches_until(event.at)
+            if touch.start <= moment < touch.end
+            and survivor_of(touch.contact_id, survivors) == owner
+        )
+        return EventState(owner, event.name, event.at, event.amount, event.currency, path)
+
+    def _touches_until(self, at: int) -> list[TouchVersion]:
+        end = bisect_left(self._touches, at + 1, key=lambda touch: touch.at)
+        self.work += end
+        return self._touches[:end]
+
+    def _survivors_at(self, moment: int) -> Mapping[int, int]:
+        """Return who is merged into whom."""
+        if moment not in self._survivors:
+            self._survivors[moment] = {
+                merge.merged_id: merge.survivor_id
+                for merge in self._family.merges
+                if merge.start <= moment < merge.end
+            }
+        return self._survivors[moment]

@@ -1,0 +1,280 @@
+"""The changes of a report between two readings, and why: every difference of every figure, put down
+to causes that add up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+from psycopg import AsyncConnection
+
+from headwater.history.causes import ChangeCause
+from headwater.history.past import PastReader, PastSpan
+from headwater.reports.addition import PieceSums
+from headwater.reports.change_amounts import FormerAmounts, load_former_amounts
+from headwater.reports.change_events import CauseEvents
+from headwater.reports.change_models import (
+    CauseShare,
+    ChangedRow,
+    ChangeQuery,
+    ChangeReport,
+    FigureChange,
+)
+from headwater.reports.change_split import ChangeSums, split_up, taken_back
+from headwater.reports.change_terms import Terms, find_readings, load_terms
+from headwater.reports.conversion import CurrencyExchange
+from headwater.reports.errors import RatesUnknown, Uncounted
+from headwater.reports.measures import Sums, figure_of, plain
+from headwater.reports.models import (
+    Comparison,
+    DateBasis,
+    Figure,
+    Figures,
+    NoCredit,
+    ReportQuery,
+    columns_of,
+)
+from headwater.reports.path_pass import add_up_plans
+from headwater.reports.plan_loader import PlanLoader
+from headwater.reports.readings import ReportReading, fetch_present, make_reading
+from headwater.reports.report import name_keys
+from headwater.reports.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.result import Keys, PeriodSums
+from headwater.reports.validation import check_changes
+
+_AFTER_ALL = 8
+"""The moments of a change: those of the next one begin after so many."""
+
+
+async def query_changes(
+    connection: AsyncConnection, space_id: int, query: ChangeQuery
+) -> ChangeReport:
+    """The changes between two readings of a report. Needs a transaction in which nothing has
+    been read yet, on a connection that it may have for CONNECTION_SECONDS.
+
+    Raises Invalid when the query breaks a rule, NotFound without such a Space, and a ReportRefused
+    for readings that cannot be compared, or when it takes longer than SECONDS.
+    """
+    check_changes(query)
+    report = replace(query.report, compare=Comparison.NONE, ripe_on=None)
+    money = report.is_about_money
+    async with open_reader(connection, space_id, report.currency, money=money) as reader:
+        present = await fetch_present(connection, space_id)
+        (planned,) = await PlanLoader(reader, [report]).plans(report)
+        scope, currency = planned.plan.scope, reader.currency
+        now = make_reading(present, scope, reader.space, currency, None)
+        readings = await find_readings(reader, query, now, present.latest)
+        start, end, _ = readings
+        terms = await load_terms(reader, planned, readings)
+        readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
+        sums = [
+            of_terms
+            for each in terms
+            for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
+        ]
+        split = await _split(reader, terms, start, end)
+        if split.lack_rates(readers[terms[0].rates_at].unknown):
+            raise RatesUnknown("since")
+        if readers[terms[-1].rates_at].unknown:
+            raise RatesUnknown("until")
+        changes = await in_thread(_Changes, report, terms, sums, split)
+        if start.events not in {None, changes.start.event_count}:
+            raise Uncounted("since")
+        if end.events not in {None, changes.end.event_count}:
+            raise Uncounted("until")
+        return await _make_report(reader, changes, start, end)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The changes of a report, and how the amounts of former events are read, terms by terms."""
+
+    sums: ChangeSums
+    amounts: list[FormerAmounts]
+
+    def lack_rates(self, unknown: set[int]) -> bool:
+        """Return whether no rate was known of an amount at the earlier reading: of an event of now
+        that is known to be without one, and was there, or of one as it was.
+        """
+        first, is_unknown = self.sums.first, self.amounts[0].is_unknown
+        there = any(event_id not in first for event_id in unknown)
+        return there or any(state is not None and is_unknown(state) for state in first.values())
+
+
+async def _split(
+    reader: ReportReader, terms: Sequence[Terms], start: ReportReading, end: ReportReading
+) -> _Split:
+    first, last = start.point.revision, end.point.revision
+    planned, money = terms[-1].planned, reader.is_about_money
+    span = PastSpan(first, start.taken_at, planned.days)
+    past = PastReader(reader.connection, reader.space.id, span, reader.bound_time)
+    families = await past.families()
+    exchanges = [
+        CurrencyExchange(reader.space, reader.currency, each.rates_at) if money else None
+        for each in terms
+    ]
+    amounts = [await load_former_amounts(reader.connection, each, families) for each in exchanges]
+    moments = range(_AFTER_ALL * (first + 1) - 1, _AFTER_ALL * (last + 1))
+    sums = await in_thread(split_up, planned.plan, families, moments, amounts[-1])
+    return _Split(sums, amounts)
+
+
+# The earlier events are read by the terms of both readings, then the later ones by those of the
+# later reading; of two fits, with two changes of events between:
+#
+#                    earlier events        later events
+#     earlier fit    START
+#                      │ fits
+#     later fit        ▼ ── late_events ── merges ──▶ END
+#
+class _Changes:
+    """The sums at both readings, and between them."""
+
+    def __init__(
+        self,
+        query: ReportQuery,
+        terms: Sequence[Terms],
+        now: Sequence[Sequence[PieceSums]],
+        split: _Split,
+    ) -> None:
+        """`now` are the sums of the present, terms by terms."""
+        self.query, self.planned, self.changes = query, terms[-1].planned, split.sums
+        self.fits = terms[0].fit, terms[-1].fit
+        self.columns = columns_of(query)
+        self.causes = {
+            cause: self._joined(self.changes.causes[cause].pieces)
+            for cause in ChangeCause if cause in self.changes.causes
+        }  # fmt: skip
+        since_end = [*now[-1], *_negated(self.changes.later.pieces)]
+        self.end = self._joined(since_end)
+        between = [piece for cause in self.changes.causes.values() for piece in cause.pieces]
+        after = [*since_end, *_negated(between)]
+        for place in reversed(range(len(terms) - 1)):
+            plan = terms[place].planned.plan
+            before = [*now[place], *taken_back(plan, self.changes, split.amounts[place])]
+            cause = terms[place + 1].cause
+            assert cause is not None, "all terms but the first have one"
+            self.causes[cause] = self._joined([*after, *_negated(before)])
+            after = before
+        self.start = self._joined(after)
+
+    def change(self, figures: Callable[[PeriodSums], Figures]) -> FigureChange:
+        """Return the change of some figures of the sums."""
+        start, end = figures(self.start), figures(self.end)
+        causes = {cause: figures(sums) for cause, sums in self.causes.items()}
+        return FigureChange(
+            start, end, _differences(end, start),
+            {cause: parts for cause, parts in causes.items() if any(parts.values())},
+        )  # fmt: skip
+
+    def total(self) -> FigureChange:
+        return self.change(lambda sums: self.figures(sums.total))
+
+    def overall(self) -> FigureChange | None:
+        if self.query.date_basis is DateBasis.TOUCH:
+            return None
+        return self.change(lambda sums: self.figures(sums.overall))
+
+    def unattributed(self) -> FigureChange | None:
+        query = self.query
+        if not query.is_about_touches or query.of_some_touches:
+            return None
+        single = len(query.models) == 1
+        columns = [column for column in self.columns if single or column.model]
+
+        def figures(sums: PeriodSums) -> Figures:
+            return {
+                column: figure_of(query, column, without, without)
+                for column in columns
+                for without in [sums.unattributed(column.model or query.models[0], tuple(NoCredit))]
+            }
+
+        return self.change(figures)
+
+    def rows(self) -> list[tuple[Keys, FigureChange]]:
+        """Return the groups that have changed, those first that have most."""
+        listed = sorted({
+            sums.keys(place) for sums in self.causes.values() for place in range(sums.groups.groups)
+        })  # fmt: skip
+        sums_of = {
+            id(sums): sums.find(listed) for sums in (self.start, self.end, *self.causes.values())
+        }
+
+        def figures(keys: Keys, sums: PeriodSums) -> Figures:
+            return self.figures(sums_of[id(sums)].get(keys, Sums({})))
+
+        rows = [(keys, self.change(partial(figures, keys))) for keys in listed]
+        changed = [row for row in rows if row[1].causes]
+        return sorted(changed, key=lambda row: self.order(row[0], row[1].difference))
+
+    def order(self, keys: Keys, difference: Figures) -> tuple[Fraction, list[str]]:
+        """Return what groups are ordered by: the largest first, of equals the lesser keys."""
+        texts = [
+            dimension.key_text(key) or ""
+            for dimension, key in zip(self.planned.dimensions, keys, strict=True)
+        ]
+        return -abs(Fraction(difference[self.columns[0]] or 0)), texts
+
+    def figures(self, sums: Sums) -> Figures:
+        return {column: figure_of(self.query, column, sums, sums) for column in self.columns}
+
+    def _joined(self, pieces: Sequence[PieceSums]) -> PeriodSums:
+        return PeriodSums.join(self.query, self.planned.period, pieces)
+
+
+async def _make_report(
+    reader: ReportReader, changes: _Changes, start: ReportReading, end: ReportReading
+) -> ChangeReport:
+    query, planned, zone = changes.query, changes.planned, reader.space.zone
+    rows = (await in_thread(changes.rows)) if query.group_by else []
+    shares = {
+        cause: await in_thread(CauseEvents, query, changes.order, sums)
+        for cause, sums in changes.changes.causes.items()
+    }
+    listed = {keys for keys, _ in rows[: query.limit]}
+    listed.update(keys for events in shares.values() for keys in events.groups())
+    names = await name_keys(reader, planned.period, planned.dimensions, listed)
+    total, overall, unattributed = changes.total(), changes.overall(), changes.unattributed()
+    every = (total, overall, unattributed, *(change for _, change in rows))
+    moving = {cause for change in every if change is not None for cause in change.causes}
+    return ChangeReport(
+        changes.columns, start, end, changes.fits, total, overall, unattributed,
+        rows=tuple(ChangedRow(names[keys], change) for keys, change in rows[: query.limit]),
+        left_out=max(0, len(rows) - query.limit),
+        causes=tuple(
+            CauseShare(cause, events.count, tuple(events.largest(changes.changes, names, zone)))
+            if events is not None else CauseShare(cause, None, ())
+            for cause in changes.causes
+            for events in [shares.get(cause)] if (events.count if events else cause in moving)
+        ),
+        unexplained=_unexplained(overall or total),
+        span=planned.period.span, timezone=reader.space.timezone, currency=reader.currency,
+    )  # fmt: skip
+
+
+def _negated(pieces: Iterable[PieceSums]) -> list[PieceSums]:
+    return [piece.negated() for piece in pieces]
+
+
+def _differences(end: Figures, start: Figures) -> Figures:
+    return {column: _difference(figure, start[column]) for column, figure in end.items()}
+
+
+def _difference(end: Figure, start: Figure) -> Figure:
+    """Return one figure less another of its kind."""
+    if isinstance(end, Decimal) and isinstance(start, Decimal):
+        return plain(end - start)
+    if isinstance(end, Fraction) or isinstance(start, Fraction):
+        return Fraction(end or 0) - Fraction(start or 0)
+    return int(end or 0) - int(start or 0)
+
+
+def _unexplained(change: FigureChange) -> Figures:
+    left = dict(change.difference)
+    for parts in change.causes.values():
+        left = dict(_differences(left, parts))
+    return left

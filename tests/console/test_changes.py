@@ -1,0 +1,53 @@
+"""The page of changes: a late order and a merge, explained."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from datetime import timedelta
+
+import psycopg
+
+from tests.console.conftest import Person
+from tests.support.pipeline import DAY, Stage, event, touch
+
+
+def words(page: str) -> str:
+    text = re.sub("</?(?:data|span)[^>]*>", "", page)
+    return html.unescape(" ".join(re.sub("<[^>]*>", " ", text).split()))
+
+
+def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
+    base, shop = f"/console/spaces/{space_id}", Stage(connection, space_id)
+    ada, now = {"email": "ada@example.com"}, round(time.time() * 1000)
+    shop.run(touch(**ada, occurred_at=now - 12 * DAY), event(**ada, event_time=now - 10 * DAY,
+                                                             amount="100"))  # fmt: skip
+    shop.run(touch(tracking_id="u1", occurred_at=now - 11 * DAY, source="email"))
+    let_pass(shop, timedelta(days=8))
+    assert "Nothing has changed" in owner.browser.get(f"{base}/changes").text
+    shop.run(event(**ada, tracking_id="u1", event_time=now - 9 * DAY, amount="20"))
+    choices = "attribution_model=linear"
+    page = words(owner.browser.get(f"{base}/changes?{choices}").text)
+    assert "this was 100.00, now it is 120.00: a difference of +20.00" in page
+    assert "Late events Conversions of before that came in after it. 1 +20.00" in page
+    assert "Merges People who turned out to be one. 1 0" in page
+    assert "paid 100.00 60.00 -40.00 late events +10.00, merges -50.00" in page
+    assert "0.00 unexplained" in page
+    table = owner.browser.get(f"{base}/changes.csv?{choices}").text.splitlines()
+    assert table[0] == "channel,part,credited_revenue"
+    assert "paid,merges,-50" in table
+    refused = owner.browser.get(f"{base}/changes?since=nonsense")
+    assert refused.status_code == 422
+    assert "must be a date" in refused.text
+    of_country = owner.browser.get(f"{base}/changes?only=country:DE")
+    assert "no former state is kept" in of_country.text
+
+
+def let_pass(shop: Stage, passed: timedelta) -> None:
+    """Make everything that has happened so far older."""
+    for table, column in (("new_rows", "made_at"), ("merges", "merged_at")):
+        shop.connection.execute(
+            f"UPDATE {table} SET {column} = {column} - %s WHERE space_id = %s",
+            (passed, shop.space_id),
+        )

@@ -1,0 +1,244 @@
+"""What has changed, in one exact form, and what of it plain lists say is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from headwater.history.revisions import Latest
+from headwater.reports.change_models import ChangeReport, FigureChange
+from headwater.reports.models import Figures, Group, GroupKey, ReportQuery
+from tests.reports.histories import Change, Step
+from tests.support.report_model.clock import Period
+from tests.support.report_model.facts import Facts
+from tests.support.report_model.grouping import Sums, sums_of
+from tests.support.report_model.question import Question
+
+BIRTHS = frozenset({"new_events", "late_events", "replacements"})
+
+Exact = dict[str, Fraction]
+
+
+@dataclass
+class Moment:
+    """What there was after a change."""
+
+    latest: Latest
+    facts: Facts
+    survivors: dict[int, int]
+    """What every contact was part of."""
+    replaced: dict[int, int]
+    """Events that had become duplicates, with the ones that they repeat."""
+    step: Step
+
+
+def exact(query: ReportQuery, report: ChangeReport) -> dict[str, Any]:
+    """The product's answer."""
+    return {
+        "rows": {_keys(query, row.keys): _change(row.change) for row in report.rows},
+        "total": _change(report.total),
+        "overall": report.overall and _change(report.overall),
+        "unattributed": report.unattributed and _change(report.unattributed),
+        "unexplained": _exact(report.unexplained),
+        "events": {str(each.cause): each.events for each in report.causes},
+    }
+
+
+def _keys(query: ReportQuery, keys: tuple[GroupKey, ...]) -> tuple[str | None, ...]:
+    pairs = zip(query.group_by, keys, strict=True)
+    return tuple(key.label if group is Group.MONTH else key.value for group, key in pairs)
+
+
+def _change(change: FigureChange) -> dict[str, Any]:
+    return {
+        "start": _exact(change.start), "end": _exact(change.end),
+        "difference": _exact(change.difference),
+        "causes": {str(cause): _exact(parts) for cause, parts in change.causes.items()},
+    }  # fmt: skip
+
+
+def _exact(figures: Figures) -> Exact:
+    return {str(column): Fraction(figure or 0) for column, figure in figures.items()}
+
+
+def model_sums(facts: Facts, question: Question) -> Sums:
+    return sums_of(facts, question, Period(question.start, question.end))
+
+
+def _plain(figures: Mapping[str, Fraction | None]) -> Exact:
+    return {name: figure or Fraction(0) for name, figure in figures.items()}
+
+
+def _minus(one: Exact, other: Exact) -> Exact:
+    return {name: figure - other.get(name, Fraction(0)) for name, figure in one.items()}
+
+
+def wrong_figures(told: dict[str, Any], first: Sums, last: Sums) -> Any:
+    """Yield what of both readings, and of the difference between them, is not that of the lists, or
+    is not the sum of its causes.
+    """
+    for name in ("total", "overall", "unattributed"):
+        if told[name] is None:
+            if name != "total" and getattr(first, name) is not None:
+                yield f"{name} is missing"
+            continue
+        start, end = (_plain(getattr(sums, name)) for sums in (first, last))
+        yield from _differing(name, told[name], start, end)
+    nothing = _plain(first.nothing)
+    for keys in {*first.rows, *last.rows, *told["rows"]}:
+        start, end = (_plain(sums.rows.get(keys, nothing)) for sums in (first, last))
+        if keys in told["rows"]:
+            yield from _differing(f"{keys}", told["rows"][keys], start, end)
+        elif start != end:
+            yield f"{keys} is missing: {start} to {end}"
+    if any(told["unexplained"].values()):
+        yield f"unexplained: {told['unexplained']}"
+
+
+def _differing(name: str, told: dict[str, Any], start: Exact, end: Exact) -> Any:
+    for part, right in (("start", start), ("end", end), ("difference", _minus(end, start))):
+        if told[part] != right:
+            yield f"{name} {part}: {_shown(told[part])} is not {_shown(right)}"
+    left = told["difference"]
+    for parts in told["causes"].values():
+        left = _minus(left, parts)
+    if any(left.values()):
+        yield f"{name} unexplained: {_shown(left)} of {told['causes']}"
+
+
+def _shown(figures: Exact) -> str:
+    return ", ".join(f"{name} {figure}" for name, figure in figures.items())
+
+
+# ----------------------------------------------------------------------- the causes, by plain lists
+
+
+def causes_of_one_change(
+    told: dict[str, Any],
+    first: Moment,
+    last: Moment,
+    taken_at: datetime,
+    questions: tuple[Question, Question],
+) -> list[str]:
+    """Return what is put down to another cause than the lists would have it, of a single change."""
+    before, question = questions
+    stages = [("fits", first.facts), *_stages(first, last, taken_at)]
+    sums = [
+        model_sums(first.facts, before),
+        *(model_sums(facts, question) for _, facts in stages),
+    ]
+    wrong: list[str] = []
+    hidden = _born_and_replaced(first, last)
+    for name in ("total", "overall", "unattributed"):
+        if told[name] is not None:
+            right = _by_cause(stages, [_plain(getattr(each, name)) for each in sums])
+            wrong += _wrong_causes(name, told[name]["causes"], right, hidden=hidden)
+    for keys in {keys for each in sums for keys in each.rows} | {*told["rows"]}:
+        nothing = _plain(sums[0].nothing)
+        right = _by_cause(stages, [_plain(each.rows.get(keys, nothing)) for each in sums])
+        row = told["rows"].get(keys, {"causes": {}})
+        wrong += _wrong_causes(f"{keys}", row["causes"], right, hidden=hidden)
+    return wrong
+
+
+def _stages(first: Moment, last: Moment, taken_at: datetime) -> Any:
+    """Yield what one change does, thing by thing: the cause, and the lists after it."""
+    old, new = first.facts, last.facts
+    facts = replace(new, contacts={**old.contacts, **new.contacts})
+    owner = {event.id: event.contact_id for event in new.events}
+    of_touch = {touch.id: touch.contact_id for touch in new.touchpoints}
+    there = {event.id: event for event in new.events}
+    touches_there = {touch.id: touch for touch in new.touchpoints}
+
+    def moved(row: Any, owners: dict[int, int]) -> Any:
+        contact = owners.get(row.id, last.survivors.get(row.contact_id, row.contact_id))
+        return replace(row, contact_id=contact)
+
+    events = [moved(event, owner) for event in old.events]
+    touches = [moved(touch, of_touch) for touch in old.touchpoints]
+    undone = isinstance(last.step, Change) and last.step.what == "unmerge"
+    yield "unmerges" if undone else "merges", replace(facts, events=events, touchpoints=touches)
+    touches = [touch for touch in touches if touch.id in touches_there]
+    yield "withdrawn_touches", replace(facts, events=events, touchpoints=touches)
+    touches = new.touchpoints
+    renamed = isinstance(last.step, Change) and last.step.what == "source_name"
+    cause = "classification" if renamed else "late_touches"
+    yield cause, replace(facts, events=events, touchpoints=touches)
+    known = {event.id for event in old.events}
+    takers = {last.replaced[event.id] for event in old.events if event.id in last.replaced}
+    for name, chosen in (
+        ("new_events", lambda event: event.id not in takers and event.event_time >= taken_at),
+        ("late_events", lambda event: event.id not in takers and event.event_time < taken_at),
+        ("replacements", lambda event: event.id in takers),
+    ):
+        events = events + [e for e in new.events if e.id not in known and chosen(e)]
+        if name == "replacements":
+            events = [e for e in events if e.id in there or e.id not in last.replaced]
+        yield name, replace(facts, events=events, touchpoints=touches)
+    changed = [there.get(event.id, event) for event in events]
+    yield "edits", replace(facts, events=changed, touchpoints=touches)
+    yield "deletions", new
+
+
+def _born_and_replaced(first: Moment, last: Moment) -> bool:
+    """True when an event may have come and gone in one change, which the lists do not show."""
+    return any(event_id not in first.replaced for event_id in last.replaced)
+
+
+def _by_cause(stages: list[Any], figures: list[Exact]) -> dict[str, Exact]:
+    causes: dict[str, Exact] = {}
+    for (cause, _), before, after in zip(stages, figures[:-1], figures[1:], strict=True):
+        parts = _minus(after, before)
+        if any(parts.values()):
+            causes[cause] = parts
+    return causes
+
+
+def _wrong_causes(
+    name: str, told: dict[str, Exact], right: dict[str, Exact], *, hidden: bool
+) -> list[str]:
+    if hidden:
+        told, right = _births_together(told), _births_together(right)
+    return [f"{name} by cause: {told} is not {right}"] if told != right else []
+
+
+def _births_together(causes: dict[str, Exact]) -> dict[str, Exact]:
+    """New, late and replaced events as one cause."""
+    together: dict[str, Exact] = {}
+    for cause, parts in causes.items():
+        known = together.setdefault("births" if cause in BIRTHS else cause, {})
+        for column, figure in parts.items():
+            known[column] = known.get(column, Fraction(0)) + figure
+    return {cause: parts for cause, parts in together.items() if any(parts.values())}
+
+
+def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
+    """Return what does not add up, cause by cause, of one difference made of two."""
+    wrong: list[str] = []
+    for name in ("total", "overall", "unattributed"):
+        if told[name] is not None:
+            both = [_births_together(part[name]["causes"]) for part in parts]
+            summed = _summed(both)
+            if _births_together(told[name]["causes"]) != summed:
+                wrong.append(f"{name}: {told[name]['causes']} is not the sum of {both}")
+    for keys in {*told["rows"], *(keys for part in parts for keys in part["rows"])}:
+        both = [
+            _births_together(part["rows"].get(keys, {"causes": {}})["causes"]) for part in parts
+        ]
+        row = told["rows"].get(keys, {"causes": {}})["causes"]
+        if _births_together(row) != _summed(both):
+            wrong.append(f"{keys}: {row} is not the sum of {both}")
+    return wrong
+
+
+def _summed(several: list[dict[str, Exact]]) -> dict[str, Exact]:
+    total: dict[str, Exact] = {}
+    for causes in several:
+        for cause, parts in causes.items():
+            known = total.setdefault(cause, {})
+            for column, figure in parts.items():
+                known[column] = known.get(column, Fraction(0)) + figure
+    return {cause: parts for cause, parts in total.items() if any(parts.values())}

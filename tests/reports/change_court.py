@@ -1,0 +1,255 @@
+"""Where histories are carried out change by change, and what the product says has changed between
+two moments is held against plain lists of what there was.
+
+`HEADWATER_CHANGE_HISTORIES=10000` makes it a long run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+
+from headwater.history.revisions import fetch_latest
+from headwater.http.parameters import JsonInput
+from headwater.pipeline.batch_runner import process_space
+from headwater.pipeline.reclassification import reclassify_next
+from headwater.reports import change_report
+from headwater.reports.change_models import ChangeQuery, ChangeReport
+from headwater.reports.change_report import query_changes
+from headwater.reports.models import ReportQuery
+from headwater.reports.parameters import read_report_query
+from headwater.reports.plan_loader import PlanLoader
+from headwater.reports.readings import Present, ReportReading, make_reading
+from headwater.reports.report_reader import open_reader
+from headwater.reports.tally import Tally
+from headwater.spaces.spaces import fetch_space
+from tests.reports.change_answers import (
+    Moment,
+    causes_of_one_change,
+    exact,
+    model_sums,
+    not_the_sum,
+    wrong_figures,
+)
+from tests.reports.change_histories import groups_of, some_history, split_question
+from tests.reports.court import MEANWHILE
+from tests.reports.histories import Arrive, Change, Crash, History, Step, described
+from tests.reports.playing import World, carry_out, new_world
+from tests.reports.questions import FIT_NAMES
+from tests.support.report_model import loading
+from tests.support.report_model.question import read_question
+
+HISTORIES = int(os.environ.get("HEADWATER_CHANGE_HISTORIES", "0"))
+USUALLY = 24
+"""The histories of an ordinary run."""
+QUESTIONS = 4
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TAG_GROUPS = frozenset({"campaign", "adset", "ad", "keyword", "landing_page"})
+
+
+class Different(AssertionError):
+    """The product and the lists do not agree."""
+
+
+@dataclass
+class Case:
+    """What the pure half of the product was given, and what it made of it."""
+
+    arguments: tuple[Any, ...]
+    right: Any
+
+    def is_different(self) -> bool:
+        """Return whether it is something else now, or cannot be made at all."""
+        try:
+            return tallied(change_report.split_up(*self.arguments)) != self.right
+        except (ValueError, AssertionError, KeyError):
+            return True
+
+
+def tallied(sums: Any) -> Any:
+    """What was added up, by cause, to be compared."""
+    return {
+        str(cause): sorted(_tally(piece.groups) for piece in of_cause.pieces)
+        for cause, of_cause in sums.causes.items()
+    }, sorted(_tally(piece.groups) for piece in sums.later.pieces)
+
+
+def _tally(tally: Tally) -> Any:
+    return [
+        (tuple(int(keys[place]) for keys in tally.keys),
+         sorted((name, of.number(place)) for name, of in tally.sums.items()))
+        for place in range(tally.groups)
+    ]  # fmt: skip
+
+
+@dataclass
+class ChangeCourt:
+    """Where changes are judged."""
+
+    connection: psycopg.Connection
+    runner: asyncio.Runner
+    reader: AsyncConnection
+    judged: int = 0
+    moments: list[Moment] = field(default_factory=list[Moment])
+    cases: list[Case] = field(default_factory=list[Case])
+    seen: Counter[str] = field(default_factory=Counter[str])
+    """The causes of all answers."""
+
+    def judge_many(self, count: int) -> None:
+        """Judge some histories, the same in every run. Raises Different."""
+        for number in range(count):
+            self.judge(some_history(number), Random(number))
+
+    def judge(self, history: History, dice: Random) -> None:
+        """Raise Different at the first answer that is not that of the lists."""
+        self.judged += 1
+        self.moments = []
+        world = new_world(self.connection, self.runner, self.reader, history)
+        self._look(world, Crash(Change("nothing", 0)))
+        try:
+            for step in history.steps:
+                world.done.append(step)
+                self._carry_out(world, step)
+                dice.choice(MEANWHILE)(world.connection, world.space_id)
+            for _ in range(QUESTIONS):
+                self._compare(world, dice)
+        except Different as different:
+            different.add_note(f"{history.zone}, companies by {history.mode}")
+            for step in world.done:
+                different.add_note(described(step))
+            raise
+
+    def _carry_out(self, world: World, step: Step) -> None:
+        """Carry out a step, and look after every change of which it is made."""
+        if isinstance(step, Arrive):
+            world.stage.put(*step.items)
+            while process_space(world.connection, world.space_id, step.batch).rows:
+                self._look(world, step)
+        elif isinstance(step, Change) and step.what == "source_name":
+            carry_out(world, replace(step, pick=step.pick % 4))
+            self._look(world, step)
+            while reclassify_next(world.connection, world.space_id, 1 + step.other):
+                self._look(world, step)
+        else:
+            carry_out(world, step)
+            self._look(world, step)
+
+    def _look(self, world: World, step: Step) -> None:
+        """Write down what there is."""
+        latest = self._run(fetch_latest(self.reader, world.space_id))
+        facts = loading.load(self.connection, world.space_id)
+        values = (world.space_id,)
+        survivors = self.connection.execute(
+            "SELECT id, coalesce(merged_into, id) FROM contacts WHERE space_id = %s", values
+        ).fetchall()
+        replaced = self.connection.execute(
+            "SELECT id, event_id FROM duplicates WHERE space_id = %s AND event_id IS NOT NULL",
+            values,
+        ).fetchall()
+        self.moments.append(Moment(latest, facts, dict(survivors), dict(replaced), step))
+
+    def _run(self, work: Any) -> Any:
+        try:
+            return self.runner.run(work)
+        finally:
+            self.runner.run(self.reader.rollback())
+
+    # ------------------------------------------------------------------------------- the judgement
+
+    def _compare(self, world: World, dice: Random) -> None:
+        asked = split_question(dice)
+        taken_at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=dice.randrange(17_000))
+        places = self._places(dice)
+        first, last = (self.moments[place] for place in places)
+        erased = any(
+            "erase" in described(each.step) for each in self.moments[places[0] : places[1] + 1]
+        )
+        if erased and not TAG_GROUPS.isdisjoint(groups_of(asked)):
+            return  # an erasure leaves no tag sets of touches that are gone
+        before = _by_another_fit(asked, dice)
+        told = self._ask(world, (before, asked), first, last, taken_at)
+        self.seen.update(told["events"].keys())
+        questions = read_question(before), read_question(asked)
+        pairs = zip((first, last), questions, strict=True)
+        wrong = list(wrong_figures(told, *(model_sums(m.facts, each) for m, each in pairs)))
+        if places[1] == places[0] + 1:
+            wrong += causes_of_one_change(told, first, last, taken_at, questions)
+        elif places[1] > places[0]:
+            middle = self.moments[dice.randrange(places[0], places[1] + 1)]
+            parts = [
+                self._ask(world, (before, asked), first, middle, taken_at),
+                self._ask(world, (asked, asked), middle, last, taken_at),
+            ]
+            wrong += not_the_sum(told, parts)
+        if wrong:
+            raise Different("\n".join([f"{asked}", f"{places} at {taken_at}", *wrong[:20]]))
+
+    def _places(self, dice: Random) -> list[int]:
+        """Return two moments, often one right after the other, around something that was done."""
+        if len(self.moments) < 2:
+            return [0, 0]
+        places = sorted(dice.sample(range(len(self.moments)), 2))
+        done = [at for at, each in enumerate(self.moments) if at and isinstance(each.step, Change)]
+        if dice.random() < 0.7:
+            last = dice.choice(done) if done and dice.random() < 0.7 else places[1]
+            places = [last - 1, last]
+        return places
+
+    def _ask(
+        self,
+        world: World,
+        asked: tuple[dict[str, Any], dict[str, Any]],
+        first: Moment,
+        last: Moment,
+        taken_at: datetime,
+    ) -> dict[str, Any]:
+        before, query = (self._run(self._read(world, each)) for each in asked)
+        start = self._run(self._reading(world, before, first))
+        end = self._run(self._reading(world, query, last))
+        start = replace(start, taken_at=(taken_at - _EPOCH) // timedelta(microseconds=1))
+
+        async def ask() -> ChangeReport:
+            changes = ChangeQuery(query, start, end)
+            return await query_changes(self.reader, world.space_id, changes)
+
+        with pytest.MonkeyPatch.context() as patch:
+            right = change_report.split_up
+
+            def split_up(*arguments: Any) -> Any:
+                sums = right(*arguments)
+                self.cases.append(Case(arguments, tallied(sums)))
+                return sums
+
+            patch.setattr(change_report, "split_up", split_up)
+            return exact(query, self._run(ask()))
+
+    async def _read(self, world: World, asked: dict[str, Any]) -> ReportQuery:
+        space = await fetch_space(self.reader, world.space_id)
+        arguments = {"order_by": asked["measures"][0], **asked}
+        arguments["group_by"] = asked["group_by"] or ["none"]
+        for name in {"amount_min", "amount_max"} & set(asked):
+            arguments[name] = str(asked[name])
+        return read_report_query(JsonInput(arguments), space, NOW)
+
+    async def _reading(self, world: World, query: ReportQuery, moment: Moment) -> ReportReading:
+        async with open_reader(self.reader, world.space_id, money=False) as reader:
+            (planned,) = await PlanLoader(reader, [query]).plans(query)
+            scope, space = planned.plan.scope, reader.space
+            return make_reading(Present(moment.latest, 0), scope, space, space.currency, None)
+
+
+def _by_another_fit(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
+    """Return a question as it may have been asked at the earlier reading: often by another fit."""
+    if "markov" in asked["attribution_models"] and dice.random() < 0.7:
+        return asked | {"fit": dice.choice(FIT_NAMES)}
+    return asked

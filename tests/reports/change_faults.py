@@ -1,0 +1,135 @@
+"""Faults that people make when they say why a report has changed, to be planted in the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headwater.history import transitions
+from headwater.history.causes import ChangeCause as Cause
+from headwater.history.transitions import FamilyHistory
+from headwater.history.versions import ALWAYS, NEVER, Family
+from headwater.reports import change_paths, change_split
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _family(change: Callable[[Family], Family]) -> Plant:
+    """A fault in what is known of a family."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = FamilyHistory.__init__
+
+        def init(self: FamilyHistory, family: Family, since: int) -> None:
+            right(self, change(family), since)
+
+        patch.setattr(FamilyHistory, "__init__", init)
+
+    return plant
+
+
+def _always(name: str, **times: int) -> Plant:
+    """Some of a family have always been so, or are so for ever."""
+    return _family(
+        lambda family: replace(
+            family, **{name: [each._replace(**times) for each in getattr(family, name)]}
+        )
+    )
+
+
+def _former_touches(patch: pytest.MonkeyPatch) -> None:
+    """Touchpoints are taken for what they are now."""
+    _family(lambda family: replace(family, touches=[t for t in family.touches if t.end == NEVER]))(
+        patch
+    )
+
+
+def _cause(cause: Cause, other: Cause) -> Plant:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = FamilyHistory.transitions
+
+        def changed(self: FamilyHistory) -> Any:
+            for each in right(self):
+                yield each._replace(cause=other) if each.cause is cause else each
+
+        patch.setattr(FamilyHistory, "transitions", changed)
+
+    return plant
+
+
+def _first_and_last(patch: pytest.MonkeyPatch) -> None:
+    """Of several changes of an event only the last counts."""
+    right = FamilyHistory.transitions
+
+    def changed(self: FamilyHistory) -> Any:
+        last: dict[int, Any] = {}
+        for each in right(self):
+            before = last[each.event_id].before if each.event_id in last else each.before
+            last[each.event_id] = each._replace(before=before)
+        yield from last.values()
+
+    patch.setattr(FamilyHistory, "transitions", changed)
+
+
+def _later(patch: pytest.MonkeyPatch) -> None:
+    """What came after the later reading counts, too."""
+    right = change_split.split_up
+
+    def split_up(plan: Any, families: Any, between: range, amount_of: Any) -> Any:
+        return right(plan, families, range(between.start, NEVER), amount_of)
+
+    patch.setattr("headwater.reports.change_report.split_up", split_up)
+
+
+def _at_the_event(patch: pytest.MonkeyPatch) -> None:
+    right = FamilyHistory._touches_until
+    patch.setattr(FamilyHistory, "_touches_until", lambda self, at: right(self, at - 1))
+
+
+def _windows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(change_paths, "_DAY", 86_401_000_000)
+
+
+def _taken_twice(patch: pytest.MonkeyPatch) -> None:
+    """What an event was before is not taken away."""
+    right = change_split._added_up
+
+    def added_up(plans: Any, some: Any, amount_of: Any) -> Any:
+        return right(plans, [each._replace(before=None) for each in some], amount_of)
+
+    patch.setattr(change_split, "_added_up", added_up)
+
+
+def _owners(patch: pytest.MonkeyPatch) -> None:
+    """Whose an event was before a merge is forgotten."""
+    patch.setattr(transitions, "survivor_of", lambda contact_id, _: contact_id)
+
+
+def _latest_amounts(family: Family) -> Family:
+    latest = {each.id: each.amount for each in sorted(family.events, key=lambda each: each.start)}
+    return replace(family, events=[e._replace(amount=latest[e.id]) for e in family.events])
+
+
+FAULTS: dict[str, Plant] = {
+    "touches have always been there": _always("touches", start=ALWAYS),
+    "withdrawn touches stay": _always("touches", end=NEVER),
+    "events have always been there": _always("events", start=ALWAYS),
+    "events stay for ever": _always("events", end=NEVER),
+    "merges have always held": _always("merges", start=ALWAYS),
+    "merges are never undone": _always("merges", end=NEVER),
+    "former sources are forgotten": _former_touches,
+    "unmerges are taken for merges": _cause(Cause.UNMERGES, Cause.MERGES),
+    "names are taken for late touches": _cause(Cause.CLASSIFICATION, Cause.LATE_TOUCHES),
+    "late events are taken for new ones": _cause(Cause.LATE_EVENTS, Cause.NEW_EVENTS),
+    "replacements are taken for deletions": _cause(Cause.REPLACEMENTS, Cause.DELETIONS),
+    "only the last change of an event counts": _first_and_last,
+    "changes after the later reading count": _later,
+    "a touch at the event's moment does not count": _at_the_event,
+    "a day of the window is a second too long": _windows,
+    "what was there before is not taken away": _taken_twice,
+    "contacts are never merged": _owners,
+    "amounts are those of the latest state": _family(_latest_amounts),
+}

@@ -1,0 +1,126 @@
+"""Random histories in which much of what reports are made of changes, and questions whose answers
+can be split by cause.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+
+from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES
+from headwater.reports.models import Group
+from tests.reports.histories import (
+    EMAILS,
+    MOMENTS,
+    PAGE_QUERIES,
+    TOKENS,
+    TRACKING_IDS,
+    ZONES,
+    Arrive,
+    Change,
+    Crash,
+    History,
+    Step,
+    _ms,
+    some_event,
+    some_hit,
+    some_journey,
+)
+from tests.reports.questions import some_question
+from tests.support.pipeline import Accepted, by
+from tests.support.report_model.question import read_question
+
+
+def some_history(number: int) -> History:
+    """People who come and buy, and what is done to them afterwards: more of what changes reports
+    than in the histories of other tests.
+    """
+    dice = Random(f"changes {number}")
+    steps: list[Step] = [_arrivals(dice, 8)]
+    for _ in range(dice.randrange(3, 8)):
+        step = _arrivals(dice, 3) if dice.random() < 0.45 else _some_change(dice)
+        steps.append(Crash(step) if dice.random() < 0.1 and isinstance(step, Change) else step)
+    return History(dice.choice(ZONES), "auto", (), tuple(steps))
+
+
+def _arrivals(dice: Random, most: int) -> Arrive:
+    items = [
+        item
+        for _ in range(dice.randint(1, most))
+        for item in dice.choice((some_journey, some_journey, _joining, _twice_sent, _browsing))(
+            dice
+        )
+    ]
+    return Arrive(tuple(items), dice.choice((1, 3, 2000)))
+
+
+def _joining(dice: Random) -> list[Accepted]:
+    """Two people, and an event that makes one person of them."""
+    email, tracking_id = {"email": dice.choice(EMAILS)}, {"tracking_id": dice.choice(TRACKING_IDS)}
+    parts = [some_event(dice, **who) for who in (email, tracking_id, email | tracking_id)]
+    return [by("api_key", part.item) for part in parts]
+
+
+def _twice_sent(dice: Random) -> list[Accepted]:
+    """An order that a page reports, and then perhaps a server as well."""
+    order = {"order_id": dice.choice("abc"), "event_name": "purchase", "email": dice.choice(EMAILS)}
+    senders = dice.choice((["browser"], ["browser", "api_key"], ["api_key"]))
+    return [by(sender, some_event(dice, **order).item) for sender in senders]
+
+
+def _browsing(dice: Random) -> list[Accepted]:
+    """A visit that led to an event; an earlier page view of it comes in late, and takes the place
+    of the touchpoint that the later one had made.
+    """
+    moment, token = dice.choice(MOMENTS), dice.choice(TOKENS)
+    pages = [
+        msgspec.structs.replace(
+            some_hit(dice), trk_token=token, occurred_at=_ms(moment - timedelta(minutes=minutes)),
+            url=f"https://shop.example/{dice.choice(PAGE_QUERIES)}",
+        )
+        for minutes in (30, dice.choice((45, 50)))
+    ]  # fmt: skip
+    return [pages[0], some_event(dice, trk_token=token, event_time=_ms(moment)), pages[1]]
+
+
+def _some_change(dice: Random) -> Step:
+    what = dice.choice(
+        (
+            "unmerge",
+            "unmerge",
+            "unmerge",
+            "amount",
+            "delete",
+            "erase",
+            "source_name",
+            "source_name",
+            "attach",
+        )
+    )
+    value = dice.choice(("55", "0", None))
+    return Change(what, dice.randrange(100), dice.randrange(100), value)
+
+
+def split_question(dice: Random) -> dict[str, Any]:
+    """A question whose differences can be split by cause."""
+    while True:
+        asked = some_question(dice)
+        asked["measures"] = [name for name in asked["measures"] if name in SPLIT_MEASURES]
+        if not asked["measures"]:
+            asked["measures"] = ["credited_revenue", "touched_events"]
+        asked["group_by"] = [name for name in asked["group_by"] if Group(name) in SPLIT_GROUPS]
+        for name in ("campaign", "custom_field_filters", "order_by"):
+            asked.pop(name, None)
+        if dice.random() < 0.8:
+            asked |= {"start_date": "2025-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+        asked |= {"query_mode": "profile", "compare": "none", "limit": 1000}
+        only = {each.partition(":")[0] for each in asked.get("only", ())}
+        if read_question(asked).refusal() is None and all(Group(g) in SPLIT_GROUPS for g in only):
+            return asked
+
+
+def groups_of(asked: dict[str, Any]) -> set[str]:
+    return {*asked["group_by"], *(each.partition(":")[0] for each in asked.get("only", ()))}

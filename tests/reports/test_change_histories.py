@@ -1,0 +1,41 @@
+"""What has changed between two readings against plain lists, over random histories."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+
+from headwater.history.causes import ChangeCause
+from tests.reports.change_court import HISTORIES, USUALLY, Case, ChangeCourt
+from tests.reports.change_faults import FAULTS, Plant
+
+
+@pytest.fixture
+def court(connection: psycopg.Connection, database_url: str) -> Iterator[ChangeCourt]:
+    with asyncio.Runner() as runner:
+        reader = runner.run(AsyncConnection.connect(database_url))
+        yield ChangeCourt(connection, runner, reader)
+        runner.run(reader.close())
+
+
+def test_it_works(court: ChangeCourt) -> None:
+    court.judge_many(HISTORIES or USUALLY)
+    tried_elsewhere = {ChangeCause.HALF_LIFE, ChangeCause.RATES}
+    assert {*court.seen} == {*ChangeCause} - tried_elsewhere, "the histories have every cause"
+    missed = {name for name, plant in FAULTS.items() if not any(map(_planted(plant), court.cases))}
+    assert missed == set()
+
+
+def _planted(plant: Plant) -> Callable[[Case], bool]:
+    """Return what tells whether a planted fault makes a difference to a case."""
+
+    def is_different(case: Case) -> bool:
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            return case.is_different()
+
+    return is_different

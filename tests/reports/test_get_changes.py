@@ -1,0 +1,333 @@
+"""GET /reports/changes: why a figure is another than it was."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import psycopg
+import pytest
+
+from headwater.history.former_rows import forget
+from headwater.history.revisions import begin_era
+from headwater.merging.unmerge import unmerge
+from headwater.rates.store import ReferenceRate, put_reference_rates
+from tests.support.factories import Stage as SpaceStage
+from tests.support.fits import plant_fit
+from tests.support.pipeline import DAY, T0, Stage, event, touch
+from tests.support.reading_fixtures import Api
+
+OCTOBER = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 23:59:59"}
+ADA = {"email": "ada@example.com"}
+BY_SOURCE = {"measures[]": ["credited_revenue"], "attribution_model": "linear"}
+
+
+@pytest.fixture
+def shop(stage: SpaceStage) -> Stage:
+    """The Space of the API's key, with Ada, who came by an ad and bought for 100."""
+    shop = Stage(stage.connection, stage.space_id)
+    shop.run(touch(**ADA, occurred_at=T0 - 2 * DAY), event(**ADA, amount="100"))
+    return shop
+
+
+def read(api: Api, **parameters: Any) -> str:
+    response = api.get("/reports", params={**OCTOBER, **BY_SOURCE, **parameters})
+    assert response.status_code == 200, response.text
+    return response.json()["reading"]
+
+
+def changes(api: Api, since: str, **parameters: Any) -> dict[str, Any]:
+    response = api.get(
+        "/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": since, **parameters}
+    )
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def refusal(api: Api, reading: str, parameters: dict[str, Any]) -> tuple[int, Any]:
+    response = api.get(
+        "/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": reading, **parameters}
+    )
+    return response.status_code, response.json()
+
+
+def test_it_works(api: Api, shop: Stage) -> None:
+    reading = read(api)
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
+    late = shop.run(event(email="bob@example.com", amount="20"))
+    answer = changes(api, reading)
+    assert answer["since"]["reading"] == reading
+    assert answer["rows"] == [
+        {
+            "source": source,
+            "before": {"credited_revenue": before}, "after": {"credited_revenue": 50},
+            "difference": {"credited_revenue": 50 - before},
+            "causes": {"late_touches": {"credited_revenue": 50 - before}},
+        }
+        for source, before in (("email", 0), ("google_ads", 100))
+    ]  # fmt: skip
+    assert answer["overall"] == {
+        "before": {"credited_revenue": 100}, "after": {"credited_revenue": 120},
+        "difference": {"credited_revenue": 20}, "causes": {"late_events": {"credited_revenue": 20}},
+    }  # fmt: skip
+    assert answer["unattributed"]["causes"] == {"late_events": {"credited_revenue": 20}}
+    assert answer["unexplained"] == {"credited_revenue": 0}
+    (largest,) = answer["causes"]["late_events"]["largest"]
+    assert (largest["event_id"], largest["revenue"], largest["events"]) == (late[0], 20, 1)
+    (moved,) = answer["causes"]["late_touches"]["largest"]
+    assert moved["rows"] == [
+        {"source": "email", "credited_revenue": 50},
+        {"source": "google_ads", "credited_revenue": -50},
+    ]
+
+
+@pytest.mark.usefixtures("shop")
+def test_nothing_has_changed(api: Api) -> None:
+    answer = changes(api, read(api))
+    assert (answer["rows"], answer["causes"]) == ([], {})
+    assert answer["totals"]["difference"] == {"credited_revenue": 0}
+
+
+def test_an_edit_and_a_deletion(api: Api, shop: Stage) -> None:
+    first = read(api)
+    (event_id,) = shop.values("events", "id")
+    assert api.send("PUT", f"/events/{event_id}", json={"amount": 80}).status_code == 200
+    second = read(api)
+    assert api.send("DELETE", f"/events/{event_id}").status_code == 200
+    assert changes(api, first)["overall"]["causes"] == {
+        "edits": {"credited_revenue": -20}, "deletions": {"credited_revenue": -80},
+    }  # fmt: skip
+    between = changes(api, first, until=second)
+    assert between["overall"]["causes"] == {"edits": {"credited_revenue": -20}}
+    (deleted,) = changes(api, second)["causes"]["deletions"]["largest"]
+    assert (deleted["event_id"], deleted["is_stored"]) == (event_id, False)
+
+
+def test_a_merge_and_its_undoing(api: Api, shop: Stage, database_url: str) -> None:
+    shop.run(touch(tracking_id="u1", occurred_at=T0 - DAY, source="email"))
+    first = read(api)
+    shop.run(event(**ADA, tracking_id="u1", event_time=T0 + 90 * DAY))
+    merged = changes(api, first)
+    assert {row["source"]: row["causes"] for row in merged["rows"]} == {
+        "email": {"merges": {"credited_revenue": 50}},
+        "google_ads": {"merges": {"credited_revenue": -50}},
+    }
+    second = read(api)
+    (contact_id,) = shop.values("merges", "merged_id")
+    undo(database_url, shop.space_id, contact_id)
+    assert [(row["difference"], [*row["causes"]]) for row in changes(api, first)["rows"]] == [
+        ({"credited_revenue": 0}, ["merges", "unmerges"])
+    ] * 2
+    undone = changes(api, second)
+    assert {row["source"]: row["causes"] for row in undone["rows"]} == {
+        "email": {"unmerges": {"credited_revenue": -50}},
+        "google_ads": {"unmerges": {"credited_revenue": 50}},
+    }
+
+
+def undo(database_url: str, space_id: int, contact_id: int) -> None:
+    """Undo the merge of a contact, as the console does."""
+
+    async def run() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            await unmerge(connection, space_id, contact_id)
+
+    asyncio.run(run())
+
+
+def test_another_fit(api: Api, shop: Stage) -> None:
+    """What happened to events is by the later fit; what the fit did, by both."""
+    by_fit = {"attribution_model": "markov"}
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
+    one = plant_fit(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
+    first = read(api, **by_fit)
+    two = plant_fit(
+        shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3}
+    )
+    shop.run(event(**ADA, amount="20"))
+    answer = changes(api, first, **by_fit)
+    assert [answer[name]["fit"]["id"] for name in ("since", "until")] == [one, two]
+    assert {row["source"]: row["causes"] for row in answer["rows"]} == {
+        "email": {"late_events": {"credited_revenue": 15}, "fits": {"credited_revenue": 75}},
+        "google_ads": {"late_events": {"credited_revenue": 5}, "fits": {"credited_revenue": -75}},
+    }
+    assert answer["causes"]["fits"] == {"events": None, "largest": []}
+    assert answer["unexplained"] == {"credited_revenue": 0}
+    delete = "DELETE FROM fits WHERE space_id = %s AND name = 'one'"
+    shop.connection.execute(delete, (shop.space_id,))
+    status, refused = refusal(api, first, by_fit)
+    assert (status, refused["reason"]) == (422, "fit_deleted")
+
+
+def test_another_half_life(api: Api, shop: Stage) -> None:
+    by_age = {"attribution_model": "time_decay"}
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
+    first = read(api, **by_age)
+    _set(shop, "UPDATE spaces SET half_life_days = 1 WHERE id = %s")
+    answer = changes(api, first, **by_age)
+    assert (answer["since"]["half_life_days"], answer["until"]["half_life_days"]) == (7, 1)
+    for row in answer["rows"]:
+        assert row["causes"] == {"half_life": row["difference"]}
+    assert {row["source"]: row["after"]["credited_revenue"] for row in answer["rows"]} == {
+        "email": 66.67, "google_ads": 33.33,
+    }  # fmt: skip
+
+
+def put_rate(api: Api, rate: float) -> None:
+    day = datetime.fromtimestamp(T0 / 1000, UTC).date()
+    rates = [{"date": f"{day}", "base": "JPY", "currency": "USD", "rate": rate}]
+    assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200
+
+
+def test_other_rates(api: Api, shop: Stage) -> None:
+    """A new rate changes what was there; what came in later is by the later rate."""
+    bob = {"email": "bob@example.com", "currency": "JPY"}
+    put_rate(api, 0.01)
+    shop.run(event(**bob, amount="1000"))
+    first = read(api)
+    put_rate(api, 0.02)
+    shop.run(event(**bob, amount="500"))
+    answer = changes(api, first)
+    assert answer["overall"] == {
+        "before": {"credited_revenue": 110}, "after": {"credited_revenue": 130},
+        "difference": {"credited_revenue": 20},
+        "causes": {"late_events": {"credited_revenue": 10}, "rates": {"credited_revenue": 10}},
+    }  # fmt: skip
+    second = read(api)
+    put_rate(api, 0.03)
+    assert changes(api, first, until=second)["overall"] == answer["overall"]
+    assert changes(api, second)["overall"]["causes"] == {"rates": {"credited_revenue": 15}}
+
+
+def test_a_rate_that_there_was_none_of(api: Api, shop: Stage) -> None:
+    first = read(api)
+    late = {"email": "bob@example.com", "currency": "JPY", "amount": "1000"}
+    shop.run(event(**late))
+    between = first_moment_after(shop)
+    put_rate(api, 0.01)
+    assert changes(api, first)["overall"]["causes"] == {"late_events": {"credited_revenue": 10}}
+    status, refused = refusal(api, between, {})
+    assert (status, refused["reason"]) == (422, "rates_unknown")
+
+
+def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> None:
+    day = datetime.fromtimestamp(T0 / 1000, UTC).date()
+
+    def put(per_euro: str) -> None:
+        async def run() -> None:
+            async with await psycopg.AsyncConnection.connect(database_url) as connection:
+                rates = [ReferenceRate(day, "USD", Decimal(per_euro))]
+                await put_reference_rates(connection, rates)
+
+        asyncio.run(run())
+
+    put("1.5")
+    try:
+        shop.run(event(email="bob@example.com", amount="10", currency="EUR"))
+        first = read(api)
+        put("2")
+        assert changes(api, first)["overall"]["causes"] == {"rates": {"credited_revenue": 5}}
+    finally:
+        delete = "DELETE FROM reference_rates WHERE date = %s"
+        shop.connection.execute(delete, (day,))
+
+
+def first_moment_after(shop: Stage) -> str:
+    """Return a moment of after all that was done, which is made older for it."""
+    older = "UPDATE new_rows SET made_at = made_at - interval '1 hour' WHERE space_id = %s"
+    shop.connection.execute(older, (shop.space_id,))
+    zone = "SELECT timezone FROM spaces WHERE id = %s"
+    ((name,),) = shop.connection.execute(zone, (shop.space_id,)).fetchall()
+    moment = datetime.now(ZoneInfo(name)) - timedelta(minutes=30)
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_moment_in_place_of_a_reading(api: Api) -> None:
+    assert changes(api, "2020-01-01 00:00:00")["overall"]["before"] == {"credited_revenue": 0}
+    answer = changes(api, "2100-01-01 00:00:00")
+    assert answer["overall"]["difference"] == {"credited_revenue": 0}
+
+
+def test_as_csv(api: Api, shop: Stage) -> None:
+    reading = read(api)
+    shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
+    asked = {**OCTOBER, **BY_SOURCE, "since": reading}
+    response = api.send("GET", "/reports/changes", accept="text/csv", params=asked)
+    rows = list(csv.reader(io.StringIO(response.text)))
+    assert rows[:5] == [
+        ["source", "part", "credited_revenue"],
+        ["email", "before", "0"], ["email", "after", "50"], ["email", "difference", "50"],
+        ["email", "late_touches", "50"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"measures[]": "average_order_value"}, "measures"),
+        ({"measures[]": "contacts"}, "measures"),
+        ({"group_by[]": "country"}, "group_by"),
+        ({"only[]": "company:1"}, "only"),
+        ({"campaign": "spring"}, "campaign"),
+        ({"query_mode": "company"}, "query_mode"),
+        ({"since": "nonsense"}, "since"),
+        ({"since": ""}, "since"),
+        ({"until": "A" * 64}, "until"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_what_cannot_be_split(api: Api, parameters: dict[str, Any], field: str) -> None:
+    status, answer = refusal(api, read(api), parameters)
+    assert (status, [*answer["errors"]]) == (422, [field])
+
+
+def _other_period(_: Stage) -> dict[str, Any]:
+    return {"end_date": "2025-10-30 23:59:59"}
+
+
+def _other_zone(shop: Stage) -> dict[str, Any]:
+    _set(shop, "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s")
+    return {}
+
+
+def _restore(shop: Stage) -> dict[str, Any]:
+    begin_era(shop.connection)
+    return {}
+
+
+def _forget(shop: Stage) -> dict[str, Any]:
+    shop.run(event(**ADA, amount="1"))
+    ((now,),) = shop.connection.execute("SELECT now()").fetchall()
+    forget(shop.connection, shop.space_id, now + timedelta(days=1))
+    return {}
+
+
+def _change_by_hand(shop: Stage) -> dict[str, Any]:
+    _set(shop, "DELETE FROM events WHERE space_id = %s")
+    return {}
+
+
+def _set(shop: Stage, statement: str) -> None:
+    shop.connection.execute(statement, (shop.space_id,))
+
+
+@pytest.mark.parametrize(
+    ("do", "reason"),
+    [
+        (_other_period, "other_question"), (_other_zone, "settings_changed"),
+        (_restore, "other_past"), (_change_by_hand, "uncounted"), (_forget, "too_old"),
+    ],
+)  # fmt: skip
+def test_readings_that_cannot_be_compared(
+    api: Api, shop: Stage, do: Callable[[Stage], dict[str, Any]], reason: str
+) -> None:
+    reading = read(api)
+    status, answer = refusal(api, reading, do(shop))
+    assert (status, answer["reason"]) == (422, reason)
