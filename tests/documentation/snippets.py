@@ -21,6 +21,7 @@ NOT_RUN = {
     r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
     r"make (setup|test|check|crash)\b": "what runs these tests",
     r"make bench ": "a measurement: a service under load for minutes",
+    r"make soak": "half an hour of load: tests/crash/test_soak.py",
     r"pipx |uv tool |python3 -m venv |pip install |gh attestation ": (
         "needs the package index or a release: tests/packaging with HEADWATER_TEST_INSTALL"
     ),
