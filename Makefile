@@ -20,7 +20,7 @@ demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 	$(BIN)/headwater demo $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count what is lost
 	HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \

@@ -55,7 +55,7 @@ SLOW = (
     "tests/pipeline/test_people_machine.py", "tests/reports/test_engine_histories.py",
     "tests/reports/test_list_histories.py", "tests/crash", "tests/browser", "tests/reports",
 )  # fmt: skip
-"""What takes long in a single file. It goes first: of two processes one would else wait for it."""
+"""What takes long in a single file. It goes first: the other processes would else wait for it."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

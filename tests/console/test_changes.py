@@ -39,7 +39,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert "paid,merges,-50" in table
     refused = owner.browser.get(f"{base}/changes?since=nonsense")
     assert refused.status_code == 422
-    assert "must be a date" in refused.text
+    assert "must have the format YYYY-MM-DD" in refused.text
     of_country = owner.browser.get(f"{base}/changes?only=country:DE")
     assert "no former state is kept" in of_country.text
 

@@ -31,13 +31,17 @@ def acknowledge_early() -> None:
     """Answer, and commit a moment later."""
     insert = inbox._insert
 
-    async def answer_first(connection: AsyncConnection, group: list[Request]) -> None:
+    async def answer_first(
+        connection: AsyncConnection, group: list[Request], *, in_cluster: bool
+    ) -> None:
         copies = [msgspec.structs.replace(request, receipts=[]) for request in group]
         for request in group:
             request.receipts = [0] * len(request.rows)
-        asyncio.get_running_loop().call_later(
-            EARLY_SECONDS, lambda: late.add(asyncio.ensure_future(insert(connection, copies)))
-        )
+
+        def store() -> None:
+            late.add(asyncio.ensure_future(insert(connection, copies, in_cluster=in_cluster)))
+
+        asyncio.get_running_loop().call_later(EARLY_SECONDS, store)
 
     late: set[asyncio.Future[None]] = set()
     inbox._insert = answer_first

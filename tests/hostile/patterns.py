@@ -34,6 +34,9 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.http.period_words", "pattern"): [],  # of the module's table, which is found there
     ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
+    ("headwater.imports.spend_reader", "plain"): [
+        "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
+    ],
 }
 """Expressions in functions that depend on more than their module, as they are there."""
 

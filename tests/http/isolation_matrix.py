@@ -114,6 +114,7 @@ OWN = {
             },
         ),
     ),
+    "get_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
     "list_credits": Row(
         views=(
             RANGE,
@@ -189,6 +190,7 @@ NAMES_NOTHING = {
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
         "ripeness", "fit", "acquired", "acquired_by",
+        "since", "until",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

@@ -83,6 +83,7 @@ FIRST_CALLS = (
             "date_basis": "conversion",
             "ripeness": None,
             "fit": None,
+            "reading": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
         },
     ),
 )

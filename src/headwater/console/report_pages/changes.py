@@ -18,13 +18,17 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
 from headwater.history.causes import ChangeCause
-from headwater.http.errors import Invalid
+from headwater.http.date_range import DAY
+from headwater.http.parameters import Parameter
 from headwater.reports.change_answer import changes_csv
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_report import query_changes
 from headwater.reports.models import FigureColumn, Group
 
 USUAL = timedelta(days=7)
+_SINCE = Parameter(
+    name="since", kind=DAY, description="The day from whose beginning on changes count.",
+)  # fmt: skip
 _NOT_HERE = frozenset({"compare", "query_mode"})
 WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.NEW_EVENTS: ("New events", "Conversions of since then."),
@@ -54,13 +58,9 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
 
 def read_since(page: ReportPage) -> date:
     """Return the day from whose beginning on changes count. Raises Invalid."""
-    text = str(page.query.single("since") or "")
-    if not text:
-        return datetime.now(page.space.zone).date() - USUAL
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise Invalid({"since": ["The day must be a date, such as 2026-05-13."]}) from None
+    since = _SINCE.read(page.query)
+    page.query.finish()
+    return since or datetime.now(page.space.zone).date() - USUAL
 
 
 def _query(page: ReportPage, since: date) -> ChangeQuery:

@@ -33,7 +33,7 @@ from headwater.reports.report_reader import CONNECTION_SECONDS
 _REPORT = "query_report"
 _CHANGES_SINCE = Parameter(
     name="changes_since", kind=SINCE.kind,
-    description="Adds why figures changed since a reading or moment.",
+    description="Adds why figures changed since a reading or time.",
 )  # fmt: skip
 
 
