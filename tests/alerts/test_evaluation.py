@@ -4,7 +4,8 @@ and so is its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from headwater.alerts.watches import RuleChoice, choose
 from headwater.database.pool import Database
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
+from tests.support.waiting import PATIENCE_SECONDS
 
 NOW = datetime(2026, 5, 13, 12, 10, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -27,6 +29,17 @@ WEEKS = timedelta(days=36)
 @pytest.fixture
 def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id, "")
+
+
+class PatientDatabase(Database):
+    """A database whose transactions may take long, as on a machine that other tests keep busy."""
+
+    @asynccontextmanager
+    async def transaction(
+        self, seconds: float = PATIENCE_SECONDS, *, heavy: bool = False
+    ) -> AsyncGenerator[psycopg.AsyncConnection]:
+        async with super().transaction(max(seconds, PATIENCE_SECONDS), heavy=heavy) as connection:
+            yield connection
 
 
 class Looker:
@@ -39,7 +52,7 @@ class Looker:
 
     def look(self, *moments: datetime, at_once: bool = True) -> list[AlertStep]:
         async def run() -> list[AlertStep]:
-            database = Database(self._url, 2)
+            database = PatientDatabase(self._url, 2)
             await database.open()
             try:
                 watch = AlertWatch(database, self._tell, at_once=at_once)
