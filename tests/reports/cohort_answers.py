@@ -14,7 +14,8 @@ from psycopg import AsyncConnection
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.http.pagination import Cursors
 from headwater.http.parameters import JsonInput
-from headwater.reports.cohort_models import CohortGroup, months_after
+from headwater.http.timerange import months_after
+from headwater.reports.cohort_models import CohortGroup
 from headwater.reports.cohort_parameters import read_cohort_query
 from headwater.reports.cohort_report import query_cohorts
 from headwater.reports.credit_parameters import read_credits_query

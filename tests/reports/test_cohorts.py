@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.reports.cohort_models import months_after
+from headwater.http.timerange import months_after
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 from tests.support.report_model.cohorts import payback

@@ -10,6 +10,7 @@ ends the lines, and is raised again when arro3 has returned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import UnsupportedOperation
 from typing import TYPE_CHECKING, Any, cast
 
 from headwater.database.json_lines import ColumnType, LineColumn
@@ -67,7 +68,15 @@ def _schema(columns: Sequence[LineColumn]) -> Schema:
     return Schema([Field(column.name, types[column.type]) for column in columns])
 
 
-class _LineFile:
+class _Stream:
+    """A file that arro3 reads or writes from its beginning to its end."""
+
+    def seek(self, *_: int) -> int:
+        """Refuse to: arro3 wants the method to be there, and does not call it."""
+        raise UnsupportedOperation("seek")
+
+
+class _LineFile(_Stream):
     """Lines as a file, which ends where reading fails."""
 
     def __init__(self, batches: Iterator[Sequence[str]], errors: list[BaseException]) -> None:
@@ -84,10 +93,6 @@ class _LineFile:
         self._at += len(piece)
         return piece
 
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Refuse to: arro3 wants the method to be there, and does not call it."""
-        raise NotImplementedError
-
     def _next(self) -> bytes:
         try:
             lines = None if self._errors else next(self._batches, None)
@@ -97,7 +102,7 @@ class _LineFile:
         return "\n".join([*lines, ""]).encode() if lines else b""
 
 
-class _SafeSink:
+class _SafeSink(_Stream):
     """A sink that keeps the first error and takes no bytes after it."""
 
     def __init__(self, sink: Sink, errors: list[BaseException]) -> None:
@@ -115,7 +120,3 @@ class _SafeSink:
 
     def flush(self) -> None:
         """Do nothing: the file is flushed by whoever opened it."""
-
-    def seek(self, offset: int, whence: int = 0) -> Any:
-        """Refuse to: arro3 wants the method to be there, and does not call it."""
-        raise NotImplementedError

@@ -17,7 +17,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.fits.models import FitRequest
 from headwater.fits.store import MAKING_SECONDS, choose_fit, make_fit
 from headwater.http.errors import Invalid
-from headwater.http.timerange import whole_days
+from headwater.http.timerange import months_after, whole_days
 from headwater.jobs.due_spaces import DueSpaces
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -71,18 +71,13 @@ def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
         due = datetime.combine(day, time(HOUR), zone).astimezone(UTC)
         if due > moment:
             return due
-        day = _months_later(day, 1)
+        day = months_after(day, 1)
 
 
 def months_before(moment: datetime, zone: ZoneInfo) -> tuple[date, date]:
     """Return the first and the last day of the whole months before a moment."""
     this_month = moment.astimezone(zone).date().replace(day=1)
-    return _months_later(this_month, -MONTHS), this_month - timedelta(days=1)
-
-
-def _months_later(first_day: date, months: int) -> date:
-    number = first_day.year * 12 + first_day.month - 1 + months
-    return date(number // 12, number % 12 + 1, 1)
+    return months_after(this_month, -MONTHS), this_month - timedelta(days=1)
 
 
 class MonthlyFitter:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from headwater.http.parameters import Input, Parameter
+from headwater.http.timerange import months_after, months_between
 
 EXAMPLES = "last month, last 30 days, this week, 2026-Q3, 2026-03-01 to 2026-03-14"
 """A few of the words."""
@@ -42,8 +43,8 @@ class DateSpan:
         """
         following = self.last + _ONE_DAY
         if self.first.day == following.day == 1:
-            months = 12 * (following.year - self.first.year) + following.month - self.first.month
-            return _through(_months_later(self.first, -months), months)
+            months = months_between(self.first, following)
+            return _through(months_after(self.first, -months), months)
         return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
 
 
@@ -113,13 +114,7 @@ def _start(day: date, unit: str) -> date:
 
 
 def _through(first: date, months: int) -> DateSpan:
-    return DateSpan(first, _months_later(first, months) - _ONE_DAY)
-
-
-def _months_later(first: date, months: int) -> date:
-    """The first day of the month so many months after that of `first`; before it if negative."""
-    place = first.year * 12 + first.month - 1 + months
-    return date(place // 12, place % 12 + 1, 1)
+    return DateSpan(first, months_after(first, months) - _ONE_DAY)
 
 
 def _between(match: re.Match[str], _: date) -> DateSpan:

@@ -92,6 +92,19 @@ def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
     return TimeRange(start, first_instant(following, zone))
 
 
+def months_after(day: date, months: int) -> date:
+    """Return the first day of the month so many months after that of a day; before it if negative.
+    Raises ValueError where the calendar ends.
+    """
+    place = day.year * 12 + day.month - 1 + months
+    return date(place // 12, place % 12 + 1, 1)
+
+
+def months_between(first: date, last: date) -> int:
+    """Return how many months the month of one day is before that of another."""
+    return 12 * (last.year - first.year) + last.month - first.month
+
+
 def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
     """An instant, clamped to the years 1 to 9999 in UTC, which reach beyond anything stored."""
     offset = local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta()

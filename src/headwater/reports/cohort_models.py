@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from headwater.fits.choice import ChosenFit
+from headwater.http.timerange import months_after, months_between
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import (
     Filters,
@@ -229,13 +230,6 @@ def last_second(day: date) -> datetime:
     return datetime(last.year, last.month, last.day, 23, 59, 59)  # noqa: DTZ001 - as above
 
 
-def months_after(day: date, months: int) -> date:
-    """Return the first day of the month so many months after that of a day."""
-    place = day.year * 12 + day.month - 1 + months
-    return date(place // 12, place % 12 + 1, 1)
-
-
 def months_of(first: date, last: date) -> Sequence[date]:
     """Return the first days of the months from that of one day to that of another."""
-    count = 12 * (last.year - first.year) + last.month - first.month + 1
-    return [months_after(first, number) for number in range(count)]
+    return [months_after(first, number) for number in range(months_between(first, last) + 1)]

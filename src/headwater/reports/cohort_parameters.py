@@ -10,7 +10,8 @@ from headwater.fits.choice import FIT
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES
-from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery, months_after
+from headwater.http.timerange import months_after
+from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import MOST_CONDITIONS, only_parameter
 from headwater.reports.models import Group, KeyCondition

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from headwater.http.errors import Invalid
-from headwater.http.timerange import between, first_instant
+from headwater.http.timerange import between, first_instant, months_between
 from headwater.reports.models import Comparison, DateTimeSpan, Group
 
 MOST_STEPS = 4_000
@@ -131,7 +131,7 @@ def _whole_months(span: DateTimeSpan) -> int:
     first, after = span.start, span.end + _SECOND
     if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
         return 0
-    return 12 * (after.year - first.year) + after.month - first.month
+    return months_between(first, after)
 
 
 def _months_before(moment: datetime, months: int) -> datetime:

@@ -24,6 +24,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import Parameter, Query
+from headwater.http.timerange import months_after
 from headwater.reports.cohort_answer import cohorts_csv
 from headwater.reports.cohort_models import (
     GROUPS,
@@ -31,7 +32,6 @@ from headwater.reports.cohort_models import (
     CohortGroup,
     CohortQuery,
     CohortReport,
-    months_after,
 )
 from headwater.reports.cohort_parameters import PERIOD, read_cohort_query
 from headwater.reports.cohort_report import query_cohorts
