@@ -9,6 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.waiting import wait_until
+
 SIZE = 2 * 2**30
 """Mostly holes."""
 
@@ -53,15 +55,21 @@ class Disk:
         self._mount()
 
     def remove(self) -> None:
-        """Take the disk away; nothing may use it."""
+        """Take the disk away; nothing may use it any more, but whoever passes by, as what reads
+        the sizes of all disks does, may hold it for a moment.
+        """
         if self._device is not None:
-            _run("umount", str(self.folder))
+            wait_until(self._unmounted, what=f"no process uses {self.folder}")
             _run("losetup", "--detach", str(self._device))
             self._device = None
 
     def _mount(self) -> None:
         self._device = Path(_run("losetup", "--find", "--show", str(self._image)).strip())
         _run("mount", "-t", "ext4", str(self._device), str(self.folder))
+
+    def _unmounted(self) -> bool:
+        done = subprocess.run(["umount", str(self.folder)], capture_output=True, check=False)
+        return done.returncode == 0
 
     def _written(self) -> tuple[str, str]:
         """How many writes the disk has completed, and how many are on their way."""
