@@ -65,13 +65,13 @@ from headwater.oauth.client_directory import ClientDirectory
 from headwater.oauth.client_metadata import HostedClients
 from headwater.oauth.consent_page import authorize_routes
 from headwater.oauth.routes import oauth_routes
+from headwater.paths.memory import MEGABYTE, memory
 from headwater.platforms.origins import named_hosts
 from headwater.public_api.ingest import ingest_endpoints
 from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
 from headwater.reference.description import add_tags
 from headwater.reference.examples import add_examples
 from headwater.reference.page import reference_routes
-from headwater.reports.remembered_sums import MEGABYTE, remembered
 from headwater.settings import Settings
 from headwater.sites.sites import REPORTING, SiteCache
 from headwater.spaces.access import KeyCache
@@ -164,7 +164,7 @@ def serve(
     """Serve on an open listening socket until told to stop; `began` is called once it does."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
-    remembered.limit_to(settings.report_memory_mb * MEGABYTE)
+    memory.limit_to(settings.report_memory_mb * MEGABYTE)
     app = create_app(settings, database_url, base_url)
     serve_app(app, listener, settings.max_connections, began)
 

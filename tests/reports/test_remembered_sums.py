@@ -17,17 +17,12 @@ from hypothesis import strategies as st
 
 from headwater.paths import reader
 from headwater.paths.changes import NOTE_EVENTS
+from headwater.paths.memory import Memory, PathSource, size_of
 from headwater.paths.survey import Block
 from headwater.paths.upkeep import forget_space
 from headwater.reports import remembered_sums, report_reader
 from headwater.reports.models import FigureColumn
-from headwater.reports.remembered_sums import (
-    BlockSums,
-    RememberedSums,
-    SumSource,
-    make_recipe,
-    size_of,
-)
+from headwater.reports.remembered_sums import BlockSums, make_recipe
 from tests.reports import answers
 from tests.reports.asking import Group, Measure, ask
 from tests.reports.court import Court, build_all
@@ -37,18 +32,18 @@ from tests.reports.questions import some_question
 from tests.support.factories import Stage
 
 QUESTIONS = 4
-HERE = SumSource("here", 1, 1)
+HERE = PathSource("here", 1, 1)
 
 
 @pytest.fixture(autouse=True)
 def _empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_in(monkeypatch, RememberedSums())
+    put_in(monkeypatch, Memory())
 
 
-def put_in(patch: pytest.MonkeyPatch, memory: RememberedSums) -> None:
+def put_in(patch: pytest.MonkeyPatch, memory: Memory) -> None:
     """Let reports remember in a memory."""
-    for module in (remembered_sums, report_reader):
-        patch.setattr(module, "remembered", memory)
+    for module in (reader, remembered_sums, report_reader):
+        patch.setattr(module, "memory", memory)
 
 
 def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
@@ -137,7 +132,7 @@ def test_it_is_never_stale(court: Court) -> None:
         for question in questions:
             known = court.runner.run(answers.answer(court.reader, world.space_id, question))
             with pytest.MonkeyPatch.context() as patch:
-                put_in(patch, RememberedSums())
+                put_in(patch, Memory())
                 fresh = court.runner.run(answers.answer(court.reader, world.space_id, question))
             assert known == fresh, question
 
@@ -162,7 +157,7 @@ def test_it_is_never_stale(court: Court) -> None:
 
 def test_what_was_not_used_for_longest_goes_first() -> None:
     whole = size_of(np.zeros(1000, dtype=np.int64))
-    memory = RememberedSums(3 * (whole + 200))
+    memory = Memory(3 * (whole + 200))
     for name in "abc":
         memory.put((name,), np.zeros(1000, dtype=np.int64))
     memory.get(("a",))
@@ -173,7 +168,7 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
 
 
 def test_less_room_lets_go_at_once() -> None:
-    memory = RememberedSums()
+    memory = Memory()
     for name in "abc":
         memory.put((name,), np.zeros(1000, dtype=np.int64))
     memory.limit_to(2 * (size_of(np.zeros(1000, dtype=np.int64)) + 200))

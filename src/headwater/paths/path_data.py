@@ -140,6 +140,24 @@ class PathData:
         columns[Column.STARTS] = places[self[Column.STARTS]].astype(np.int64)
         return PathData(columns, self.event_names, self.events, int(places[-1]))
 
+    def cut_to_window(self, days: int) -> PathData:
+        """Return the same events with no touches but those in a window of so many days, 0 is no
+        limit, and one path after the other: no touch is on two of them.
+        """
+        older = self[OLDER[days]] if days else 0
+        lengths = np.maximum(self[Column.LENGTHS] - older, 0)
+        starts = np.cumsum(lengths) - lengths
+        total = int(lengths.sum())
+        places = np.arange(total) + np.repeat(self[Column.STARTS] + older - starts, lengths)
+        columns = {
+            column: values[places] if column in TOUCH_COLUMNS else values
+            for column, values in self.columns.items()
+        }
+        columns |= {Column.STARTS: starts, Column.LENGTHS: lengths}
+        if days:
+            columns[OLDER[days]] = np.zeros_like(lengths)
+        return PathData(columns, self.event_names, self.events, total)
+
     def events_of_touches(self) -> IntArray:
         """Return of each touch on how many of the paths it is."""
         starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,18 @@ from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
 from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
 from headwater.paths.lookup import are_among
+from headwater.paths.memory import Key, PathSource, memory
 from headwater.paths.path_data import ON_PATHS, Column, IntArray, PathData
 from headwater.paths.segments import DamagedSegment, queries, read_query, unpacked
-from headwater.paths.survey import Block, SegmentedDay, Survey, pending_events
+from headwater.paths.survey import (
+    Block,
+    LivePart,
+    SegmentedDay,
+    Survey,
+    block_of,
+    pending_events,
+    put_together,
+)
 
 MOST_LIVE_EVENTS = 10_000
 """The events that are read from the tables at once."""
@@ -38,7 +48,7 @@ class PathReader:
     def __init__(
         self,
         connection: AsyncConnection,
-        space_id: int,
+        source: PathSource,
         columns: Iterable[Column],
         *,
         by_company: bool = False,
@@ -46,9 +56,11 @@ class PathReader:
         """`by_company` is as in an attribution: paths of companies are always read from the tables,
         as a company's touch would change the paths of all its people.
         """
-        self._connection, self._space_id, self._by_company = connection, space_id, by_company
+        self._connection, self._source, self._by_company = connection, source, by_company
+        self._space_id = source.space_id
         always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
         self._columns = tuple(dict.fromkeys([*always, *columns]))
+        self._with_touches = not ON_PATHS.isdisjoint(self._columns)
 
     async def survey(self, first_day: date, last_day: date) -> Survey:
         """Return what there is of these days, in UTC. Every day is looked at, so there should be
@@ -85,16 +97,13 @@ class PathReader:
             if self._by_company:
                 event_ids.append(_of_companies(paths))
             yield block, self._own(paths)
-        event_ids += [
-            pending.event_ids for day, pending in survey.pending.items()
-            if day not in damaged and day not in survey.distrusted
-        ]  # fmt: skip
         event_ids.append(await self._ids_of_days(damaged | survey.distrusted))
-        live_ids = np.concatenate([_NO_IDS, *event_ids])
-        for place in range(0, len(live_ids), MOST_LIVE_EVENTS):
-            block = survey.live_block(damaged, place)
+        parts = survey.pending_parts(damaged, MOST_LIVE_EVENTS)
+        parts += _unknown_parts(survey, np.concatenate([_NO_IDS, *event_ids]))
+        for together in put_together(parts, MOST_LIVE_EVENTS):
+            block = block_of(together)
             if not is_known(block):
-                yield block, await self.read_live(live_ids[place : place + MOST_LIVE_EVENTS])
+                yield block, await self._read_parts(together)
 
     async def _with_events(self, days: Collection[date]) -> set[date]:
         """Return those of some days on which there are events."""
@@ -173,10 +182,56 @@ class PathReader:
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
         query = live_paths(
-            OF_IDS, by_company=self._by_company,
-            with_touches=not ON_PATHS.isdisjoint(self._columns),
+            OF_IDS, by_company=self._by_company, with_touches=self._with_touches,
         )  # fmt: skip
         return assemble(await fetch_one(cursor, query, values))
+
+    async def _read_parts(self, parts: Sequence[LivePart]) -> PathData:
+        """Return parts from the tables; those with an identity are read once."""
+        known: list[PathData] = []
+        lacking: list[LivePart] = []
+        for part in parts:
+            key = self._key(part)
+            if key in memory:
+                known.append(memory.get(key))
+            else:
+                lacking.append(part)
+        if lacking:
+            read = await self.read_live(np.concatenate([part.event_ids for part in lacking]))
+            self._remember(lacking, read)
+            known.append(read)
+        return PathData.join(known)
+
+    def _remember(self, parts: Sequence[LivePart], read: PathData) -> None:
+        if all(part.block.identity is None for part in parts):
+            return
+        for part, paths in zip(parts, _split(parts, read), strict=True):
+            if part.block.identity is not None:
+                memory.put(self._key(part), paths)
+
+    def _key(self, part: LivePart) -> Key:
+        """Return what the paths of a part are known by, if it has an identity."""
+        return self._source, part.block.identity, self._with_touches
+
+
+def _unknown_parts(survey: Survey, event_ids: IntArray) -> list[LivePart]:
+    places = range(0, len(event_ids), MOST_LIVE_EVENTS)
+    return [survey.unknown_part(event_ids[place : place + MOST_LIVE_EVENTS]) for place in places]
+
+
+def _split(parts: Sequence[LivePart], read: PathData) -> list[PathData]:
+    """Return the paths of each part, of those of all; an event that is not there any more is in
+    none.
+    """
+    event_ids = np.concatenate([part.event_ids for part in parts])
+    order = np.argsort(event_ids)
+    numbers = np.repeat(np.arange(len(parts)), [len(part.event_ids) for part in parts])[order]
+    part_of = numbers[np.searchsorted(event_ids[order], read[Column.EVENT_IDS])]
+    by_part = np.argsort(part_of, kind="stable")
+    edges = np.searchsorted(part_of[by_part], np.arange(len(parts) + 1))
+    return [
+        read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())
+    ]
 
 
 def _piece(block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -52,6 +52,14 @@ class Block:
     """Two blocks of a Space with the same have equal paths. None where that cannot be said."""
     first_day: date
     last_day: date
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """Events whose paths are read from the tables."""
+
+    event_ids: IntArray
+    block: Block
 
 
 @dataclass(frozen=True)
@@ -104,22 +112,32 @@ class Survey:
         end = bisect_right(self.days, block.last_day, key=_day_of)
         return [each.day for each in self.days[start:end]]
 
-    def live_block(self, damaged: Iterable[date], place: int) -> Block:
-        """Return what is read from the tables, `place` counts its pieces from 0: the events that
-        are pending, and all of days that are distrusted, or turned out to be damaged.
+    def pending_parts(self, damaged: Collection[date], most: int) -> list[LivePart]:
+        """Return the events that are pending on days whose segments are there, and turned out to be
+        whole, day by day, and of a day up to so many together.
         """
-        days = sorted(self.distrusted.union(self.pending, damaged))
-        first, last = (days[0], days[-1]) if days else (date.min, date.min)
-        if not self.identifies or self.distrusted or set(damaged):
-            return Block(None, first, last)
-        changes = [self.pending[day].changes for day in days]
-        return Block(_digest([b"live", place.to_bytes(4), *changes]), first, last)
+        return [
+            part
+            for day, pending in sorted(self.pending.items())
+            if day not in damaged and day not in self.distrusted
+            for part in self._parts_of_day(day, pending, most)
+        ]
+
+    def unknown_part(self, event_ids: IntArray) -> LivePart:
+        """Return events of any days, of which nothing says what their paths are."""
+        return LivePart(event_ids, Block(None, self.first_day, self.last_day))
 
     def history(self, last_day: date) -> bytes | None:
         """Return the identity of everything until a day, None where that cannot be said."""
         if self._first_distrusted is not None and self._first_distrusted <= last_day:
             return None
         return self._histories[bisect_right(self._known_days, last_day)]
+
+    def _parts_of_day(self, day: date, pending: PendingEvents, most: int) -> Iterator[LivePart]:
+        for place in range(0, len(pending.event_ids), most):
+            parts = [b"live", place.to_bytes(8), most.to_bytes(8), pending.changes]
+            identity = _digest(parts) if self.identifies else None
+            yield LivePart(pending.event_ids[place : place + most], Block(identity, day, day))
 
     def _block(self, days: Sequence[SegmentedDay]) -> Block:
         parts = [part for day in days for part in self._parts(day.day, day.stamps)]
@@ -161,6 +179,29 @@ def _digest(parts: Iterable[bytes]) -> bytes:
         digest.update(len(part).to_bytes(8))
         digest.update(part)
     return digest.digest()
+
+
+def put_together(parts: Sequence[LivePart], most: int) -> list[list[LivePart]]:
+    """Return parts in their order, as many together as have up to so many events."""
+    together: list[list[LivePart]] = []
+    size = most
+    for part in parts:
+        size += len(part.event_ids)
+        if size > most:
+            together.append([])
+            size = len(part.event_ids)
+        together[-1].append(part)
+    return together
+
+
+def block_of(parts: Sequence[LivePart]) -> Block:
+    """Return several parts as one block."""
+    blocks = [part.block for part in parts]
+    identities = [block.identity for block in blocks if block.identity is not None]
+    return Block(
+        _digest(identities) if len(identities) == len(blocks) else None,
+        min(block.first_day for block in blocks), max(block.last_day for block in blocks),
+    )  # fmt: skip
 
 
 def pending_events(event_ids: IntArray, changes: IntArray) -> PendingEvents:

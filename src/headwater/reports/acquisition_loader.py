@@ -11,11 +11,11 @@ from datetime import datetime
 import numpy as np
 
 from headwater.paths.path_data import Column, IntArray, PathData
-from headwater.paths.reader import MOST_LIVE_EVENTS, PathReader
+from headwater.paths.reader import MOST_LIVE_EVENTS
 from headwater.reports.chosen_events import COUNTS, ChosenEvents
 from headwater.reports.cohort_models import Acquisition, last_second
 from headwater.reports.customers import Customers
-from headwater.reports.followed_customers import Observer, cut_to_window
+from headwater.reports.followed_customers import Observer
 from headwater.reports.group_loader import GroupLoader, Subject
 from headwater.reports.models import DateTimeSpan, Filters, Measure, ReportQuery
 from headwater.reports.plan import Plan
@@ -48,7 +48,7 @@ async def observe(reader: ReportReader, query: ReportQuery, acquired: DateTimeSp
     seconds = reader.bounds(acquired).seconds
     observer = Observer(planned.plan.scope.conditions, orders, seconds, columns, query.window_days)
     # Not by company, whose paths are read from the tables: only those to first orders are needed.
-    paths = PathReader(reader.connection, reader.space.id, columns)
+    paths = reader.path_reader(columns)
     pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
     firsts = [piece.firsts for piece in pieces if piece.firsts.events]
     if query.by_company:
@@ -62,14 +62,14 @@ async def _with_paths_of_companies(
     """Return first orders with what is in the window of the paths of their companies, where they
     have one.
     """
-    paths = PathReader(reader.connection, reader.space.id, columns, by_company=True)
+    paths = reader.path_reader(columns, by_company=True)
     own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
     event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
     of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
     for place in range(0, len(of_companies), MOST_LIVE_EVENTS):
         await reader.bound_time()
         live = await paths.read_live(of_companies[place : place + MOST_LIVE_EVENTS])
-        own.append(cut_to_window(live.only(columns), window_days))
+        own.append(live.only(columns).cut_to_window(window_days))
     return [each for each in own if each.events]
 
 

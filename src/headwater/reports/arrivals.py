@@ -15,7 +15,6 @@ from headwater.database.queries import Queries
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
-from headwater.paths.reader import PathReader
 from headwater.reports.dimensions import Step
 from headwater.reports.errors import MissingRates
 from headwater.reports.measures import figure_of
@@ -124,7 +123,7 @@ async def _load_arrivals(
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
     """Return the late events of some days, which stay the same until a path of theirs changes."""
     starts = [datetime.fromtimestamp(int(second), UTC) for second in of_event.starts]
-    paths = PathReader(reader.connection, reader.space.id, ArrivalDay.columns)
+    paths = reader.path_reader(ArrivalDay.columns)
     survey = await reader.survey(paths, (starts[0].date(), starts[-1].date()))
     made_of = ("late events", tuple(starts)), survey.history(starts[-1].date())
     return await reader.remembered(made_of, lambda: _read_late(reader, starts))

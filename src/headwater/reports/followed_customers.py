@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.paths.lookup import NumberMap
-from headwater.paths.path_data import OLDER, ON_PATHS, TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.paths.path_data import ON_PATHS, TOUCH_COLUMNS, Column, IntArray, PathData
 from headwater.reports.customers import Customers
 from headwater.reports.dimensions import Step
 from headwater.reports.plan import FirstOrders
-from headwater.reports.selection import EventConditions, amounts_of, touches_in_window
+from headwater.reports.selection import EventConditions, amounts_of
 
 PAIRS = 1_000_000
 """Pairs of an event and a touch that are worked on at once."""
@@ -54,25 +54,8 @@ class Observer:
         customers = self.orders.customers.keys(chosen)
         events = np.stack([customers, seconds, amounts])[:, amounts != 0]
         return Observation(
-            cut_to_window(firsts, self.window_days), events.astype(np.int64, copy=False)
+            firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False)
         )
-
-
-def cut_to_window(paths: PathData, days: int) -> PathData:
-    """Return events with no touches but those in the window, one path after the other."""
-    slices = touches_in_window(paths, days)
-    lengths = np.maximum(slices.lengths, 0)
-    starts = np.cumsum(lengths) - lengths
-    total = int(lengths.sum())
-    places = np.arange(total) + np.repeat(slices.begins - starts, lengths)
-    columns = {
-        column: values[places] if column in TOUCH_COLUMNS else values
-        for column, values in paths.columns.items()
-    }
-    columns |= {Column.STARTS: starts, Column.LENGTHS: lengths}
-    if days:
-        columns[OLDER[days]] = np.zeros_like(lengths)
-    return PathData(columns, paths.event_names, paths.events, total)
 
 
 @dataclass(frozen=True)
@@ -108,7 +91,7 @@ def follow(
     first_orders = PathData.join(firsts)
     numbers = customers.keys(first_orders)
     order = np.argsort(numbers, kind="stable")
-    first_orders, numbers = cut_to_window(first_orders.select(order), 0), numbers[order]
+    first_orders, numbers = first_orders.select(order).cut_to_window(0), numbers[order]
     acquired = months.keys(first_orders)
     together: IntArray = np.concatenate(events, axis=1)
     who: IntArray = together[0]

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime
 import numpy as np
 
 from headwater.paths.path_data import IntArray
-from headwater.paths.reader import PathReader
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, steps
 from headwater.reports.first_orders import OfCustomer, OrderScope, first_of, gather_orders
@@ -105,7 +104,7 @@ class GroupLoader:
 
     async def _load_first_orders(self, scope: OrderScope, last_day: date) -> FirstOrders:
         reader = self._reader
-        paths = PathReader(reader.connection, reader.space.id, scope.columns)
+        paths = reader.path_reader(scope.columns)
         survey = await reader.survey(paths, (date.min, last_day))
 
         async def load() -> FirstOrders:

@@ -31,9 +31,7 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
 def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
     """Return the reader of the paths that some plans are about, which are of one kind."""
     columns = dict.fromkeys(column for plan in plans for column in plan.columns)
-    return PathReader(
-        reader.connection, reader.space.id, columns, by_company=plans[0].paths_of_companies
-    )
+    return reader.path_reader(columns, by_company=plans[0].paths_of_companies)
 
 
 # Reports of June, of each day of June, and of the same compared with May, in one pass; one of March

@@ -1,8 +1,5 @@
 """Sums of reports over blocks of paths, remembered in memory: a page that is opened again, or by
 somebody else, costs what has changed since.
-
-Nothing is ever stale: what is remembered is known by everything that it was made of. An entry that
-is not asked for again is let go when there is no room.
 """
 
 from __future__ import annotations
@@ -10,36 +7,16 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from headwater.paths.lookup import NumberMap
+from headwater.paths.memory import Key, PathSource, memory
 from headwater.paths.survey import Block
 from headwater.reports.conversion import ConvertedAmounts
 from headwater.reports.plan import FirstOrders
 
-MEGABYTE = 1024 * 1024
-MOST_BYTES = 96 * MEGABYTE
-_OVERHEAD = 200
-"""The bytes that a Python object takes at least, more or less."""
-
 S = TypeVar("S")
 T = TypeVar("T")
-Key = tuple[object, ...]
-
-
-class SumSource(NamedTuple):
-    """The database and Space that paths are of."""
-
-    address: str
-    database: int
-    """Its number, which a database that takes its place does not have."""
-    space_id: int
 
 
 class Recipe(NamedTuple):
@@ -49,7 +26,7 @@ class Recipe(NamedTuple):
     first_orders: FirstOrders | None
     """What depends on them depends on all orders of the past."""
 
-    def key(self, source: SumSource, block: Block) -> Key | None:
+    def key(self, source: PathSource, block: Block) -> Key | None:
         """Return what the sum over a block is known by, None where it cannot be known again."""
         orders = self.first_orders
         history = None if orders is None else orders.survey.history(block.last_day)
@@ -88,51 +65,12 @@ class _Pickler(pickle.Pickler):
         return None
 
 
-class RememberedSums:
-    """Sums by their keys, the latest used last, up to so many bytes."""
-
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
-        self._sums: OrderedDict[Key, tuple[object, int]] = OrderedDict()
-
-    def limit_to(self, most_bytes: int) -> None:
-        """Remember no more than so many bytes from now on; with 0, nothing."""
-        self._most_bytes = most_bytes
-        self._let_go()
-
-    def __contains__(self, key: Key) -> bool:
-        return key in self._sums
-
-    def get(self, key: Key) -> Any:
-        """Return what is known by a key that is there."""
-        self._sums.move_to_end(key)
-        return self._sums[key][0]
-
-    def put(self, key: Key, value: object) -> None:
-        """Remember a value, and let go what was not used for longest."""
-        size = _OVERHEAD + size_of(value)
-        if size > self._most_bytes // 2:
-            return
-        self._bytes += size - self._sums.pop(key, (None, 0))[1]
-        self._sums[key] = value, size
-        self._let_go()
-
-    def _let_go(self) -> None:
-        while self._bytes > self._most_bytes:
-            _, (_, freed) = self._sums.popitem(last=False)
-            self._bytes -= freed
-
-
-remembered = RememberedSums()
-"""Those of this process, in whose event loop they are remembered."""
-
-
 class BlockSums(Generic[S, T]):
     """Sums of some subjects over blocks, of which some are remembered."""
 
     def __init__(
         self,
-        source: SumSource,
+        source: PathSource,
         subjects: Sequence[S],
         conversion: ConvertedAmounts | None = None,
     ) -> None:
@@ -146,7 +84,7 @@ class BlockSums(Generic[S, T]):
     def is_known(self, block: Block) -> bool:
         """Return whether the sums over a block are all remembered."""
         keys = self._keys(block)
-        ready = {at: remembered.get(key) for at, key in keys.items() if key in remembered}
+        ready = {at: memory.get(key) for at, key in keys.items() if key in memory}
         self._ready[block] = ready
         return len(ready) == len(self._subjects)
 
@@ -167,26 +105,10 @@ class BlockSums(Generic[S, T]):
         values = [ready[at] if at in ready else next(rest) for at in range(len(self._subjects))]
         for at, key in keys.items():
             if at not in ready:
-                remembered.put(key, values[at])
+                memory.put(key, values[at])
         return values
 
     def _keys(self, block: Block) -> dict[int, Key]:
         """Return the keys of the subjects whose sums over a block can be remembered."""
         keys = {at: recipe.key(self._source, block) for at, recipe in enumerate(self._recipes)}
         return {at: key for at, key in keys.items() if key is not None}
-
-
-def size_of(value: object) -> int:
-    """Return the bytes that a value made of plain data and arrays takes, more or less."""
-    if isinstance(value, np.ndarray):
-        array = cast("NDArray[Any]", value)
-        whole = array if array.base is None else array.base
-        return _OVERHEAD + int(getattr(whole, "nbytes", array.nbytes))
-    if isinstance(value, Mapping):
-        entries = cast("Mapping[object, object]", value)
-        return _OVERHEAD + sum(size_of(each) for entry in entries.items() for each in entry)
-    if isinstance(value, list | tuple):
-        return _OVERHEAD + sum(map(size_of, cast("tuple[object, ...]", value)))
-    if is_dataclass(value) or isinstance(value, NumberMap):
-        return _OVERHEAD + sum(map(size_of, vars(value).values()))
-    return _OVERHEAD

@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +26,7 @@ from psycopg.errors import InternalError, QueryCanceled
 from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
 from headwater.http.timerange import between
+from headwater.paths.memory import PathSource, memory
 from headwater.paths.path_data import Column, PathData
 from headwater.paths.reader import PathReader, Piece
 from headwater.paths.survey import Block, Survey
@@ -29,7 +37,7 @@ from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
-from headwater.reports.remembered_sums import BlockSums, SumSource, remembered
+from headwater.reports.remembered_sums import BlockSums
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -111,7 +119,7 @@ class ReportReader:
         self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
         self._rates_at, self._all_ends = rates_at, ends
         *self._ends, number = ends
-        self._source = SumSource(connection.info.dsn, number, space.id)
+        self._source = PathSource(connection.info.dsn, number, space.id)
         self._deadline = deadline
         self.first_orders: dict[tuple[OrderScope, date], FirstOrders] = {}
         """The first orders of a scope, until a day, that some report has read."""
@@ -143,6 +151,10 @@ class ReportReader:
             return EventConditions(filters)
         contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
         return EventConditions(filters, contacts)
+
+    def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
+        """Return a reader of some columns of the Space's paths."""
+        return PathReader(self.connection, self._source, columns, by_company=by_company)
 
     async def pieces(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
@@ -190,11 +202,11 @@ class ReportReader:
         history it is not remembered.
         """
         key = (self._source, *made_of)
-        if key in remembered:
-            return remembered.get(key)
+        if key in memory:
+            return memory.get(key)
         value = await make()
         if made_of[1] is not None:
-            remembered.put(key, value)
+            memory.put(key, value)
         return value
 
     async def survey(self, paths: PathReader, days: tuple[date, date]) -> Survey:
