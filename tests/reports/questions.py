@@ -38,8 +38,14 @@ def some_question(dice: Random) -> dict[str, Any]:
             return question
 
 
-def _any_question(dice: Random) -> dict[str, Any]:
+def some_period(dice: Random) -> dict[str, Any]:
+    """The times that a question is about."""
     start, end = dice.choice(PERIODS)
+    return {"start_date": start, "end_date": end}
+
+
+def _any_question(dice: Random) -> dict[str, Any]:
+    period = some_period(dice)
     measures = dice.sample(MEASURES, dice.randint(1, min(6, len(MEASURES))))
     groups = dice.sample(GROUPS, dice.choice((0, 1, 1, 1, 2, 2)))
     models = dice.sample(sorted(MODELS), dice.choice((1, 1, 2)))
@@ -49,7 +55,7 @@ def _any_question(dice: Random) -> dict[str, Any]:
     if "share" in measures and dice.random() < 0.8:
         measures.sort(key=lambda name: name in NOT_ADDING_UP)
     question: dict[str, Any] = {
-        "measures": measures, "group_by": groups, "start_date": start, "end_date": end,
+        "measures": measures, "group_by": groups, **period,
         "attribution_models": models, "attribution_window": dice.choice(WINDOWS),
         "query_mode": dice.choice(("profile", "company")),
         "compare": dice.choice(("none", "none", "previous_period", "previous_year")),

@@ -5,6 +5,7 @@ it would be without any memory.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from itertools import count, islice
 from random import Random
 from typing import Any
@@ -15,23 +16,32 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from headwater.paths import reader
+from headwater.paths import reader, survey
 from headwater.paths.changes import NOTE_EVENTS
 from headwater.paths.memory import Memory, PathSource, size_of
 from headwater.paths.survey import Block
 from headwater.paths.upkeep import forget_space
 from headwater.reports import remembered_sums, report_reader
 from headwater.reports.models import FigureColumn
-from headwater.reports.remembered_sums import BlockSums, make_recipe
+from headwater.reports.plan import WHOLE_BLOCK
+from headwater.reports.remembered_sums import Addition, BlockSums, make_recipe
 from tests.reports import answers
-from tests.reports.asking import Group, Measure, ask
+from tests.reports.asking import Group, Measure, ask, by_key
 from tests.reports.court import Court, build_all
 from tests.reports.histories import History, Step, histories
 from tests.reports.playing import World, new_world, play
-from tests.reports.questions import some_question
+from tests.reports.questions import some_period, some_question
 from tests.support.factories import Stage
 
-QUESTIONS = 4
+QUESTIONS = 2
+OF_LETTERS = Addition[str, str](
+    lambda letters, _: [letter.upper() for letter in letters],
+    lasting=lambda letter: letter,
+    section=lambda letter, _: None if letter == "-" else WHOLE_BLOCK,
+    shifted=lambda sums, _: sums,
+    nothing="",
+)
+NO_PATHS = reader.PathData({}, (), 0, 0)
 HERE = PathSource("here", 1, 1)
 
 
@@ -111,6 +121,29 @@ def revenue(database_url: str, stage: Stage) -> object:
     return report.total.figures[FigureColumn(Measure.REVENUE)]
 
 
+def test_ranges_that_overlap(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day is read once, whichever step of a range it is; a day that is cut is read again."""
+    monkeypatch.setattr(survey, "BLOCK_SIZE", 1)
+    someone = stage.contact()
+    for day in range(1, 10):
+        stage.event(someone, amount=day, event_time=f"2026-05-0{day} 12:00")
+    forget_space(stage.connection, stage.space_id)
+    build_all(stage.connection, stage.space_id)
+    counts = count_reads(monkeypatch)
+    for first, last, hour, days_read in ((3, 7, 23, 5), (1, 9, 23, 4), (4, 6, 9, 1)):
+        report = ask(
+            database_url, stage.space_id, measures=(Measure.REVENUE,), group_by=(Group.DAY,),
+            start=datetime(2026, 5, first), end=datetime(2026, 5, last, hour, 59, 59),  # noqa: DTZ001 - local times
+        )  # fmt: skip
+        revenue = {key: of[FigureColumn(Measure.REVENUE)] for key, of in by_key(report).items()}
+        whole_days = range(first, last + (hour == 23))
+        assert revenue == {f"2026-05-0{day}": day for day in whole_days}
+        assert sum(counts) == days_read
+        counts.clear()
+
+
 def test_an_earlier_order_that_comes_late(database_url: str, stage: Stage) -> None:
     """A customer is no longer new in May when an order of April arrives."""
     contact_id = stage.contact()
@@ -123,8 +156,10 @@ def test_an_earlier_order_that_comes_late(database_url: str, stage: Stage) -> No
         stage.event(contact_id, amount=5, event_time="2026-04-10")
 
 
-def test_it_is_never_stale(court: Court) -> None:
-    """Some questions after every step of random histories, with memory and without."""
+def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some questions, of some times, after every step of random histories, with memory and
+    without.
+    """
 
     def hold_against_fresh(world: World, _: Step) -> None:
         if dice.random() < 0.4:
@@ -146,8 +181,10 @@ def test_it_is_never_stale(court: Court) -> None:
     def judge(history: History, seed: int) -> None:
         nonlocal dice, questions
         dice = Random(seed)
+        monkeypatch.setattr(survey, "BLOCK_SIZE", dice.choice((1, 5, 300_000)))
         asked = (some_question(dice) for _ in count())
-        questions = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
+        some = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
+        questions = [question | some_period(dice) for question in some for _ in range(2)]
         play(new_world(court.connection, court.runner, court.reader, history), history,
              (hold_against_fresh,))  # fmt: skip
 
@@ -191,20 +228,28 @@ def test_recipes() -> None:
 
 def test_only_what_is_lacking_is_added_up() -> None:
     block, unknown = Block(b"1", *[reader.date.min] * 2), Block(None, *[reader.date.min] * 2)
-    some = BlockSums[str, int](HERE, ["a", "b"])
+    some = BlockSums(HERE, ["a", "b"], OF_LETTERS)
     assert not some.is_known(block)
-    assert some.complete(block, [1, 2]) == [1, 2]
-    more = BlockSums[str, int](HERE, ["b", "c"])
+    assert some.add_up(block, NO_PATHS) == ["A", "B"]
+    assert some.complete(block, ["A", "B"]) == ["A", "B"]
+    more = BlockSums(HERE, ["b", "c"], OF_LETTERS)
     assert not more.is_known(block)
-    assert more.lacking(block) == ["c"]
-    assert more.complete(block, [3]) == [2, 3]
-    again = BlockSums[str, int](HERE, ["c", "a"])
+    assert more.add_up(block, NO_PATHS) == ["C"]
+    assert more.complete(block, ["C"]) == ["B", "C"]
+    again = BlockSums(HERE, ["c", "a"], OF_LETTERS)
     assert again.is_known(block)
-    assert list(again.known()) == [[3, 1]]
+    assert list(again.known()) == [["C", "A"]]
     assert not again.is_known(unknown)
-    elsewhere = BlockSums[str, int](HERE._replace(database=2), ["a"])
+    elsewhere = BlockSums(HERE._replace(database=2), ["a"], OF_LETTERS)
     assert not elsewhere.is_known(block)
-    assert more.complete(unknown, [4, 5]) == [4, 5]
+    assert more.complete(unknown, ["B", "C"]) == ["B", "C"]
+
+
+def test_a_block_that_is_nothing_to_a_subject() -> None:
+    block = Block(b"1", *[reader.date.min] * 2)
+    sums = BlockSums(HERE, ["a", "-"], OF_LETTERS)
+    assert sums.add_up(block, NO_PATHS) == ["A"]
+    assert sums.complete(block, ["A"]) == ["A", ""]
 
 
 def test_other_databases_and_spaces(connection: psycopg.Connection) -> None:

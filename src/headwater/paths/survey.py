@@ -10,15 +10,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
 from headwater.paths.path_data import IntArray
 
-BLOCK_SIZE = 400_000
+BLOCK_SIZE = 300_000
 """Days are put together up to so many events and touches: enough for arithmetic in bulk. Twice as
-many are a little quicker still, and take twice the memory.
+many are a little quicker, and take twice the memory.
 """
+_1970 = date(1970, 1, 1).toordinal()
+_DAY = 86_400
+_LONGEST_RUN = 1 << 12
+"""The most days together, eleven years."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,12 @@ class Block:
     first_day: date
     last_day: date
 
+    @property
+    def seconds(self) -> range:
+        """The seconds since 1970 that its events are in."""
+        first, after = ((day.toordinal() - _1970) * _DAY for day in (self.first_day, self.last_day))
+        return range(first, after + _DAY)
+
 
 @dataclass(frozen=True)
 class LivePart:
@@ -81,14 +92,18 @@ class Survey:
         """Return the survey of no day."""
         return cls(date.max, date.min, [], {}, frozenset())
 
-    # Three blocks of segments, one of what is pending, and the history until two of the days:
+    # Blocks are runs of 1, 2, 4, 8 … days that begin where the calendar, cut into such runs from
+    # its first day on, has them. So longer and shorter ranges have most blocks in common, and what
+    # was added up over one is known to the other:
     #
-    #     day         1    2    3    4    5    6    7
-    #     segments    ▇    ▇    ▇    ▇    ▇    ▇    ▇
-    #     blocks      ╰─────────╯    ╰────╯    ╰────╯
-    #     pending               ·              · ·
-    #     history     ├─────────────►│              │
-    #                 ├────────────────────────────►│
+    #     day         1    2    3    4    5    6    7    8    9
+    #     range A          ▇    ▇    ▇    ▇    ▇    ▇    ▇    ▇
+    #       blocks         ╰────╯    ╰──────────────────╯    ╰── …
+    #     range B                    ▇    ▇    ▇    ▇    ▇    ▇
+    #       blocks                   ╰──────────────────╯    ╰── …
+    #     pending                    ·    ·
+    #     history     ├─────────────────►│
+    #                 ├───────────────────────────────────────►│
     #
     # An event that is pending is not believed where it stands, so the changes of a day count for
     # the identity of its block too.
@@ -96,15 +111,25 @@ class Survey:
     def blocks(self) -> list[Block]:
         """Return the days with segments put together, in order."""
         blocks: list[Block] = []
-        gathered: list[SegmentedDay] = []
-        size = 0
-        for day in self.days:
-            gathered.append(day)
-            size += day.size
-            if size >= BLOCK_SIZE:
-                blocks.append(self._block(gathered))
-                gathered, size = [], 0
-        return [*blocks, self._block(gathered)] if gathered else blocks
+        sizes = [0, *accumulate(day.size for day in self.days)]
+        start = 0
+        while start < len(self.days):
+            end = self._end_of_run(start, sizes)
+            blocks.append(self._block(self.days[start:end]))
+            start = end
+        return blocks
+
+    def _end_of_run(self, start: int, sizes: Sequence[int]) -> int:
+        """Return the place after the longest run from a place on that is not too large. `sizes` are
+        those of all days before each place.
+        """
+        first, end, length = self.days[start].day.toordinal(), start + 1, 2
+        while first % length == 0 and length <= _LONGEST_RUN:
+            longer = bisect_left(self.days, first + length, start, key=_ordinal_of)
+            if sizes[longer] - sizes[start] > BLOCK_SIZE:
+                break
+            end, length = longer, 2 * length
+        return end
 
     def days_of(self, block: Block) -> list[date]:
         """Return the days with segments of a block, in order."""
@@ -166,6 +191,10 @@ class Survey:
             parts = self._parts(day, stamps.get(day, b""))
             histories.append(_digest([histories[-1], *parts]))
         return histories
+
+
+def _ordinal_of(segmented: SegmentedDay) -> int:
+    return segmented.day.toordinal()
 
 
 def _day_of(segmented: SegmentedDay) -> date:

@@ -5,7 +5,7 @@ objects per event or touch, so that a million events take a blink.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class PieceSums:
     """By model: whole events by what became of them, keyed by the place in STATUSES."""
     names: Mapping[str, int]
     """How many events have each name."""
+
+    def shifted(self, by: Mapping[int, int]) -> PieceSums:
+        """Return the same sums of other steps: at some places, later by a number."""
+        return replace(self, groups=self.groups.shifted(by)) if any(by.values()) else self
 
     def negated(self) -> PieceSums:
         """Return what takes these sums away from others; it names no events."""

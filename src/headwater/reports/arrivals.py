@@ -19,7 +19,6 @@ from headwater.reports.dimensions import Step
 from headwater.reports.errors import MissingRates
 from headwater.reports.measures import figure_of
 from headwater.reports.models import (
-    Comparison,
     DateBasis,
     DateTimeSpan,
     FigureColumn,
@@ -101,10 +100,7 @@ async def _load_arrivals(
     span = DateTimeSpan(
         datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59))
     )
-    past = replace(
-        query, start=span.start, end=span.end, measures=query.measures[:1], group_by=(Group.DAY,),
-        models=query.models[:1], compare=Comparison.NONE, order_by=None, ripe_on=None,
-    )  # fmt: skip
+    past = _query_of_past(query, span)
     (planned,) = await PlanLoader(reader, [past]).plans(past)
     (step,) = planned.plan.dimensions
     assert isinstance(step, Step)
@@ -118,6 +114,22 @@ async def _load_arrivals(
     sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
     by_age = await in_thread(_by_age, sums, len(cut), horizon)
     return ArrivedFigures(cut, by_age, late.known_from)
+
+
+def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
+    """Return the report whose arrivals are looked at: one for all models and windows where it is
+    not about touches.
+    """
+    past = ReportQuery(
+        span.start, span.end, query.measures[:1], (Group.DAY,), filters=query.filters,
+        date_basis=query.date_basis, currency=query.currency,
+    )  # fmt: skip
+    if not past.is_about_touches:
+        return past
+    return replace(
+        past, models=query.models[:1], window_days=query.window_days, by_company=query.by_company,
+        fit=query.fit,
+    )  # fmt: skip
 
 
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:

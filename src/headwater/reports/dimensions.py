@@ -17,6 +17,7 @@ from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
 from headwater.sources.catalogue import CHANNEL_IDS
 
+_NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
 """The key of what has none: an event without a company, a touch without a campaign."""
 
@@ -109,6 +110,18 @@ class Step:
     def keys(self, paths: PathData) -> IntArray:
         (column,) = self.columns
         return np.searchsorted(self.starts, paths[column], "right").astype(np.int64)
+
+    @property
+    def lasting(self) -> Step:
+        """The same without the times of events' steps."""
+        return self if self.of_touch else Step(_NO_STARTS)
+
+    def cut(self, seconds: range) -> tuple[int, IntArray]:
+        """Return how many steps begin until the first of some seconds, and where others begin among
+        the rest.
+        """
+        before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
+        return int(before), self.starts[before:until]
 
     def seconds_of(self, keys: IntArray, within: range) -> range:
         """Return the seconds from the first to the last of some steps of a period, which has these

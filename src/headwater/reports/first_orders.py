@@ -13,7 +13,8 @@ from headwater.paths.survey import Survey
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import NO_KEY
 from headwater.reports.order import distinct_values
-from headwater.reports.plan import NO_MARK, FirstOrders
+from headwater.reports.plan import NO_MARK, WHOLE_BLOCK, FirstOrders
+from headwater.reports.remembered_sums import Addition
 from headwater.reports.selection import are_named
 
 _SPARSE = 16
@@ -65,6 +66,15 @@ class OrderScope:
 def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
     """Return the orders of a piece for each scope."""
     return [scope.orders(paths) for scope in scopes]
+
+
+OF_ORDERS = Addition[OrderScope, IntArray](
+    gather_orders,
+    lasting=lambda scope: scope,
+    section=lambda _scope, _block: WHOLE_BLOCK,
+    shifted=lambda orders, _: orders,
+    nothing=np.empty((3, 0), dtype=np.int64),
+)
 
 
 def first_of(

@@ -13,7 +13,7 @@ import numpy as np
 from headwater.paths.path_data import IntArray
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, steps
-from headwater.reports.first_orders import OfCustomer, OrderScope, first_of, gather_orders
+from headwater.reports.first_orders import OF_ORDERS, OfCustomer, OrderScope, first_of
 from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
 from headwater.reports.groups import ReportDimension, load_dimension
 from headwater.reports.models import STEPS, Comparison, DateTimeSpan, Filters, Group
@@ -108,7 +108,7 @@ class GroupLoader:
         survey = await reader.survey(paths, (date.min, last_day))
 
         async def load() -> FirstOrders:
-            sums = reader.sums(paths, survey, [scope], gather_orders, signs=True)
+            sums = reader.sums(paths, survey, [scope], OF_ORDERS, signs=True)
             orders = [of async for (of,) in sums]
             return await in_thread(first_of, orders, survey, scope.customers)
 

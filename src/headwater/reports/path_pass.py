@@ -11,7 +11,16 @@ from headwater.paths.reader import PathReader
 from headwater.reports.addition import PieceSums, add_up
 from headwater.reports.plan import Plan
 from headwater.reports.plan_loader import PeriodPlan
+from headwater.reports.remembered_sums import Addition
 from headwater.reports.report_reader import ReportReader
+
+OF_PLANS = Addition[Plan, PieceSums | None](
+    add_up,
+    lasting=lambda plan: plan.lasting,
+    section=lambda plan, block: plan.section(block),
+    shifted=lambda sums, by: sums and sums.shifted(by),
+    nothing=None,
+)
 
 
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
@@ -22,7 +31,7 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
         paths = path_reader(reader, [planned.plan for planned in of_pass])
         survey = await reader.survey(paths, _days(of_pass))
         subjects = [planned.plan for planned in of_pass]
-        async for piece in reader.sums(paths, survey, subjects, add_up):
+        async for piece in reader.sums(paths, survey, subjects, OF_PLANS):
             for place, of_plan in zip(together, piece, strict=True):
                 sums[place] += [] if of_plan is None else [of_plan]
     return sums

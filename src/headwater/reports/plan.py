@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
 
 from headwater.fits.choice import ChosenFit
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
-from headwater.paths.survey import Survey
+from headwater.paths.survey import Block, Survey
 from headwater.reports.customers import CONTACTS, Customers
-from headwater.reports.dimensions import Dimension, time_column
+from headwater.reports.dimensions import Dimension, Step, time_column
 from headwater.reports.forms import FORMS, Sum
-from headwater.reports.models import CREDITED, TOUCHED, DateBasis, Measure, ReportQuery
+from headwater.reports.models import CREDITED, TOUCHED, Comparison, DateBasis, Measure, ReportQuery
 from headwater.reports.selection import EventConditions, KeyFilter, window_columns
 
+_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - in place of a local time
 NO_MARK = -(1 << 63)
 """The mark of a contact without an order: no time, and no id."""
 
@@ -36,6 +41,20 @@ class FirstOrders:
         """Return which events are the first order of their customer."""
         marks = self.marks.find(self.customers.keys(paths))
         return (marks == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a block of days is to a plan."""
+
+    key: tuple[bytes, ...]
+    """The part of the period, and the beginnings of steps, within the block."""
+    steps_before: Mapping[int, int]
+    """By the places of groups that are steps, the number of steps before the block's own."""
+
+
+WHOLE_BLOCK = Section((), {})
+"""What a block is to what has no time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +152,50 @@ class Plan:
     @property
     def touched(self) -> bool:
         return self.needs(*TOUCHED)
+
+    @property
+    def lasting(self) -> Plan:
+        """The plan but for its time, as far as that says no more than which events, and which
+        steps, there are.
+        """
+        of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE}
+        of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None}
+        scope = replace(
+            self.scope, query=replace(self.scope.query, **of_time),
+            period=self.scope.period if self._is_of_touch_dates else range(0),
+            conditions=self.scope.conditions.within(None),
+        )  # fmt: skip
+        dimensions = tuple(
+            each.lasting if isinstance(each, Step) else each for each in self.dimensions
+        )
+        return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
+
+    # The days of a report of 3 to 7 May, and of one of 1 to 7 May, over a block of 6 to 9 May:
+    # other steps, but the same section with other numbers of steps before it.
+    #
+    #     day         1    2    3    4    5    6    7    8    9
+    #     steps                 1    2    3    4    5
+    #     the others  1    2    3    4    5    6    7
+    #     block                                ╰──────────────╯
+    #     section                              1    2              3 steps before, or 5
+    #
+    def section(self, block: Block) -> Section | None:
+        """Return what a block is to the plan; None where no event of it counts."""
+        seconds, period = block.seconds, self.scope.conditions.seconds
+        if period is None:
+            period = seconds
+        first, stop = max(seconds.start, period.start), min(seconds.stop, period.stop)
+        if first >= stop:
+            return None
+        ends = [] if range(first, stop) == seconds else [first, stop]
+        parts, steps_before = [np.array(ends, dtype=np.int64).tobytes()], dict[int, int]()
+        for place, dimension in enumerate(self.dimensions):
+            if isinstance(dimension, Step) and not dimension.of_touch:
+                before, within = dimension.cut(seconds)
+                steps_before[place] = before
+                parts.append(within.tobytes())
+        return Section(tuple(parts), steps_before)
+
+    @property
+    def _is_of_touch_dates(self) -> bool:
+        return self.query.date_basis is DateBasis.TOUCH

@@ -7,13 +7,15 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from headwater.paths.memory import Key, PathSource, memory
+from headwater.paths.path_data import PathData
 from headwater.paths.survey import Block
 from headwater.reports.conversion import ConvertedAmounts
-from headwater.reports.plan import FirstOrders
+from headwater.reports.plan import FirstOrders, Section
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -26,13 +28,13 @@ class Recipe(NamedTuple):
     first_orders: FirstOrders | None
     """What depends on them depends on all orders of the past."""
 
-    def key(self, source: PathSource, block: Block) -> Key | None:
+    def key(self, source: PathSource, block: Block, section: Section) -> Key | None:
         """Return what the sum over a block is known by, None where it cannot be known again."""
         orders = self.first_orders
         history = None if orders is None else orders.survey.history(block.last_day)
         if block.identity is None or (history is None and orders is not None):
             return None
-        return source, self.digest, block.identity, history
+        return source, self.digest, block.identity, section.key, history
 
 
 def make_recipe(subject: object) -> Recipe:
@@ -65,6 +67,21 @@ class _Pickler(pickle.Pickler):
         return None
 
 
+@dataclass(frozen=True)
+class Addition(Generic[S, T]):
+    """How subjects are added up, and what their sums depend on."""
+
+    add_up: Callable[[Sequence[S], PathData], Sequence[T]]
+    lasting: Callable[[S], object]
+    """All of a subject that is the same to every block."""
+    section: Callable[[S, Block], Section | None]
+    """What a block is to a subject; None where it adds nothing up."""
+    shifted: Callable[[T, Mapping[int, int]], T]
+    """A sum with other steps, later or earlier by a number, by their group's place."""
+    nothing: T
+    """The sum over a block that is nothing to a subject."""
+
+
 class BlockSums(Generic[S, T]):
     """Sums of some subjects over blocks, of which some are remembered."""
 
@@ -72,43 +89,60 @@ class BlockSums(Generic[S, T]):
         self,
         source: PathSource,
         subjects: Sequence[S],
+        addition: Addition[S, T],
         conversion: ConvertedAmounts | None = None,
     ) -> None:
         """`conversion` has amounts that are not what the events of the blocks say."""
-        self._source, self._subjects = source, subjects
+        self._source, self._subjects, self._addition = source, subjects, addition
         amounts = make_recipe(conversion).digest
-        self._recipes = [make_recipe((subject, amounts)) for subject in subjects]
+        self._recipes = [make_recipe((addition.lasting(each), amounts)) for each in subjects]
         self._ready: dict[Block, dict[int, T]] = {}
-        """What is remembered of a block, by the subject's place."""
+        """What is known of a block, by the subject's place."""
 
     def is_known(self, block: Block) -> bool:
-        """Return whether the sums over a block are all remembered."""
-        keys = self._keys(block)
-        ready = {at: memory.get(key) for at, key in keys.items() if key in memory}
-        self._ready[block] = ready
-        return len(ready) == len(self._subjects)
+        """Return whether the sums over a block are all known."""
+        return len(self._known_of(block)) == len(self._subjects)
 
     def known(self) -> Iterator[Sequence[T]]:
-        """Yield the sums over each block of which all are remembered."""
+        """Yield the sums over each block of which all are known."""
         for ready in self._ready.values():
             if len(ready) == len(self._subjects):
                 yield [ready[place] for place in range(len(self._subjects))]
 
-    def lacking(self, block: Block) -> list[S]:
-        """Return the subjects whose sums over a block are to be made."""
-        ready = self._ready.get(block, {})
-        return [subject for at, subject in enumerate(self._subjects) if at not in ready]
+    def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
+        """Return the sums over a block that are not known."""
+        ready = self._known_of(block)
+        lacking = [subject for at, subject in enumerate(self._subjects) if at not in ready]
+        return self._addition.add_up(lacking, paths)
 
     def complete(self, block: Block, made: Sequence[T]) -> Sequence[T]:
-        """Return all sums over a block, and remember those that were lacking."""
-        ready, rest, keys = self._ready.get(block, {}), iter(made), self._keys(block)
+        """Return all sums over a block, and remember those that were not known."""
+        ready, rest = self._known_of(block), iter(made)
         values = [ready[at] if at in ready else next(rest) for at in range(len(self._subjects))]
-        for at, key in keys.items():
+        for at, value in enumerate(values):
             if at not in ready:
-                memory.put(key, values[at])
+                self._remember(block, at, value)
         return values
 
-    def _keys(self, block: Block) -> dict[int, Key]:
-        """Return the keys of the subjects whose sums over a block can be remembered."""
-        keys = {at: recipe.key(self._source, block) for at, recipe in enumerate(self._recipes)}
-        return {at: key for at, key in keys.items() if key is not None}
+    def _known_of(self, block: Block) -> dict[int, T]:
+        if block not in self._ready:
+            known = {at: self._recall(block, at) for at in range(len(self._subjects))}
+            self._ready[block] = {at: found[0] for at, found in known.items() if found}
+        return self._ready[block]
+
+    def _recall(self, block: Block, at: int) -> tuple[T] | None:
+        section = self._addition.section(self._subjects[at], block)
+        if section is None:
+            return (self._addition.nothing,)
+        key = self._recipes[at].key(self._source, block, section)
+        if key is None or key not in memory:
+            return None
+        return (self._addition.shifted(memory.get(key), section.steps_before),)
+
+    def _remember(self, block: Block, at: int, value: T) -> None:
+        section = self._addition.section(self._subjects[at], block)
+        assert section is not None
+        key = self._recipes[at].key(self._source, block, section)
+        if key is not None:
+            earlier = {place: -count for place, count in section.steps_before.items()}
+            memory.put(key, self._addition.shifted(value, earlier))

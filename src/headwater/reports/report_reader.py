@@ -37,7 +37,7 @@ from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
-from headwater.reports.remembered_sums import BlockSums
+from headwater.reports.remembered_sums import Addition, BlockSums
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -176,7 +176,7 @@ class ReportReader:
         paths: PathReader,
         survey: Survey,
         subjects: Sequence[S],
-        add_up: Callable[[Sequence[S], PathData], Sequence[T]],
+        addition: Addition[S, T],
         *,
         signs: bool = False,
     ) -> AsyncIterator[Sequence[T]]:
@@ -186,10 +186,10 @@ class ReportReader:
         """
         days = survey.first_day, survey.last_day
         conversion = None if signs else await self._conversion(*days)
-        sums = BlockSums[S, T](self._source, subjects, conversion)
+        sums = BlockSums(self._source, subjects, addition, conversion)
 
         def work(block: Block, piece: PathData) -> tuple[Block, Sequence[T]]:
-            return block, add_up(sums.lacking(block), _converted(piece, conversion))
+            return block, sums.add_up(block, _converted(piece, conversion))
 
         pieces = paths.read(survey, sums.is_known)
         async for block, values in self._worked_on(pieces, work):

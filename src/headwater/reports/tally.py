@@ -138,6 +138,11 @@ class Tally:
         zeros = np.zeros(self.groups, dtype=np.int64)
         return WideSums(zeros, zeros)
 
+    def shifted(self, by: Mapping[int, int]) -> Tally:
+        """Return the same with other keys: at some places, larger by a number."""
+        keys = tuple(of + by[place] if place in by else of for place, of in enumerate(self.keys))
+        return Tally(keys, self.groups, self.sums, self.contacts)
+
     def negated(self) -> Tally:
         """Return what takes these sums away from others; contacts cannot be."""
         sums = {name: values.negated() for name, values in self.sums.items()}

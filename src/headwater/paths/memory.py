@@ -1,0 +1,89 @@
+"""What a process remembers of paths and of what was made of them, so that nothing is read or worked
+out twice while nothing changes.
+
+Nothing is ever stale: what is remembered is known by everything that it was made of. An entry that
+is not asked for again is let go when there is no room.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.paths.lookup import NumberMap
+
+MEGABYTE = 1024 * 1024
+MOST_BYTES = 96 * MEGABYTE
+_OVERHEAD = 200
+"""The bytes that a Python object takes at least, more or less."""
+
+Key = tuple[object, ...]
+
+
+class PathSource(NamedTuple):
+    """The database and Space that paths are of."""
+
+    address: str
+    database: int
+    """Its number, which a database that takes its place does not have."""
+    space_id: int
+
+
+class Memory:
+    """Values by their keys, the latest used last, up to so many bytes."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes, self._bytes = most_bytes, 0
+        self._values: OrderedDict[Key, tuple[object, int]] = OrderedDict()
+
+    def limit_to(self, most_bytes: int) -> None:
+        """Remember no more than so many bytes from now on; with 0, nothing."""
+        self._most_bytes = most_bytes
+        self._let_go()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._values
+
+    def get(self, key: Key) -> Any:
+        """Return what is known by a key that is there."""
+        self._values.move_to_end(key)
+        return self._values[key][0]
+
+    def put(self, key: Key, value: object) -> None:
+        """Remember a value, and let go what was not used for longest."""
+        size = _OVERHEAD + size_of(value)
+        if size > self._most_bytes // 2:
+            return
+        self._bytes += size - self._values.pop(key, (None, 0))[1]
+        self._values[key] = value, size
+        self._let_go()
+
+    def _let_go(self) -> None:
+        while self._bytes > self._most_bytes:
+            _, (_, freed) = self._values.popitem(last=False)
+            self._bytes -= freed
+
+
+memory = Memory()
+"""That of this process, used in its event loop alone."""
+
+
+def size_of(value: object) -> int:
+    """Return the bytes that a value made of plain data and arrays takes, more or less."""
+    if isinstance(value, np.ndarray):
+        array = cast("NDArray[Any]", value)
+        whole = array if array.base is None else array.base
+        return _OVERHEAD + int(getattr(whole, "nbytes", array.nbytes))
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[object, object]", value)
+        return _OVERHEAD + sum(size_of(each) for entry in entries.items() for each in entry)
+    if isinstance(value, list | tuple):
+        return _OVERHEAD + sum(map(size_of, cast("tuple[object, ...]", value)))
+    if is_dataclass(value) or isinstance(value, NumberMap):
+        return _OVERHEAD + sum(map(size_of, vars(value).values()))
+    return _OVERHEAD
