@@ -59,10 +59,11 @@ class Block:
     last_day: date
 
     @property
-    def seconds(self) -> range:
-        """The seconds since 1970 that its events are in."""
-        first, after = ((day.toordinal() - _1970) * _DAY for day in (self.first_day, self.last_day))
-        return range(first, after + _DAY)
+    def ends(self) -> tuple[int, int]:
+        """The seconds since 1970 from which and until which its events are."""
+        days = self.first_day.toordinal(), self.last_day.toordinal() + 1
+        first, after = (_DAY * (day - _1970) for day in days)
+        return first, after
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,10 @@ class Survey:
             start = end
         return blocks
 
+    def everything(self) -> list[Block]:
+        """Return the blocks, and each day whose events are all read from the tables."""
+        return [*self.blocks(), *(Block(None, day, day) for day in sorted(self.distrusted))]
+
     def _end_of_run(self, start: int, sizes: Sequence[int]) -> int:
         """Return the place after the longest run from a place on that is not too large. `sizes` are
         those of all days before each place.
@@ -154,6 +159,8 @@ class Survey:
 
     def history(self, last_day: date) -> bytes | None:
         """Return the identity of everything until a day, None where that cannot be said."""
+        if not self.identifies:
+            return None
         if self._first_distrusted is not None and self._first_distrusted <= last_day:
             return None
         return self._histories[bisect_right(self._known_days, last_day)]

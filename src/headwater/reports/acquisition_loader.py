@@ -20,7 +20,7 @@ from headwater.reports.group_loader import GroupLoader, Subject
 from headwater.reports.models import DateTimeSpan, Filters, Measure, ReportQuery
 from headwater.reports.plan import Plan
 from headwater.reports.plan_loader import PeriodPlan, PlanLoader
-from headwater.reports.report_reader import ReportReader, in_thread
+from headwater.reports.report_reader import MadeOf, ReportReader, in_thread
 from headwater.reports.selection import KeyFilter
 
 
@@ -36,40 +36,67 @@ class Observed:
     """Of every event with an amount: customer, second and amount."""
 
 
-async def observe(reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan) -> Observed:
-    """Return who was acquired in some months, and the events of the query's whole range. Raises
-    ReportTooLarge, and MissingRates.
-    """
+@dataclass(frozen=True)
+class Observation:
+    """How customers are observed, made ready."""
+
+    query: ReportQuery
+    planned: PeriodPlan
+    observer: Observer
+
+    @property
+    def customers(self) -> Customers:
+        return self.observer.orders.customers
+
+
+async def plan_observation(
+    reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
+) -> Observation:
+    """Return how those who were acquired in some months are observed, over the query's range."""
     (planned,) = await PlanLoader(reader, [query]).plans(query)
     customers = Customers(query.by_company)
     subject = Subject(planned.period.span, query.filters, query.window_days)
     orders = await GroupLoader(reader, subject).first_orders(customers)
     columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
     seconds = reader.bounds(acquired).seconds
-    observer = Observer(planned.plan.scope.conditions, orders, seconds, columns, query.window_days)
+    conditions = planned.plan.scope.conditions
+    observer = Observer(conditions, orders, seconds, columns, query.window_days)
+    return Observation(query, planned, observer)
+
+
+async def identify(reader: ReportReader, observation: Observation, subject: object) -> MadeOf:
+    """Return what something is known by that is made of a subject and of what is observed."""
+    paths = reader.path_reader((), by_company=observation.query.by_company)
+    survey = await reader.survey(paths, observation.planned.days)
+    return await reader.identify(survey, (observation.planned.plan, observation.observer, subject))
+
+
+async def observe(reader: ReportReader, observation: Observation) -> Observed:
+    """Return what is observed. Raises ReportTooLarge, and MissingRates."""
+    observer, planned = observation.observer, observation.planned
     # Not by company, whose paths are read from the tables: only those to first orders are needed.
-    paths = reader.path_reader(columns)
+    paths = reader.path_reader(observer.columns)
     pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
     firsts = [piece.firsts for piece in pieces if piece.firsts.events]
-    if query.by_company:
-        firsts = await _with_paths_of_companies(reader, columns, firsts, query.window_days)
-    return Observed(planned, customers, firsts, [piece.events for piece in pieces])
+    if observation.query.by_company:
+        firsts = await _with_paths_of_companies(reader, observer, firsts)
+    return Observed(planned, observation.customers, firsts, [piece.events for piece in pieces])
 
 
 async def _with_paths_of_companies(
-    reader: ReportReader, columns: Sequence[Column], firsts: Sequence[PathData], window_days: int
+    reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
 ) -> list[PathData]:
     """Return first orders with what is in the window of the paths of their companies, where they
     have one.
     """
-    paths = reader.path_reader(columns, by_company=True)
+    paths = reader.path_reader(observer.columns, by_company=True)
     own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
     event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
     of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
     for place in range(0, len(of_companies), MOST_LIVE_EVENTS):
         await reader.bound_time()
         live = await paths.read_live(of_companies[place : place + MOST_LIVE_EVENTS])
-        own.append(live.only(columns).cut_to_window(window_days))
+        own.append(live.only(observer.columns).cut_to_window(observer.window_days))
     return [each for each in own if each.events]
 
 
@@ -81,7 +108,7 @@ async def load_acquired(
     """
     first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
     span = DateTimeSpan(first, last_second(acquisition.month))
-    observed = await observe(
+    observation = await plan_observation(
         reader,
         ReportQuery(
             span.start, span.end, (Measure.CREDITED_REVENUE,), models=query.models,
@@ -90,6 +117,7 @@ async def load_acquired(
         ),
         span,
     )  # fmt: skip
+    observed = await observe(reader, observation)
     customers = await in_thread(_chosen, observed, acquisition)
     return KeyFilter(observed.customers, customers)
 

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from headwater.database.queries import Queries
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.survey import Block
 from headwater.reports.dimensions import Step
 from headwater.reports.errors import MissingRates
 from headwater.reports.measures import figure_of
@@ -40,6 +42,9 @@ from headwater.reports.ripeness import (
 
 queries = Queries(__name__, "arrivals.sql")
 
+_LATE = "late events"
+_NO_LATE = np.empty((2, 0), dtype=np.int64)
+
 LATENESS = 30
 """The days within which events that are late come in."""
 LONGEST_LAG = 90
@@ -56,6 +61,29 @@ class LateEvents:
     """The place of the day on which each came in, from 1; after the last for what came in later."""
     known_from: int
     """The place of the first day that was seen as it came in."""
+
+
+@dataclass(frozen=True)
+class BlockArrivals:
+    """What came in of the events of a block of days."""
+
+    late: IntArray
+    """Columns of the late events' ids, and of the places of the days on which they came in."""
+    received: datetime | None
+    """When the first of all came in, None where none did."""
+
+
+class _DayArrivals(NamedTuple):
+    """What came in of the events of a day, on one day."""
+
+    day: date
+    """In UTC, of the events."""
+    place: int
+    """The place of the day on which they came in; 0 is for those that came in in time."""
+    late: bytes | None
+    """The ids of those that did not."""
+    received: datetime
+    """When the first of them came in."""
 
 
 @dataclass(frozen=True)
@@ -133,31 +161,50 @@ def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
 
 
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
-    """Return the late events of some days, which stay the same until a path of theirs changes."""
-    starts = [datetime.fromtimestamp(int(second), UTC) for second in of_event.starts]
+    """Return the late events of some days, block by block: those of one stay the same until a path
+    of theirs changes.
+    """
+    starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
     paths = reader.path_reader(ArrivalDay.columns)
     survey = await reader.survey(paths, (starts[0].date(), starts[-1].date()))
-    made_of = ("late events", tuple(starts)), survey.history(starts[-1].date())
-    return await reader.remembered(made_of, lambda: _read_late(reader, starts))
+    blocks = {block: ((_LATE, starts), block.identity) for block in survey.everything()}
+    arrivals = {block: reader.recall(made_of) for block, made_of in blocks.items()}
+    if lacking := [block for block, known in arrivals.items() if known is None]:
+        days = await _read_days(reader, starts, lacking)
+        for block in lacking:
+            arrivals[block] = reader.remember(blocks[block], _of_block(days, block))
+    late = np.concatenate([_NO_LATE, *(each.late for each in arrivals.values())], axis=1)
+    late = late[:, np.argsort(late[0])]
+    received = [each.received for each in arrivals.values() if each.received]
+    first = min(received, default=starts[-1])
+    return LateEvents(late[0], late[1], min(len(starts) - 1, bisect_right(starts, first)))
 
 
-async def _read_late(reader: ReportReader, starts: Sequence[datetime]) -> LateEvents:
+async def _read_days(
+    reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
+) -> list[_DayArrivals]:
+    """Return what came in of each day from the first of some blocks to the last."""
+    ends = [datetime.fromtimestamp(end, UTC) for block in blocks for end in block.ends]
     values = {
-        "space_id": reader.space.id, "starts": starts, "start": starts[0], "end": starts[-1],
+        "space_id": reader.space.id, "starts": [*starts], "start": max(starts[0], min(ends)),
+        "end": min(starts[-1], max(ends)),
     }  # fmt: skip
     await reader.bound_time()
     # Not prepared: a plan that does not know the days may search an index for nearly all events.
     cursor = reader.connection.cursor(binary=True)
     await cursor.execute(queries["arrivals"], values, prepare=False)
-    rows = await cursor.fetchall()
-    days = len(starts) - 1
-    received = min((first for _, _, first in rows), default=starts[-1])
-    late = {place: read_numbers(packed) for place, packed, _ in rows if packed is not None}
-    ids = np.concatenate([np.array([], dtype=np.int64), *late.values()])
-    places = np.repeat(np.array([*late], dtype=np.int64), [*map(len, late.values())])
-    order = np.argsort(ids)
-    known_from = min(days, bisect_right(starts, received))
-    return LateEvents(ids[order], places[order], known_from)
+    return [_DayArrivals(*row) for row in await cursor.fetchall()]
+
+
+def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
+    own = [each for each in days if block.first_day <= each.day <= block.last_day]
+    late = [
+        np.stack([ids, np.full_like(ids, each.place)])
+        for each in own
+        for ids in [read_numbers(each.late)]
+    ]
+    received = min((each.received for each in own), default=None)
+    return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)
 
 
 def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:

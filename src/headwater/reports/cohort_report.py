@@ -8,13 +8,19 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 from psycopg import AsyncConnection
 
 from headwater.fits.choice import ChosenFit
 from headwater.paths.path_data import IntArray
-from headwater.reports.acquisition_loader import Observed, observe
+from headwater.reports.acquisition_loader import (
+    Observation,
+    identify,
+    observe,
+    plan_observation,
+)
 from headwater.reports.cohort_models import (
     Cohort,
     CohortGroup,
@@ -38,6 +44,7 @@ from headwater.reports.followed_customers import follow
 from headwater.reports.groups import fetch_labels
 from headwater.reports.measures import plain
 from headwater.reports.models import DateTimeSpan, Group
+from headwater.reports.plan_loader import PeriodPlan
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.spent import MILLIONTHS, Key, Spent, load_spent
 from headwater.reports.tally import Tally
@@ -64,16 +71,21 @@ async def query_cohorts(
     async with open_reader(connection, space_id, query.currency) as reader:
         report = query.report
         span = DateTimeSpan(report.start, last_second(query.last))
-        observed = await observe(reader, report, span)
+        observation = await plan_observation(reader, report, span)
         buckets = cut(DateTimeSpan(report.start, report.end), Group.MONTH, reader.space.zone)
-        sums = await _add_up(observed, steps(buckets, of_touch=False))
+        months = steps(buckets, of_touch=False)
+        sums = await reader.remembered(
+            await identify(reader, observation, months),
+            partial(_add_up, reader, observation, months),
+        )
         days = (query.first, span.end.date())
         spent = await load_spent(connection, space_id, days, reader.currency, query.only)
-        keys = await _keys(reader, observed, sums.groups)
-        return _Maker(query, reader, keys, spent).make(sums, observed.planned.plan.scope.fit)
+        keys = await _keys(reader, observation.planned, sums.groups)
+        return _Maker(query, reader, keys, spent).make(sums, observation.planned.plan.scope.fit)
 
 
-async def _add_up(observed: Observed, months: Step) -> CohortSums:
+async def _add_up(reader: ReportReader, observation: Observation, months: Step) -> CohortSums:
+    observed = await observe(reader, observation)
     if not observed.firsts:
         return CohortSums.join([])
     followed = await in_thread(follow, observed.firsts, observed.events, observed.customers, months)
@@ -90,9 +102,9 @@ class _Key:
     label: str | None
 
 
-async def _keys(reader: ReportReader, observed: Observed, groups: Tally) -> dict[int, _Key]:
+async def _keys(reader: ReportReader, planned: PeriodPlan, groups: Tally) -> dict[int, _Key]:
     """Return the keys that have credit of any first order, by their numbers."""
-    dimensions = observed.planned.dimensions
+    dimensions = planned.dimensions
     if not dimensions or not groups.groups:
         return {}
     (dimension,) = dimensions

@@ -181,7 +181,7 @@ class Plan:
     #
     def section(self, block: Block) -> Section | None:
         """Return what a block is to the plan; None where no event of it counts."""
-        seconds, period = block.seconds, self.scope.conditions.seconds
+        seconds, period = range(*block.ends), self.scope.conditions.seconds
         if period is None:
             period = seconds
         first, stop = max(seconds.start, period.start), min(seconds.stop, period.stop)

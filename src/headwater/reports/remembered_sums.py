@@ -62,6 +62,7 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, obj: object) -> str | None:
         if isinstance(obj, FirstOrders):
+            assert self._first_orders in (None, obj), "a subject has one set of first orders"
             self._first_orders = obj
             return "first orders"
         return None

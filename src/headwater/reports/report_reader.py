@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.errors import InternalError, QueryCanceled
@@ -37,7 +37,7 @@ from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
-from headwater.reports.remembered_sums import Addition, BlockSums
+from headwater.reports.remembered_sums import Addition, BlockSums, make_recipe
 from headwater.reports.selection import EventConditions
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -57,6 +57,8 @@ _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
 S = TypeVar("S")
 T = TypeVar("T")
+MadeOf = tuple[object, bytes | None]
+"""A subject, and the identity of the data."""
 Make = Callable[[], Awaitable[T]]
 
 
@@ -197,17 +199,31 @@ class ReportReader:
         for values in sums.known():
             yield values
 
-    async def remembered(self, made_of: tuple[object, bytes | None], make: Make[T]) -> T:
-        """Return what was made of a subject and of the data with a history, or make it. Without a
-        history it is not remembered.
-        """
+    async def remembered(self, made_of: MadeOf, make: Make[T]) -> T:
+        """Return what was made of a subject and of the data with a history, or make it."""
+        found: T | None = self.recall(made_of)
+        return self.remember(made_of, await make()) if found is None else found
+
+    def recall(self, made_of: MadeOf) -> Any:
+        """Return what is remembered; None where nothing is."""
         key = (self._source, *made_of)
-        if key in memory:
-            return memory.get(key)
-        value = await make()
+        return memory.get(key) if key in memory else None
+
+    def remember(self, made_of: MadeOf, value: T) -> T:
+        """Return a value, and remember it; without a history it is not remembered."""
         if made_of[1] is not None:
-            memory.put(key, value)
+            memory.put((self._source, *made_of), value)
         return value
+
+    async def identify(self, survey: Survey, subject: object) -> MadeOf:
+        """Return what is known by that is made of a subject and of all paths of a survey, with the
+        history that it was made of, for `remembered`.
+        """
+        recipe = make_recipe((subject, await self._conversion(survey.first_day, survey.last_day)))
+        surveys = [survey, *([recipe.first_orders.survey] if recipe.first_orders else [])]
+        histories = [each.history(survey.last_day) for each in surveys]
+        known = [each for each in histories if each is not None]
+        return recipe.digest, b"".join(known) if len(known) == len(histories) else None
 
     async def survey(self, paths: PathReader, days: tuple[date, date]) -> Survey:
         """Return what there is of some days, as far as there are events."""

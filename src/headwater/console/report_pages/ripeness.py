@@ -58,10 +58,13 @@ def ripeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery
 
 async def load_note(page: ReportPage) -> RipenessNote | None:
     """Return the sentence for a page; None where all of its days are ripe, nothing can be said, or
-    it would take too long.
+    it would take too long, as when only some touchpoints count: their credit of half a year has to
+    be worked out for it.
     """
     try:
         query = ripeness_query(page.space, page.view, datetime.now(UTC))
+        if query.filters.of_touches:
+            return None
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
     except REFUSED:
         return None
