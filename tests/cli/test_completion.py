@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from headwater.cli import main
 from headwater.cli.commands import COMMANDS
 from headwater.cli.completion import SHELLS
+from tests.support.waiting import PATIENCE_SECONDS
 
+REQUIRED = os.environ.get("HEADWATER_TEST_SHELLS") == "required"
 ASK = """
 eval "$(cat)"
 COMP_WORDS=({words}) COMP_CWORD={last} COMP_LINE='{line}' COMP_POINT=${{#COMP_LINE}}
 "$(complete -p headwater | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
 printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+ASK_FISH = 'source -; complete -C "headwater de"; complete -C "headwater space create --ti"'
+ASK_ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; fpath=($PWD $fpath); autoload -U compinit; compinit -u -D; print READY'
+while zpty -r shell line; do [[ $line == READY* ]] && break; done
+zpty -w -n shell $'headwater de\t\t'
+zpty -r shell shown '*destination*--*'
+print -r -- "$shown"
+zpty -d shell
 """
 
 
@@ -47,15 +63,41 @@ def test_every_command_is_in_it(shell: str, capsys: pytest.CaptureFixture[str]) 
     assert "--leash" not in text  # what only our own processes use
 
 
+def program_of(shell: str) -> str:
+    found = shutil.which(shell)
+    if found is None:
+        assert not REQUIRED
+        pytest.skip(f"there is no {shell}")
+    return found
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shell_takes_it(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"there is no {shell}")
     checked = subprocess.run(
-        [program, "-n"], input=script(shell, capsys), capture_output=True, text=True, check=False
-    )
+        [program_of(shell), "-n"], input=script(shell, capsys), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_fish_completes(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = subprocess.run(
+        [program_of("fish"), "--no-config", "-c", ASK_FISH], input=script("fish", capsys),
+        capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    offered = [line.split("\t")[0] for line in ran.stdout.splitlines()]
+    assert offered == ["delivery", "demo", "destination", "--timezone"]
+
+
+def test_zsh_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a folder of $fpath, as the documentation has it, where somebody presses the tab key."""
+    (tmp_path / "_headwater").write_text(script("zsh", capsys))
+    ran = subprocess.run(
+        [program_of("zsh"), "-fc", ASK_ZSH], cwd=tmp_path, capture_output=True, text=True,
+        check=True, timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    shown = re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", ran.stdout)
+    assert re.findall(r"^(\w+) +--", shown, re.MULTILINE) == ["delivery", "demo", "destination"]
 
 
 def test_another_shell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,9 @@ FIT = dict(
     zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True)
 )
 DAYS = [1, 15, 20, 21]
+NUMBERS = {"eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13}
 FIRST = datetime(2026, 5, 1, 12, tzinfo=UTC)
+COUNTED = re.compile(rf"\b({'|'.join(NUMBERS)}) (?:attribution |\[)?models", re.IGNORECASE)
 
 
 def test_it_works() -> None:
@@ -34,3 +36,15 @@ def test_it_works() -> None:
         bars = [(cell[1] or "") for cell in drawn if cell]
         lengths = [bar.count("█") * 10 + bar.count("▌") * 5 for bar in bars]
         assert lengths == [5 * round(part / 5) for part in credit.values()], model
+
+
+def test_every_page_counts_as_many_models() -> None:
+    """All there are, that is; the page on performance speaks of some."""
+    counted = {
+        path.name: [NUMBERS[word.lower()] for word in COUNTED.findall(path.read_text())]
+        for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+        if path.name != "performance.md"
+    }
+    told = {name: numbers for name, numbers in counted.items() if numbers}
+    assert {"README.md", "comparison.md", "console.md", "models.md", "numbers.md"} <= set(told)
+    assert {number for numbers in told.values() for number in numbers} == {len(MODELS)}

@@ -3,7 +3,7 @@
 
 import * as sdk from "../../sdks/typescript/src/index.ts";
 
-const { DIRECT = "", CUT = "", KEY = "", OPERATIONS = "[]" } = process.env;
+const { DIRECT = "", CUT = "", KEY = "", OPERATIONS = "[]", HALVES = "[]", STRANGERS = "[]" } = process.env;
 const year = { start_date: "2026-01-01 00:00:00", end_date: "2027-12-31 23:59:59" };
 const event: sdk.TrackPayload = { event_name: "purchase", email: "anna@example.com", amount: 89.5 };
 const waits: number[] = [];
@@ -43,6 +43,22 @@ told.flushed = await buffer.close();
 told.rejected = rejected;
 told.waited = waits.length;
 told.once = await failure(cut.createContact({ emails: ["b@example.com"] }));
+
+const batches: string[] = [];
+for (const [number, url] of (JSON.parse(HALVES) as string[]).entries()) {
+  const half = new sdk.Client(url, KEY, { sleep });
+  for await (const result of half.trackMany([{ ...event, order_id: `half-${number}` }])) batches.push(result.status);
+}
+told.halves = batches;
+
+const lost: unknown[] = [];
+for (const [number, url] of (JSON.parse(STRANGERS) as string[]).entries()) {
+  const client = new sdk.Client(url, KEY, { sleep });
+  const patient = new sdk.EventBuffer(client, { wait: 1, rest: 1, onRejection: (each) => lost.push(each) });
+  for (const part of ["a", "b"]) patient.add({ ...event, order_id: `stranger-${number}-${part}` });
+  while (!(await patient.flush()));
+}
+told.lost = lost;
 
 const contacts: number[] = [];
 for await (const contact of direct.iterateContacts({ ...year, per_page: 2 })) contacts.push(contact.id);

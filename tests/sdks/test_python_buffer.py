@@ -11,7 +11,7 @@ from headwater_client import BufferFullError, BufferInUseError, Client, EventBuf
 from headwater_client.api import TrackPayload
 
 from tests.conftest import Running
-from tests.sdks.wire import FailingNetwork, failing_network
+from tests.sdks.wire import STRANGERS, FailingNetwork, failing_network
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -100,6 +100,22 @@ def test_a_wrong_key_loses_nothing(network: FailingNetwork) -> None:
     wait_until(lambda: buffer.failure)
     assert len(buffer) == 1
     buffer.close(timeout=0.05)
+
+
+@pytest.mark.parametrize("answer", STRANGERS.values(), ids=STRANGERS)
+def test_a_stranger_s_answer_loses_nothing(
+    answer: bytes, server: Running, stage: Stage, make_key: Callable[..., str]
+) -> None:
+    refused: list[Rejection] = []
+    with failing_network(server.base_url, first=answer) as network:
+        client = Client(network.url, make_key(stage.space_id), sleep=lambda _: None)
+        options: dict[str, Any] = {"seconds": 0.01, "retry_seconds": 0.01}
+        with EventBuffer(client, **options, on_rejection=refused.append) as buffer:
+            for number in range(3):
+                buffer.add(event(number))
+            assert buffer.flush(PATIENCE_SECONDS)
+    assert refused == []
+    assert stored(stage) == ["order-0", "order-1", "order-2"]
 
 
 def test_a_file_is_one_buffers(connect: Callable[[], Client], tmp_path: Path) -> None:

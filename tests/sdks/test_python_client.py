@@ -31,7 +31,7 @@ from headwater.webhooks.models import WebhookRequest
 from headwater.webhooks.signatures import check_standard
 from tests.conftest import Running
 from tests.mcp.assistants import connect
-from tests.sdks.wire import failing_network
+from tests.sdks.wire import HALVES, failing_network
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue
 
@@ -173,12 +173,7 @@ def test_a_deletion_whose_answer_is_lost_is_done(
     assert list(sdk.iterate_events(**YEAR)) == []
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [b"HTTP/1.1 202 Accepted\r\ncontent-ty", b"HTTP/1.1 422 U\r\n",
-     b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{",
-     b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n<portal>"],
-)  # fmt: skip
+@pytest.mark.parametrize("cut", HALVES.values(), ids=HALVES)
 def test_half_an_answer_is_none(sdk: Client, server: Running, cut: bytes) -> None:
     """Wherever it is cut; nor is a stranger's page one."""
     with failing_network(server.base_url, first=cut) as network:

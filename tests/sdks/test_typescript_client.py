@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +23,7 @@ from headwater.webhooks.models import WebhookRequest
 from headwater.webhooks.signatures import check_standard
 from tests.conftest import Running
 from tests.sdks.test_python_client import operations
-from tests.sdks.wire import failing_network
+from tests.sdks.wire import HALVES, STRANGERS, failing_network
 from tests.support.factories import make_stage
 from tests.support.pipeline import Stage as Queue
 from tests.support.processes import environment
@@ -65,11 +67,19 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
         stage = make_stage(connection)
         for number in range(5):
             stage.contact(email=f"p{number}@example.com")
-        with failing_network(server.base_url) as network:
+        with ExitStack() as stack:
+            network = stack.enter_context(failing_network(server.base_url))
+
+            def answering_first(answers: Iterable[bytes]) -> str:
+                networks = (failing_network(server.base_url, first=each) for each in answers)
+                return json.dumps([stack.enter_context(each).url for each in networks])
+
             ran = subprocess.run(
                 [NODE, SCRIPT], capture_output=True, text=True, check=False,
                 timeout=PATIENCE_SECONDS,
                 env=environment(DIRECT=server.base_url, CUT=network.url, KEY=stage.key,
+                                HALVES=answering_first(HALVES.values()),
+                                STRANGERS=answering_first(STRANGERS.values()),
                                 OPERATIONS=json.dumps(calls()[0])),
             )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
@@ -98,9 +108,25 @@ def test_every_operation_is_sent_as_it_is_described(told: dict[str, Any]) -> Non
 def test_nothing_is_lost_and_nothing_doubled(told: dict[str, Any]) -> None:
     """With two of three connections cut."""
     assert told["flushed"] is True
-    assert sorted(told["orders"]) == sorted(f"order-{number}" for number in range(99))
+    orders = [order for order in told["orders"] if order.startswith("order-")]
+    assert sorted(orders) == sorted(f"order-{number}" for number in range(99))
     assert told["waited"] >= 10
     assert told["full"] == "BufferFullError"
+
+
+def test_half_an_answer_is_none(told: dict[str, Any]) -> None:
+    """Wherever it is cut; nor is a stranger's page one."""
+    assert told["halves"] == ["queued"] * len(HALVES)
+    orders = [order for order in told["orders"] if order.startswith("half-")]
+    assert sorted(orders) == [f"half-{number}" for number in range(len(HALVES))]
+
+
+def test_a_stranger_s_answer_loses_nothing(told: dict[str, Any]) -> None:
+    assert told["lost"] == []
+    orders = [order for order in told["orders"] if order.startswith("stranger-")]
+    assert sorted(orders) == [
+        f"stranger-{number}-{part}" for number in range(len(STRANGERS)) for part in "ab"
+    ]
 
 
 def test_refusals_say_why(told: dict[str, Any]) -> None:

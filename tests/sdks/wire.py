@@ -17,6 +17,24 @@ FAULTS = ("before", "after", "none")
 TORN = ("before", "request", "after", "answer", "none", "none")
 """At random, for what has to bear anything."""
 
+HALVES = {
+    "in its headers": b"HTTP/1.1 202 Accepted\r\ncontent-ty",
+    "behind a header": b"HTTP/1.1 422 U\r\n",
+    "in its body": b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n{",
+    "in a refusal": b'HTTP/1.1 422 U\r\ncontent-length: 40\r\n\r\n{"message": "',
+    "in a chunk": b'HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n20\r\n{"sta',
+    "without a length": b'HTTP/1.1 202 Accepted\r\nconnection: close\r\n\r\n{"status"',
+    "by a portal": b"HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n<portal>",
+}
+"""Answers that end in their middle, and one that is somebody else's."""
+STRANGERS = {
+    "a proxy without a service": b"HTTP/1.1 404 N\r\ncontent-length: 9\r\n\r\nnot found",
+    "a proxy of another shape": b"HTTP/1.1 301 M\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n",
+    "an answer of another kind": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
+    "a refusal without errors": b"HTTP/1.1 422 U\r\ncontent-length: 2\r\n\r\n{}",
+}
+"""Whole answers, which say nothing of events."""
+
 
 @dataclass
 class FailingNetwork:

@@ -6,6 +6,12 @@ import type { TrackPayload } from "./api.ts";
 import { type Client, withKey } from "./client.ts";
 import { ApiError, BufferFullError, type FieldErrors, HeadwaterError } from "./errors.ts";
 
+/**
+ * Statuses that say of events that they will never be accepted. Every other, such as a proxy's 404 while
+ * nothing is behind it, may be another one later.
+ */
+const FINAL: ReadonlySet<number> = new Set([413, 422]);
+
 export type BufferOptions = {
   /** How many events it holds (100,000). */
   most?: number;
@@ -13,7 +19,7 @@ export type BufferOptions = {
   batch?: number;
   /** Milliseconds that an event waits for others (1,000). */
   wait?: number;
-  /** Milliseconds of rest while the service cannot be reached or refuses the key (10,000). */
+  /** Milliseconds of rest while the service cannot be reached or refuses all, as with a wrong key (10,000). */
   rest?: number;
   /** Called with each event that was refused for good, and removed. */
   onRejection?: (event: TrackPayload, errors: FieldErrors) => void;
@@ -105,7 +111,7 @@ export class EventBuffer {
         if (event && result.status === "invalid") refused.push([event, result.errors ?? {}]);
       }
     } catch (error) {
-      if (!(error instanceof ApiError) || isPassing(error.status)) throw error;
+      if (!(error instanceof ApiError) || !FINAL.has(error.status)) throw error;
       if (events.length > 1) {
         // One of them, or all together, are too much: in halves.
         const half = Math.ceil(events.length / 2);
@@ -119,9 +125,4 @@ export class EventBuffer {
     this.#events = this.#events.filter((event) => !done.has(event));
     for (const [event, errors] of refused) this.#options.onRejection(event, errors);
   }
-}
-
-/** Whether what is refused now may be accepted later. */
-function isPassing(status: number): boolean {
-  return status >= 500 || [401, 403, 408, 425, 429].includes(status);
 }

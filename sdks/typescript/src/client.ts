@@ -66,7 +66,9 @@ export class Client extends Api {
 
   async #trackBatch(events: TrackPayload[]): Promise<Result[]> {
     try {
-      return (await this.createEvents({ events })).results;
+      const { results } = await this.createEvents({ events });
+      if (results?.length === events.length) return results;
+      throw new ConnectionFailedError(`${results?.length ?? 0} results came for ${events.length} events`);
     } catch (error) {
       if (error instanceof ApiError && error.status === 422) return refusals(error, events.length);
       throw error;
@@ -109,7 +111,9 @@ export class Client extends Api {
       Authorization: `Bearer ${this.#key}`,
       Accept: "application/json",
     };
-    const request: RequestInit = { method, headers, signal: AbortSignal.timeout(this.#options.timeout) };
+    // A redirect that is followed turns a POST into a GET.
+    const signal = AbortSignal.timeout(this.#options.timeout);
+    const request: RequestInit = { method, headers, signal, redirect: "manual" };
     if (body !== undefined) {
       headers["Content-Type"] = "application/json";
       request.body = JSON.stringify(body);
@@ -167,6 +171,7 @@ function apiError(status: number, text: string): ApiError {
 
 /** The results of a batch without a valid event: errors are under `events.<index>.<field>`. */
 function refusals(error: ApiError, count: number): Result[] {
+  if (Object.keys(error.errors).length === 0) throw error; // somebody else's
   const results = Array.from({ length: count }, (_, index) => {
     const errors: FieldErrors = {};
     return { index, status: "invalid" as const, errors };

@@ -20,8 +20,10 @@ from headwater_client.api import TrackPayload
 from headwater_client.client import Client, with_key
 from headwater_client.errors import ApiError, ConnectionFailedError, HeadwaterError
 
-PASSING = frozenset({401, 403, 408, 425, 429})
-"""Statuses of what is refused now and may be accepted later; so is every one from 500 on."""
+FINAL = frozenset({413, 422})
+"""Statuses that say of events that they will never be accepted. Every other, such as a proxy's 404
+while nothing is behind it, may be another one later.
+"""
 
 
 class BufferInUseError(HeadwaterError):
@@ -58,7 +60,7 @@ class EventBuffer:
         """Without a `file`, events are in memory, and lost with the process. A file is one buffer's
         at a time: raises BufferInUseError. `most` is how many events it holds, `batch` how many are
         sent at a time, `seconds` how long an event waits for others, `retry_seconds` how long the
-        thread rests when the service cannot be reached or refuses the key.
+        thread rests when the service cannot be reached or refuses all, as with a wrong key.
         """
         self._client, self._batch = client, batch
         self._most, self._seconds, self._retry_seconds = most, seconds, retry_seconds
@@ -157,7 +159,7 @@ class EventBuffer:
         try:
             results = list(self._client.track_many(events))
         except ApiError as error:
-            if error.status in PASSING or error.status >= 500:
+            if error.status not in FINAL:
                 raise
             if len(rows) > 1:  # one of them, or all together, are too much: in halves
                 self._send(rows[: len(rows) // 2])

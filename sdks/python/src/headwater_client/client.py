@@ -73,11 +73,13 @@ class Client(Api):
         for start in range(0, len(events), 1000):
             batch: Batch = {"events": [with_key(each) for each in events[start : start + 1000]]}
             try:
-                results = cast("list[dict[str, Any]]", self.create_events(batch)["results"])
+                answer = self.create_events(batch)
             except ApiError as error:
                 if error.status != 422:  # not one of them is valid
                     raise
                 results = _refusals(error, len(batch["events"]))
+            else:
+                results = _results(cast("dict[str, Any]", answer), len(batch["events"]))
             for result in results:
                 yield {**result, "index": start + result["index"]}
 
@@ -208,11 +210,21 @@ def _error(answer: _Answer) -> ApiError:
         return ApiError(answer.status, answer.body[:200].decode(errors="replace"))
 
 
+def _results(answer: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """The results of a batch, one for each event: an answer without them is somebody else's."""
+    results = cast("list[dict[str, Any]]", answer.get("results", []))
+    if len(results) != count:
+        raise ConnectionFailedError(f"{len(results)} results came for {count} events")
+    return results
+
+
 def _refusals(error: ApiError, count: int) -> list[dict[str, Any]]:
     """The results of a batch without a valid event: errors are under `events.<index>.<field>`."""
     results: list[dict[str, Any]] = [
         {"index": index, "status": "invalid", "errors": {}} for index in range(count)
     ]
+    if not error.errors:  # somebody else's
+        raise error
     for place, rules in error.errors.items():
         parts = place.split(".", 2)
         if len(parts) < 2 or not parts[1].isdigit():

@@ -1,0 +1,118 @@
+"""The compose files as an engine starts them: podman, with a storage of its own for the time of the
+test, and podman-compose.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from headwater import __version__
+from tests.packaging.test_image import built
+from tests.packaging.test_wheel import send_purchase
+from tests.support.processes import environment
+from tests.support.sizes import ROOT
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("HEADWATER_TEST_ENGINE") != "required",
+    reason="builds the image and starts it with podman, as root; HEADWATER_TEST_ENGINE=required",
+)
+COMPOSE = ROOT / "deploy" / "compose.yaml"
+START_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Podman, and where it keeps images and containers."""
+
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        """What takes podman's arguments, and names that place."""
+        return self.folder / "podman"
+
+    def run(self, *arguments: str) -> str:
+        """What podman prints."""
+        return self._end(str(self.program), *arguments)
+
+    def compose(self, file: Path, *arguments: str) -> str:
+        """What podman-compose prints."""
+        return self._end(
+            "podman-compose", "--podman-path", str(self.program), "-f", str(file), *arguments
+        )
+
+    def _end(self, *command: str) -> str:
+        ran = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=START_SECONDS,
+            env=environment(XDG_RUNTIME_DIR=str(self.folder)),
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder = tmp_path_factory.mktemp("engine")
+    limits = folder / "containers.conf"
+    limits.write_text('[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n')
+    engine = Engine(folder)
+    engine.program.write_text(
+        f"#!/bin/sh\nCONTAINERS_CONF={limits} exec {shutil.which('podman')} --root {folder}/root"
+        f" --runroot {folder}/run --storage-driver vfs --cgroup-manager cgroupfs --runtime runc"
+        ' "$@"\n'
+    )
+    engine.program.chmod(0o755)
+    engine.run("load", "--input", str(built(folder / "image")))
+    yield engine
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_image_has_its_name(engine: Engine) -> None:
+    assert f"localhost/headwater:{__version__}" in engine.run("images", "--format", "{{.Names}}")
+
+
+def test_it_works(engine: Engine, tmp_path: Path) -> None:
+    """It is ready, takes an event, and has it still when its containers were made anew."""
+    file, port = tmp_path / "hw" / "compose.yaml", 8459
+    file.parent.mkdir()
+    text = COMPOSE.read_text()
+    assert "127.0.0.1:8080:8080" in text
+    file.write_text(text.replace("127.0.0.1:8080:8080", f"127.0.0.1:{port}:8080"))
+    url, name = f"http://127.0.0.1:{port}", "hw_headwater_1"
+    keys: list[str] = []
+    try:
+        for _ in range(2):
+            engine.compose(file, "up", "--detach")
+            wait_until(lambda: is_ready(url), START_SECONDS)
+            keys = keys or [make_key(engine, name)]
+            assert send_purchase(url, keys[0]) == 202
+            engine.compose(file, "down")
+    finally:
+        engine.compose(file, "down", "--volumes")
+
+
+def is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def make_key(engine: Engine, name: str) -> str:
+    space = engine.run("exec", name, "headwater", "space", "create", "--name", "S", "--json")
+    number = str(json.loads(space)["id"])
+    key = engine.run("exec", name, "headwater", "key", "create", "--name", "k", "--json",
+                     "--space", number)  # fmt: skip
+    (found,) = re.findall(r'"key": "(\S+)"', key)
+    return found
