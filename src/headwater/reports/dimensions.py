@@ -17,6 +17,7 @@ from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
 from headwater.sources.catalogue import CHANNEL_IDS
 
+_QUARTER = 900
 _NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
 """The key of what has none: an event without a company, a touch without a campaign."""
@@ -107,9 +108,37 @@ class Step:
     def columns(self) -> tuple[Column, ...]:
         return (time_column(of_touch=self.of_touch),)
 
+    # Days are looked up by the quarters of an hour that they consist of, several times as fast as
+    # by halving. Only the first step of a period may begin within one:
+    #
+    #     quarter         9:30 │ 9:45 │ 10:00 │ …  │ 23:45 │ 0:00 │ …
+    #     a start              │   ▲  │       │    │       │ ▲    │
+    #     step              0  │   1  │   1   │ 1  │   1   │ 2    │
+    #
     def keys(self, paths: PathData) -> IntArray:
         (column,) = self.columns
-        return np.searchsorted(self.starts, paths[column], "right").astype(np.int64)
+        seconds = paths[column]
+        if self._by_quarter is None:
+            return np.searchsorted(self.starts, seconds, "right").astype(np.int64)
+        first, table = self._by_quarter
+        quarters = np.subtract(seconds, first, dtype=np.int64) // _QUARTER
+        keys = table.take(quarters + 1, mode="clip")
+        keys[seconds < self.starts[0]] = 0
+        return keys
+
+    @cached_property
+    def _by_quarter(self) -> tuple[int, IntArray] | None:
+        """The first second of the first step's quarter of an hour, and the step of every one from
+        the one before; None where a later step begins within one.
+        """
+        if not len(self.starts):
+            return None
+        first = int(self.starts[0]) // _QUARTER * _QUARTER
+        begins: IntArray = (self.starts - first) // _QUARTER
+        if (self.starts[1:] % _QUARTER).any():
+            return None
+        quarters = np.arange(-1, int(begins[-1]) + 1)
+        return first, np.searchsorted(begins, quarters, "right").astype(np.int64)
 
     @property
     def lasting(self) -> Step:

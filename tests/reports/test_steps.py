@@ -1,0 +1,45 @@
+"""The step of every second, however the steps of a period begin."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.paths.path_data import Column, PathData
+from headwater.reports.dimensions import Step
+
+HOUR = 3_600
+FIRST = 500_000 * HOUR
+seconds = st.lists(st.integers(FIRST - 2 * HOUR, FIRST + 40 * HOUR), max_size=20)
+
+
+def keys(starts: list[int], of: list[int]) -> list[int]:
+    paths = PathData({Column.SECONDS: np.array(of, dtype=np.uint32)}, (), len(of), 0)
+    return Step(np.array(starts, dtype=np.int64)).keys(paths).tolist()
+
+
+def test_it_works() -> None:
+    days = [FIRST, FIRST + 24 * HOUR]
+    assert keys(days, [FIRST - 1, FIRST, days[1] - 1, days[1], days[1] + 90 * HOUR]) == [
+        0,
+        1,
+        1,
+        2,
+        2,
+    ]
+
+
+@given(
+    quarters=st.sets(st.integers(0, 160), min_size=1, max_size=6),
+    earlier=st.integers(0, 2_000),
+    odd=st.booleans(),
+    of=seconds,
+)
+def test_every_second(quarters: set[int], earlier: int, odd: bool, of: list[int]) -> None:
+    """The first step may begin at any second, and in a zone of old all of them."""
+    starts = [FIRST + 900 * quarter + (7 if odd else 0) for quarter in sorted(quarters)]
+    starts[0] -= earlier
+    assert keys(starts, of) == [bisect_right(starts, second) for second in of]
