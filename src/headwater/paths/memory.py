@@ -1,5 +1,5 @@
-"""What a process remembers of paths and of what was made of them, so that nothing is read or worked
-out twice while nothing changes.
+"""The memory of a process for paths and for all that was made of them, so that nothing is read or
+worked out twice while nothing changes.
 
 Nothing is ever stale: what is remembered is known by everything that it was made of. An entry that
 is not asked for again is let go when there is no room.

@@ -38,7 +38,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Observation:
-    """How customers are observed, made ready."""
+    """An observation of customers, made ready."""
 
     query: ReportQuery
     planned: PeriodPlan

@@ -65,7 +65,7 @@ class LateEvents:
 
 @dataclass(frozen=True)
 class BlockArrivals:
-    """What came in of the events of a block of days."""
+    """The arrivals of the events of a block of days."""
 
     late: IntArray
     """Columns of the late events' ids, and of the places of the days on which they came in."""
@@ -74,7 +74,7 @@ class BlockArrivals:
 
 
 class _DayArrivals(NamedTuple):
-    """What came in of the events of a day, on one day."""
+    """The arrivals of the events of a day, on one day."""
 
     day: date
     """In UTC, of the events."""

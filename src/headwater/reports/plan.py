@@ -45,7 +45,7 @@ class FirstOrders:
 
 @dataclass(frozen=True)
 class Section:
-    """What a block of days is to a plan."""
+    """The part of a plan that is about a block of days."""
 
     key: tuple[bytes, ...]
     """The part of the period, and the beginnings of steps, within the block."""

@@ -70,7 +70,7 @@ class _Pickler(pickle.Pickler):
 
 @dataclass(frozen=True)
 class Addition(Generic[S, T]):
-    """How subjects are added up, and what their sums depend on."""
+    """A way to add subjects up, with all that their sums depend on."""
 
     add_up: Callable[[Sequence[S], PathData], Sequence[T]]
     lasting: Callable[[S], object]
@@ -128,7 +128,7 @@ class BlockSums(Generic[S, T]):
     def _known_of(self, block: Block) -> dict[int, T]:
         if block not in self._ready:
             known = {at: self._recall(block, at) for at in range(len(self._subjects))}
-            self._ready[block] = {at: found[0] for at, found in known.items() if found}
+            self._ready[block] = {at: sums[0] for at, sums in known.items() if sums}
         return self._ready[block]
 
     def _recall(self, block: Block, at: int) -> tuple[T] | None:

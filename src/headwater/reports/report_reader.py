@@ -201,8 +201,8 @@ class ReportReader:
 
     async def remembered(self, made_of: MadeOf, make: Make[T]) -> T:
         """Return what was made of a subject and of the data with a history, or make it."""
-        found: T | None = self.recall(made_of)
-        return self.remember(made_of, await make()) if found is None else found
+        value: T | None = self.recall(made_of)
+        return self.remember(made_of, await make()) if value is None else value
 
     def recall(self, made_of: MadeOf) -> Any:
         """Return what is remembered; None where nothing is."""
