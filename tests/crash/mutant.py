@@ -38,12 +38,15 @@ def acknowledge_early() -> None:
         for request in group:
             request.receipts = [0] * len(request.rows)
 
-        def store() -> None:
-            late.add(asyncio.ensure_future(insert(connection, copies, in_cluster=in_cluster)))
+        async def store() -> None:
+            await asyncio.sleep(EARLY_SECONDS)
+            async with in_turn:  # as the connection has one statement at a time
+                await insert(connection, copies, in_cluster=in_cluster)
 
-        asyncio.get_running_loop().call_later(EARLY_SECONDS, store)
+        late.add(asyncio.ensure_future(store()))
 
     late: set[asyncio.Future[None]] = set()
+    in_turn = asyncio.Lock()
     inbox._insert = answer_first
 
 
