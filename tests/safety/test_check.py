@@ -318,12 +318,14 @@ def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
     assert (found.schema.newer, found.schema.unknown) == ((), ("9999_later",))
 
 
-def test_every_risk_is_documented() -> None:
+def test_every_risk_is_documented_and_found_by_a_test() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     folder = ROOT / "src" / "headwater" / "safety"
     code = "".join(path.read_text() for path in folder.glob("*.py"))
     risks = set(re.findall(r'Risk\(\s+"(\w+)"', code))
     assert risks == set(row_names(section(page, "What is unsafe")))
+    tests = Path(__file__).read_text()
+    assert {risk for risk in risks if f'"{risk}"' not in tests} == set()
 
 
 def ids(risks: Iterator[Risk]) -> list[str]:
