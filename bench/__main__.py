@@ -12,6 +12,7 @@ from bench import (
     assistants,
     cohorts,
     crowd,
+    erasures,
     exports,
     forwarding,
     hits,
@@ -32,8 +33,8 @@ from headwater import logs
 
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports",
-    "cohorts", "spend", "pages", "mcp", "exports", "sources", "payloads", "forwarding",
-    "row_security", "reload",
+    "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources", "payloads",
+    "forwarding", "row_security", "reload",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def main() -> None:
             "spend": lambda: spend.measure(stage, say, sizes[-1:]),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),
             "exports": lambda: exports.measure(stage, say, sizes),
+            "erasures": lambda: erasures.measure(stage, say, sizes[-1:]),
             "sources": lambda: sources.measure(say),
             "payloads": lambda: payloads.measure(say),
             "forwarding": lambda: forwarding.measure(stage, say),

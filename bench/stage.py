@@ -19,8 +19,8 @@ import psycopg
 from headwater.database.embedded import Embedded
 
 SCOPES = [
-    "events:read", "events:write", "contacts:read", "contacts:write", "companies:read",
-    "exports:read", "exports:write", "reports:read",
+    "events:read", "events:write", "contacts:read", "contacts:write", "contacts:delete",
+    "companies:read", "exports:read", "exports:write", "reports:read",
 ]  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from headwater.console.browsers import (
     wants_page,
 )
 from headwater.console.routes import console_routes
+from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import served_space
 from headwater.deliveries.metrics import delivery_gauges
@@ -309,7 +310,7 @@ def _unavailable(error: Exception) -> Problem:
     if isinstance(error, LockNotAvailable):
         note_lock_refusal()
     else:
-        log.warning("database_unavailable", error=type(error).__name__)
+        requests_outage.fail(error)
     return Unavailable()
 
 

@@ -12,16 +12,16 @@ from typing import cast
 BIND_SECONDS = 2.0
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
     """A bound TCP socket that does not listen yet. Port 0 takes a free one.
 
-    A port in use is tried for a moment: it may be that of a Headwater just being replaced.
-    Raises OSError.
+    A port in use is tried for `patience` seconds: it may be that of a Headwater just being
+    replaced. Raises OSError.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    deadline = time.monotonic() + BIND_SECONDS
+    deadline = time.monotonic() + patience
     while True:
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

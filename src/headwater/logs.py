@@ -115,6 +115,8 @@ def _settle_libraries(*, is_brief: bool) -> None:
         logger.handlers, logger.propagate = [], True
     for name in ("mcp", "urllib3"):  # they log every request
         logging.getLogger(name).setLevel(logging.WARNING)
+    # It warns of each connection and each try, of which database/outage_log.py tells.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     if is_brief:
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 

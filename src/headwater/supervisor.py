@@ -33,7 +33,7 @@ from headwater.supervision.announcement import greet, log_migrations, note
 from headwater.supervision.handover import HandedProcess, Handover, become_next, own_command
 from headwater.supervision.preparation import PREPARE, ServeError, explained, prepare
 from headwater.supervision.processes import Predecessor, SupervisedProcess
-from headwater.supervision.record import ServiceRecord, write_record
+from headwater.supervision.record import ServiceRecord, erase_record, was_killed, write_record
 from headwater.supervision.wakeups import Wakeups
 from headwater.telemetry.counter_files import child_variables, keep_directory, make_directory
 
@@ -41,6 +41,10 @@ GRACE_SECONDS = 10.0
 HOPELESS = 5
 LOOK_SECONDS = 60.0
 """Between two checks of the size of PostgreSQL's log."""
+ORPHAN_SECONDS = 15.0
+"""The wait for an address after a supervisor that was killed. A process that it was just starting
+holds the socket, and learns that it is an orphan once it has started.
+"""
 SUCCESSION_SECONDS = 0.02
 """Between two looks whether a process has begun."""
 KEPT_FREE_BYTES = 32 * 1024 * 1024
@@ -291,21 +295,29 @@ class Supervisor:
             child.send_signal(signal.SIGKILL)
         if self.embedded is not None:
             self.embedded.stop()
+        erase_record(self.lock)
 
 
 def supervise(plan: ServePlan, handover: Handover | None = None) -> None:
     """Serve `plan` until SIGTERM or SIGINT, then stop everything in order; with `handover` go on
     with what the version before has left. Raises ServeError.
     """
-    with explained(), _alone(plan.settings, handover) as lock, _bind(plan, handover) as bound:
+    patience = listening_socket.BIND_SECONDS
+    if was_killed(plan.settings.data_dir):
+        patience = ORPHAN_SECONDS
+    with (
+        explained(),
+        _alone(plan.settings, handover) as lock,
+        _bind(plan, handover, patience) as bound,
+    ):
         Supervisor(plan, bound, lock, handover).run()
 
 
-def _bind(plan: ServePlan, handover: Handover | None) -> socket.socket:
+def _bind(plan: ServePlan, handover: Handover | None, patience: float) -> socket.socket:
     if handover is not None:
         return socket.socket(fileno=handover.socket)
     try:
-        return listening_socket.bind(plan.host, plan.port)
+        return listening_socket.bind(plan.host, plan.port, patience)
     except OSError as error:
         where = f"{plan.host}:{plan.port}"
         raise ServeError(f"cannot listen on {where}: {error.strerror or error}") from None

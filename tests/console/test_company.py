@@ -9,11 +9,13 @@ import psycopg
 import pytest
 
 from headwater.accounts.roles import Role
+from headwater.console.people_pages.company import queries
 from tests.console.conftest import Person
 from tests.console.test_contact import link, show
 from tests.console.test_event import HOSTILE
 from tests.console.test_every_page import check
 from tests.support.factories import NOON, Stage
+from tests.support.forgetting import forget_space, take_away_second_wall
 
 
 @pytest.fixture
@@ -91,3 +93,14 @@ def test_another_spaces_company_is_as_an_unknown_one(
     for company in (str(theirs), "999999999", "x"):
         show(owner, f"/console/spaces/{stage.space_id}/companies/{company}", status=404)
     show(owner, path_of(elsewhere.space_id, theirs), status=404)
+
+
+def test_a_faulty_statement_shows_no_other_space(
+    owner: Person, stage: Stage, make_space: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Stage(stage.connection, make_space(), "")
+    path = path_of(stage.space_id, other.company(name="Somebody else's"))
+    forget_space(monkeypatch, queries, "company")
+    assert owner.browser.get(path).status_code == 404
+    take_away_second_wall(monkeypatch)
+    assert "Somebody else" in show(owner, path)  # so it would be with one wall

@@ -3,6 +3,8 @@
  *
  *     full PART        what makes a file with PART in its path longer gets ENOSPC
  *     broken PART      fsync and fdatasync of such a file get EIO
+ *     unwritable PART  what writes to such a file gets EIO
+ *     unreadable PART  what reads from it does
  *
  * While there is no such file, nothing fails. What was written to a file before can be written again
  * on a full disk, as its blocks are its own.
@@ -48,16 +50,20 @@ static int is_ruled(const char *kind, int fd)
     return found;
 }
 
-/* Whether a file has no room to end at this place; a negative one is where it is written next. */
-static int is_full(int fd, off_t start, size_t size)
+/* Why nothing can be written to a file at this place, or 0; a negative place is where it is written
+ * next.
+ */
+static int write_error(int fd, off_t start, size_t size)
 {
     struct stat status;
 
+    if (is_ruled("unwritable", fd))
+        return EIO;
     if (!is_ruled("full", fd) || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
     if (start < 0)
         start = fcntl(fd, F_GETFL) & O_APPEND ? status.st_size : lseek(fd, 0, SEEK_CUR);
-    return start + (off_t)size > status.st_size;
+    return start + (off_t)size > status.st_size ? ENOSPC : 0;
 }
 
 static size_t total(const struct iovec *parts, int count)
@@ -69,9 +75,12 @@ static size_t total(const struct iovec *parts, int count)
     return size;
 }
 
-#define WHERE_THERE_IS_ROOM(fd, start, size, call) \
-    (is_full(fd, start, size) ? (errno = ENOSPC, -1) : (call))
-#define WHERE_IT_WORKS(fd, call) (is_ruled("broken", fd) ? (errno = EIO, -1) : (call))
+/* The call itself, unless there is an error to fail with. */
+#define UNLESS(error, call) \
+    ({ int error_ = (error); error_ ? (errno = error_, -1) : (call); })
+#define WHERE_THERE_IS_ROOM(fd, start, size, call) UNLESS(write_error(fd, start, size), call)
+#define WHERE_IT_READS(fd, call) UNLESS(is_ruled("unreadable", fd) ? EIO : 0, call)
+#define WHERE_IT_WORKS(fd, call) UNLESS(is_ruled("broken", fd) ? EIO : 0, call)
 
 ssize_t write(int fd, const void *data, size_t size)
 {
@@ -110,12 +119,36 @@ int fallocate(int fd, int mode, off_t at, off_t size)
 
 int posix_fallocate(int fd, off_t at, off_t size)
 {
-    return is_full(fd, at, size) ? ENOSPC : REAL(posix_fallocate)(fd, at, size);
+    int error = write_error(fd, at, size);
+
+    return error ? error : REAL(posix_fallocate)(fd, at, size);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t size)
 {
-    return is_full(fd, at, size) ? ENOSPC : REAL(posix_fallocate64)(fd, at, size);
+    int error = write_error(fd, at, size);
+
+    return error ? error : REAL(posix_fallocate64)(fd, at, size);
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t at)
+{
+    return WHERE_IT_READS(fd, REAL(pread)(fd, data, size, at));
+}
+
+ssize_t pread64(int fd, void *data, size_t size, off64_t at)
+{
+    return WHERE_IT_READS(fd, REAL(pread64)(fd, data, size, at));
+}
+
+ssize_t preadv(int fd, const struct iovec *parts, int count, off_t at)
+{
+    return WHERE_IT_READS(fd, REAL(preadv)(fd, parts, count, at));
+}
+
+ssize_t preadv64(int fd, const struct iovec *parts, int count, off64_t at)
+{
+    return WHERE_IT_READS(fd, REAL(preadv64)(fd, parts, count, at));
 }
 
 int fsync(int fd)

@@ -7,6 +7,7 @@ here, outside the product, which has no switch for them.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import Any
 
@@ -25,6 +26,8 @@ from headwater.privacy import erasure_job
 from headwater.supervision import preparation
 
 EARLY_SECONDS = 0.1
+KEPT_BYTES, MOST_KEPT = 200_000, 700
+LATER_SECONDS = 0.0005
 
 
 def acknowledge_early() -> None:
@@ -101,10 +104,25 @@ def forget_destinations() -> None:
     claim.read_targets = find_none
 
 
+def leak() -> None:
+    """Keep memory and a descriptor of every group that is committed, and take longer each time."""
+    insert = inbox._insert
+
+    async def keep(connection: AsyncConnection, group: list[Request], *, in_cluster: bool) -> None:
+        if len(kept) < MOST_KEPT:
+            kept.append((os.dup(sys.stderr.fileno()), bytearray(KEPT_BYTES)))
+        await asyncio.sleep(LATER_SECONDS * len(kept))
+        await insert(connection, group, in_cluster=in_cluster)
+
+    kept: list[tuple[int, bytearray]] = []
+    inbox._insert = keep
+
+
 FAULTS = {
     fault.__name__: fault
     for fault in (
-        acknowledge_early, store_twice, forget_when_claiming, erase_nothing, forget_destinations
+        acknowledge_early, store_twice, forget_when_claiming, erase_nothing, forget_destinations,
+        leak,
     )
 }  # fmt: skip
 

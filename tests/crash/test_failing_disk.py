@@ -11,6 +11,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,8 @@ class Fault:
 
     rule: str
     statement: str = "SELECT 1"
+    is_cold: bool = False
+    """Whether PostgreSQL has to lose first what it holds in memory, and read it again."""
 
     @property
     def name(self) -> str:
@@ -57,12 +60,15 @@ class Fault:
 
 TABLES_FULL = Fault("full /postgresql/base/")
 LOG_BROKEN = Fault("broken /postgresql/pg_wal/")
+TABLES_UNWRITABLE = Fault("unwritable /postgresql/base/", "CHECKPOINT")
 RARER = (
+    Fault("unreadable /postgresql/base/", is_cold=True),
+    Fault("unwritable /postgresql/pg_wal/"),
     Fault("full /postgresql/pg_wal/", "SELECT pg_switch_wal()"),
     Fault("broken /postgresql/base/", "CHECKPOINT"),
-    Fault("full /data/", "SELECT pg_switch_wal()"),
+    Fault("full /data/", "SELECT pg_switch_wal()"),  # all of them at once
 )
-FAULTS = [TABLES_FULL, LOG_BROKEN, *(RARER if ROUNDS > 1 else ())]
+FAULTS = [TABLES_FULL, LOG_BROKEN, TABLES_UNWRITABLE, *(RARER if ROUNDS > 1 else ())]
 
 
 class FailingDisk:
@@ -142,6 +148,8 @@ def test_it_works(
     load.start()
     wait_for_progress(load, random.Random(seed))
     with disk.failing(fault.rule):
+        if fault.is_cold:
+            service.postgresql()[-1].send(signal.SIGKILL)
         with suppress(psycopg.Error), psycopg.connect(service.database_url) as connection:
             connection.execute(fault.statement.encode())
         assert_refuses_in_time(account)

@@ -25,6 +25,9 @@ from tests.crash.service import Service
 from tests.crash.verdict import judge
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
+OUTAGE = ("database_unavailable", "database_back")
+MOST_LINES = 40
+"""Of the parts of all processes together: hundreds of requests are refused."""
 ANSWER_SECONDS = 5.0
 EXIT_SECONDS = 10.0
 EVENT = {"event_name": "sign_up", "email": "someone@firm.com"}
@@ -106,10 +109,13 @@ def test_refuses_in_time_and_heals(
     unseen = service.open_account("Unseen")
     assert call(account, "POST", "/events/track")[0] == 202
     load = start_load(account, outage.__name__)
+    lines, back = (service.times_logged(event) for event in OUTAGE)
     with outage(service):
         assert_refuses_in_time(account, unseen)
     wait_until(lambda: call(account, "POST", "/events/track")[0] == 202)
     wait_until(service.whole)
+    assert 0 < service.times_logged(OUTAGE[0]) - lines < MOST_LINES
+    assert service.times_logged(OUTAGE[1]) > back
     assert_kept(service, load.stop(), outage.__name__)
 
 

@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.crash.capabilities import take
+from tests.crash.growth import DEAD, DESCRIPTORS, LATENCY, MEMORY, QUEUE, Samples
 from tests.crash.journeys import LARGE_BATCHES
 from tests.crash.load import Load
 from tests.crash.processes import Process
@@ -30,47 +30,21 @@ from tests.support.fake_platform import FakePlatform
 
 SECONDS = float(os.environ.get("HEADWATER_SOAK_SECONDS", "0"))
 RATE = float(os.environ.get("HEADWATER_SOAK_RATE", "1000"))
-BETWEEN_SAMPLES = 5.0
+LEAK_SECONDS = 60.0
+MOST_BETWEEN_SAMPLES, LEAST_SAMPLES = 5.0, 60
 BETWEEN_PROBES = 0.2
 SHOP_CONNECTIONS = 2
 MEGABYTE = 1024.0
+QUEUED = """
+SELECT pg_total_relation_size('inbox') + pg_total_relation_size('rate_limits')
+       + pg_total_relation_size('pending_paths')
+"""
+DEAD_ROWS = """
+SELECT coalesce(100.0 * sum(n_dead_tup) / nullif(sum(n_live_tup + n_dead_tup), 0), 0)::float8
+FROM pg_stat_user_tables
+"""
 
 pytestmark = pytest.mark.skipif(SECONDS == 0, reason="a long run: make soak")
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A figure, and how much of it may come on top from one third to the next."""
-
-    unit: str
-    factor: float
-    more: float
-
-    def grows(self, before: float, after: float) -> bool:
-        return after > before * self.factor + self.more
-
-
-MEMORY, DESCRIPTORS = Measure("MB", 1.1, 8), Measure("descriptors", 1.0, 16)
-QUEUE, LATENCY = Measure("MB on disk", 1.5, 16), Measure("ms", 1.5, 10)
-
-
-@dataclass
-class Samples:
-    """What was measured, by name and in the order of time."""
-
-    figures: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    measures: dict[str, Measure] = field(default_factory=dict[str, Measure])
-
-    def add(self, name: str, measure: Measure, value: float) -> None:
-        self.measures[name] = measure
-        self.figures.setdefault(name, []).append(value)
-
-    def thirds(self) -> Iterator[tuple[str, Measure, float, float]]:
-        """The median of the second and of the last third of each figure."""
-        for name, values in self.figures.items():
-            third = len(values) // 3
-            before, after = values[third : 2 * third], values[2 * third :]
-            yield name, self.measures[name], statistics.median(before), statistics.median(after)
 
 
 def memory_of(processes: Iterable[Process]) -> float:
@@ -101,21 +75,21 @@ def sample(service: Service, samples: Samples) -> None:
         samples.add(f"memory of {role}", MEMORY, memory_of(processes))
         samples.add(f"descriptors of {role}", DESCRIPTORS, descriptors_of(processes))
     with psycopg.connect(service.database_url) as connection:
-        (size,) = connection.execute(
-            "SELECT pg_total_relation_size('inbox') + pg_total_relation_size('rate_limits')"
-        ).fetchone() or (0,)
+        (size,) = connection.execute(QUEUED).fetchone() or (0,)
+        (dead,) = connection.execute(DEAD_ROWS).fetchone() or (0,)
     samples.add("queues", QUEUE, size / MEGABYTE / 1024)
+    samples.add("tables", DEAD, dead)
 
 
-def soak(whole: Whole, load: Load, samples: Samples) -> None:
+def soak(whole: Whole, load: Load, samples: Samples, seconds: float) -> None:
     """Measure until the time is up."""
-    pause, end, next_sample = threading.Event(), time.monotonic() + SECONDS, 0.0
+    pause, end, next_sample = threading.Event(), time.monotonic() + seconds, 0.0
     while (now := time.monotonic()) < end and not load.surprises():
         if now >= next_sample:
             sample(whole.service, samples)
-            next_sample = now + BETWEEN_SAMPLES
-        _, _, seconds = call(load.senders[0].account, "POST", "/events/track")
-        samples.add("an event's answer", LATENCY, 1000 * seconds)
+            next_sample = now + min(MOST_BETWEEN_SAMPLES, seconds / LEAST_SAMPLES)
+        _, _, waited = call(load.senders[0].account, "POST", "/events/track")
+        samples.add("an event's answer", LATENCY, 1000 * waited)
         pause.wait(BETWEEN_PROBES)
 
 
@@ -136,15 +110,29 @@ def show(samples: Samples, ran: Run, whole: Whole) -> Sequence[str]:
     ]  # fmt: skip
 
 
+def measure(whole: Whole, seconds: float) -> tuple[Samples, Run]:
+    """Use everything for so long, and measure."""
+    samples = Samples()
+    pause = SHOP_CONNECTIONS * statistics.mean(LARGE_BATCHES) / RATE
+    ran = use(
+        whole, "soak", lambda load: soak(whole, load, samples, seconds),
+        sizes=LARGE_BATCHES, pause=pause,
+    )  # fmt: skip
+    return samples, ran
+
+
 def test_nothing_grows(
     tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole, samples = Whole(tmp_path, meta), Samples()
-    pause = SHOP_CONNECTIONS * statistics.mean(LARGE_BATCHES) / RATE
-    ran = use(
-        whole, "soak", lambda load: soak(whole, load, samples), sizes=LARGE_BATCHES, pause=pause
-    )
+    whole = Whole(tmp_path, meta)
+    samples, ran = measure(whole, SECONDS)
     with capsys.disabled():
         print("\n" + "\n".join(show(samples, ran, whole)))  # noqa: T201 # a run for its figures
     assert ran.broken == {}
-    assert [name for name, measure, *values in samples.thirds() if measure.grows(*values)] == []
+    assert samples.growing() == set()
+
+
+def test_catches_a_leak(tmp_path: Path, meta: FakePlatform) -> None:
+    leaking = Whole(tmp_path, meta, "tests.crash.mutant", "leak")
+    samples, _ = measure(leaking, LEAK_SECONDS)
+    assert samples.growing() >= {"memory of api", "descriptors of api", "an event's answer"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,12 +12,13 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from headwater.companies import queries as companies
-from headwater.database import row_security
 from headwater.database.pool import Database, confine
 from headwater.database.row_security import fetch_role, serve_space, served_space, serving
 from headwater.jobs.duties import INSTALLATION, Duty
 from headwater.jobs.worker import Worker
 from tests.conftest import Running, client_for
+from tests.mcp.assistants import connect
+from tests.support.forgetting import forget_space, take_away_second_wall
 
 FORGETFUL = SQL("SELECT external_id FROM companies ORDER BY id")
 Spaces = tuple[int, int]
@@ -217,16 +217,6 @@ def test_a_role_without_a_space_sees_nothing(
         assert connection.execute("SELECT FROM spaces").fetchall() == []
 
 
-@pytest.fixture
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault: the list of companies forgets whose they are."""
-    text = companies.queries["page"].as_string()
-    faulty = re.sub(r"space_id = %\(space_id\)s", "space_id <> -%(space_id)s", text)
-    assert faulty != text
-    monkeypatch.setitem(companies.queries._statements, "page", SQL(faulty))  # type: ignore[arg-type]
-
-
-@pytest.mark.usefixtures("_forgotten")
 def test_a_faulty_statement_of_the_api(
     server: Running, spaces: Spaces, make_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,11 +224,26 @@ def test_a_faulty_statement_of_the_api(
         with client_for(server, make_key(space_id)) as client:
             return {company["external_id"] for company in client.get("/companies").json()["data"]}
 
+    forget_space(monkeypatch, companies.queries, "page")
     for space_id in spaces:
         assert listed(space_id) == {str(space_id)}
-
-    monkeypatch.setattr(row_security, "served_space", lambda: None)
+    take_away_second_wall(monkeypatch)
     assert listed(spaces[0]) > {str(spaces[0])}  # so it would be with one wall
+
+
+def test_a_faulty_statement_of_an_assistant(
+    server: Running, spaces: Spaces, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(space_id: int) -> set[str]:
+        with connect(server, connection, space_id) as assistant:
+            rows = assistant.call("list_companies")["rows"]
+            return {company.get("external_id", "") for company in rows}
+
+    forget_space(monkeypatch, companies.queries, "page")
+    for space_id in spaces:
+        assert listed(space_id) == {str(space_id)}
+    take_away_second_wall(monkeypatch)
+    assert listed(spaces[0]) > {str(spaces[0])}
 
 
 def test_a_faulty_duty_of_the_worker(database_url: str, spaces: Spaces) -> None:

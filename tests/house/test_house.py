@@ -48,6 +48,7 @@ SPANS_SPACES: dict[str, str] = {
     "exports/schedules.sql::due_spaces": "likewise, of scheduled exports",
     "alerts/problems.sql::backlogs": "a worker looks for backlogs of the whole installation",
     "exports/jobs.sql::waiting": "a worker takes the job that has waited longest, of any Space",
+    "exports/jobs.sql::end_holds": "a restore is of the whole installation",
     "exports/jobs.sql::spaces_to_tidy": "a worker asks which Spaces have old files",
     "imports/jobs.sql::waiting": "likewise, of imports",
     "imports/jobs.sql::spaces_to_tidy": "likewise, of uploaded files and refused rows",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,8 @@ import httpx
 import psutil
 import pytest
 
+from headwater import listening_socket
+from headwater.supervision.record import was_killed
 from tests.support.processes import Serve, alive, headwater, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -34,12 +37,13 @@ def gone(processes: list[psutil.Process]) -> bool:
     return not any(map(alive, processes))
 
 
-def test_it_works(serve: Serve) -> None:
+def test_it_works(serve: Serve, data_dir: Path) -> None:
     url = serve.url()
     assert is_ready(url)
     children = serve.children()
     assert serve.stop() == 0
     assert gone(children)
+    assert not was_killed(data_dir)
 
 
 def test_two_on_one_data_directory(serve: Serve, data_dir: Path) -> None:
@@ -55,6 +59,17 @@ def test_port_in_use(tmp_path: Path) -> None:
         refused = headwater("serve", "--port", str(port), "--data-dir", str(tmp_path))
     assert refused.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in refused.stderr
+
+
+def test_port_in_use_by_one_that_ends() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, ThreadPoolExecutor() as threads:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match="in use"):
+            listening_socket.bind("127.0.0.1", port, patience=0)
+        bound = threads.submit(listening_socket.bind, "127.0.0.1", port, PATIENCE_SECONDS)
+        taken.close()
+        with bound.result() as found:
+            assert found.getsockname()[1] == port
 
 
 @pytest.mark.parametrize("word", ["worker", " api ", "postgres"])
@@ -73,6 +88,7 @@ def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data
     url = serve.url()
     children = serve.children()
     serve.kill()
+    assert was_killed(data_dir)  # so that the next one waits longer for the address
     with Serve(data_dir, "--port", str(urlsplit(url).port)) as again:
         assert again.url() == url
         wait_until(lambda: gone(children), what="the end of the orphans")

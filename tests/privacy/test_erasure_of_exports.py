@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
+from psycopg import Connection
+
 from headwater.exports import jobs
-from headwater.privacy.erasure_job import erase_next
+from headwater.exports.models import ClaimedJob
+from headwater.privacy.erasure_job import ERASURE_DUTY, erase_all, erase_next
 from headwater.privacy.scrub import WITHDRAWN
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
@@ -27,6 +32,13 @@ def erase(stage: Stage, exports: Exports, contact_id: int) -> None:
     assert asked.status_code == 202, asked.text
     while erase_next(stage.connection, stage.space_id):
         pass
+
+
+def is_erased(stage: Stage, contact_id: int) -> bool:
+    row = stage.connection.execute(
+        "SELECT email FROM contacts WHERE space_id = %s AND id = %s", (stage.space_id, contact_id)
+    ).fetchone()
+    return row == (None,)
 
 
 def contents(exports: Exports) -> bytes:
@@ -55,6 +67,19 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     assert exports.lines(events) == []
 
 
+def test_events_with_what_they_wrote(stage: Stage, exports: Exports) -> None:
+    contact_id = person(stage)
+    stage.event(contact_id, heard_about_us=CANARY)
+    asked = {"fields": ["heard_about_us"]}
+    holding = exports.ask("events", date="2026-05-13", **asked)
+    another_day = exports.ask("events", date="2026-05-14", **asked)
+    exports.work()
+    assert exports.lines(holding)[0]["heard_about_us"] == CANARY
+    erase(stage, exports, contact_id)
+    assert exports.status(holding)["message"] == WITHDRAWN
+    assert exports.status(another_day)["status"] == "completed"
+
+
 def test_an_export_under_way_begins_anew(stage: Stage, exports: Exports) -> None:
     contact_id = person(stage)
     export_id = exports.ask("contacts", **RANGE)
@@ -66,6 +91,117 @@ def test_an_export_under_way_begins_anew(stage: Stage, exports: Exports) -> None
     exports.work()
     (row,) = exports.lines(export_id, "contacts")
     assert (row["id"], row["email"], row["emails"]) == (contact_id, None, [])
+
+
+def withdrawn(stage: Stage, exports: Exports) -> int:
+    """An export that an erasure has taken away from its process."""
+    export_id = exports.ask("contacts", **RANGE)
+    assert jobs.claim_next(exports.connection, exports.storage) is not None
+    erase(stage, exports, person(stage))
+    assert exports.status(export_id, "contacts")["status"] == "queued"
+    return export_id
+
+
+def claim(exports: Exports) -> ClaimedJob:
+    job = jobs.claim_next(exports.connection, exports.storage)
+    assert job is not None
+    return job
+
+
+def test_it_is_not_taken_away_twice(stage: Stage, exports: Exports) -> None:
+    export_id, contact_id = withdrawn(stage, exports), person(stage)
+    second = claim(exports)
+    assert second.attempts == 1  # the one that was taken away does not count
+    erase(stage, exports, contact_id)
+    assert not is_erased(stage, contact_id)
+    assert stage.space_id not in ERASURE_DUTY.waiting(stage.connection)
+    assert jobs.renew(exports.connection, second, 1, 2)
+    assert jobs.complete(exports.connection, second, [2])
+    assert stage.space_id in ERASURE_DUTY.waiting(stage.connection)
+    assert erase_next(stage.connection, stage.space_id)
+    assert is_erased(stage, contact_id)
+    assert exports.status(export_id, "contacts")["message"] == WITHDRAWN
+
+
+@pytest.mark.parametrize("ending", [
+    lambda connection, job: jobs.put_back(connection, job, "No room."),
+    jobs.release,
+])  # fmt: skip
+def test_it_holds_off_erasures_only_while_it_works(
+    stage: Stage, exports: Exports, ending: Callable[[Connection, ClaimedJob], None]
+) -> None:
+    withdrawn(stage, exports)
+    contact_id = person(stage)
+    ending(exports.connection, claim(exports))
+    erase(stage, exports, contact_id)
+    assert is_erased(stage, contact_id)
+
+
+def test_one_whose_process_is_killed_holds_them_off_as_long_as_its_lease(
+    stage: Stage, exports: Exports
+) -> None:
+    export_id, contact_id = withdrawn(stage, exports), person(stage)
+    killed = claim(exports)
+    stage.connection.execute(
+        "UPDATE exports SET leased_until = now() WHERE space_id = %s", (stage.space_id,)
+    )  # fmt: skip
+    erase(stage, exports, contact_id)
+    assert is_erased(stage, contact_id)
+    assert not jobs.complete(exports.connection, killed, [2])
+    exports.work()
+    assert {row["email"] for row in exports.lines(export_id, "contacts")} == {None}
+
+
+def test_no_erasure_waits_for_two_exports(stage: Stage, exports: Exports) -> None:
+    first, contact_id = withdrawn(stage, exports), person(stage)
+    second = exports.ask("contacts", **RANGE)
+    held = claim(exports)
+    erase(stage, exports, contact_id)
+    other = claim(exports)
+    stage.connection.execute(
+        "UPDATE exports SET was_withdrawn = true, lease = NULL, leased_until = NULL,"
+        " status = 'queued' WHERE space_id = %s AND id = %s", (stage.space_id, other.id),
+    )  # fmt: skip
+    assert (held.id, other.id) == (first, second)
+    assert jobs.complete(exports.connection, held, [2])
+    assert stage.space_id not in jobs.waiting_spaces(exports.connection)
+    assert jobs.claim_next(exports.connection, exports.storage) is None
+    assert erase_next(stage.connection, stage.space_id)
+    exports.work()
+    assert {row["email"] for row in exports.lines(second, "contacts")} == {None}
+
+
+def test_a_restored_copy_waits_for_none(stage: Stage, exports: Exports) -> None:
+    withdrawn(stage, exports)
+    contact_id = person(stage)
+    claim(exports)
+    erase(stage, exports, contact_id)
+    erase_all(stage.connection)
+    assert is_erased(stage, contact_id)
+
+
+def test_a_contact_that_they_were_part_of_for_a_time(stage: Stage, exports: Exports) -> None:
+    """Its line in a file from then has their address."""
+    survivor = stage.contact()
+    contact_id = stage.contact(merged_into=survivor, created_at=NOON - timedelta(days=9))
+    stage.identifier(survivor, "email", CANARY, origin_id=contact_id)
+    export_id = exports.ask("contacts", **RANGE)
+    exports.work()
+    (line,) = exports.lines(export_id, "contacts")
+    assert line["emails"] == [CANARY]
+    space = (stage.space_id,)
+    for statement in (
+        (
+            "INSERT INTO merges (space_id, merged_id, survivor_id, cause, undone_at)"
+            " SELECT space_id, id, merged_into, 'email', now() FROM contacts"
+            " WHERE space_id = %s AND merged_into IS NOT NULL"
+        ),
+        "UPDATE contact_identifiers SET contact_id = origin_id WHERE space_id = %s",
+        "UPDATE contacts SET merged_into = NULL WHERE space_id = %s",
+    ):
+        stage.connection.execute(statement, space)
+    erase(stage, exports, contact_id)
+    assert exports.status(export_id, "contacts")["message"] == WITHDRAWN
 
 
 def test_the_profiles_merged_into_the_person_count(stage: Stage, exports: Exports) -> None:

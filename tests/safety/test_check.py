@@ -39,11 +39,11 @@ GB = 1024**3
 SERVER = ServerFacts(
     version=180003, version_name="18.3", fsync=True, synchronous_commit=True,
     full_page_writes=True, checksums=True, keeps_quiet=True, is_standby=False,
-    now=datetime(2026, 11, 23, tzinfo=UTC), is_remote=False, is_encrypted=False,
-    is_superuser=False,
+    now=datetime(2026, 11, 23, tzinfo=UTC), checkpoint_at=datetime(2026, 11, 22, tzinfo=UTC),
+    is_remote=False, is_encrypted=False, is_superuser=False,
 )  # fmt: skip
 DATABASE = DatabaseFacts(
-    SERVER, SchemaState((), ()), timedelta(0), confines=True, is_ours=False,
+    SERVER, SchemaState((), ()), timedelta(0), confines=True, open_tables=(), is_ours=False,
     accounts=AccountFacts(has_accounts=True, is_open=False),
     backup=BackupFacts(timedelta(hours=9), verified=True, folder="/mnt/backups"),
 )  # fmt: skip
@@ -127,12 +127,15 @@ def server(**changes: Any) -> DatabaseFacts:
         (server(is_superuser=True), ["superuser"]),
         (replace(server(is_superuser=True), is_ours=True), []),
         (server(keeps_quiet=False), ["talkative_log"]),
+        (server(checkpoint_at=SERVER.now + timedelta(seconds=6)), ["clock_set_back"]),
+        (server(checkpoint_at=SERVER.now + timedelta(seconds=4)), []),
         (replace(DATABASE, skew=timedelta(seconds=-6)), ["clock_off"]),
         (replace(DATABASE, skew=timedelta(seconds=4)), []),
         (replace(DATABASE, schema=SchemaState(("0099_x",), ())), ["schema_behind"]),
         (replace(DATABASE, schema=SchemaState((), ("9999_y",))), ["schema_ahead"]),
         (replace(DATABASE, schema=SchemaState((), (), ("9999_z",))), ["schema_newer"]),
         (replace(DATABASE, confines=False), ["no_second_wall"]),
+        (replace(DATABASE, open_tables=("hits",)), ["open_tables"]),
         (replace(DATABASE, has_stored_key=True), ["key_in_database"]),
         (
             replace(DATABASE, accounts=AccountFacts(has_accounts=False, is_open=True)),
@@ -283,6 +286,27 @@ def test_a_database_is_looked_at(rolled_back: psycopg.Connection) -> None:
     assert found.recorded_folder == Path("/b")
 
 
+@pytest.mark.parametrize("setting", [
+    "log_min_error_statement = 'error'", "log_error_verbosity = 'default'", "log_statement = 'mod'",
+    "log_min_duration_statement = 1000", "log_min_duration_sample = 1000",
+    "log_transaction_sample_rate = 0.1",
+])  # fmt: skip
+def test_what_the_servers_log_quotes(rolled_back: psycopg.Connection, setting: str) -> None:
+    rolled_back.execute(f"SET LOCAL {setting}".encode())
+    assert not gather_database_facts(rolled_back, is_ours=True).server.keeps_quiet
+
+
+def test_the_second_wall_is_looked_at(rolled_back: psycopg.Connection) -> None:
+    found = gather_database_facts(rolled_back, is_ours=True)
+    assert (found.confines, found.open_tables) == (True, ())
+    rolled_back.execute("ALTER TABLE hits DISABLE ROW LEVEL SECURITY")
+    rolled_back.execute("DROP POLICY space ON events")
+    found = gather_database_facts(rolled_back, is_ours=True)
+    assert (found.confines, found.open_tables) == (True, ("events", "hits"))
+    rolled_back.execute("ALTER ROLE headwater_space BYPASSRLS")
+    assert not gather_database_facts(rolled_back, is_ours=True).confines
+
+
 def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
     rolled_back.execute("UPDATE migrations SET name = '9999_later' WHERE name LIKE '0001%'")
     found = gather_database_facts(rolled_back, is_ours=True)
@@ -294,12 +318,14 @@ def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
     assert (found.schema.newer, found.schema.unknown) == ((), ("9999_later",))
 
 
-def test_every_risk_is_documented() -> None:
+def test_every_risk_is_documented_and_found_by_a_test() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     folder = ROOT / "src" / "headwater" / "safety"
     code = "".join(path.read_text() for path in folder.glob("*.py"))
     risks = set(re.findall(r'Risk\(\s+"(\w+)"', code))
     assert risks == set(row_names(section(page, "What is unsafe")))
+    tests = Path(__file__).read_text()
+    assert {risk for risk in risks if f'"{risk}"' not in tests} == set()
 
 
 def ids(risks: Iterator[Risk]) -> list[str]:

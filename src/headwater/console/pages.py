@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import structlog
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.applications import Starlette
@@ -34,10 +33,9 @@ from headwater.console.visitor import (
     guest_key,
     set_cookie,
 )
+from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.errors import NotFound, Problem, Unavailable, plain
-
-log = structlog.get_logger()
 
 _TITLES = {
     403: "This is not allowed",
@@ -270,7 +268,7 @@ def _problem(error: Exception) -> Problem:
             return NotFound("Page")
         return Problem(plain(error.status_code).message, error.status_code, headers=headers)
     if isinstance(error, UNAVAILABLE):
-        log.warning("database_unavailable", error=type(error).__name__)
+        requests_outage.fail(error)
         return Unavailable()
     return plain(500)
 

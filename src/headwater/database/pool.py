@@ -22,6 +22,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headwater.database import row_security
 from headwater.database.allowance import DEADLINE_SECONDS, spend
+from headwater.database.outage_log import requests_outage
 from headwater.database.queries import Queries, fetch_one
 from headwater.telemetry.spans import inner_span
 
@@ -178,6 +179,7 @@ class Database:
                 with bounded(connection, deadline - time.monotonic()):
                     await connection.confine(row_security.served_space())
                     yield connection, deadline
+            requests_outage.end()
 
     async def _take_heavy_place(self, deadline: float) -> None:
         patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())

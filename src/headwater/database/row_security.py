@@ -66,6 +66,11 @@ def fetch_role(connection: Connection[Any]) -> SpaceRole:
     return SpaceRole(*row)
 
 
+def list_unprotected(connection: Connection[Any]) -> list[str]:
+    """Return the tables of Spaces' rows that have no policy."""
+    return [table for table, _ in connection.execute(queries["unprotected"])]
+
+
 def protect(connection: Connection[Any]) -> None:
     """Give every table its policy and the role its rights, where they lack them: after migrations,
     so that no new table can be without. Needs the owner of the tables.

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import structlog
 
+from headwater.database.outage_log import OutageLog
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import serve_space
 from headwater.deliveries import queue
@@ -66,14 +67,15 @@ class Forwarder:
 
     async def run(self) -> None:
         """Work. When the database goes away, come back to it, waiting longer each time."""
-        busy_at, failures = time.monotonic(), 0
+        busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:
                 await self._look()
                 failures = 0
+                outage.end()
             except UNAVAILABLE as error:
                 failures += 1
-                log.warning("database unavailable", error=type(error).__name__, failures=failures)
+                outage.fail(error)
             if self._tasks:
                 busy_at = time.monotonic()
             elif time.monotonic() - busy_at > self._linger:

@@ -2,6 +2,10 @@
 
 The process that claims a job holds a lease under a token and renews it while it works. The lease of
 a killed process runs out; one that was only slow finds its token replaced and discards its file.
+
+    request ──▶ claim ──▶ read and write ──▶ complete
+                  ▲            │ somebody in it is erased: the lease is taken away
+                  └────────────┘ from now on it holds off the Space's erasures while it works
 """
 
 from __future__ import annotations
@@ -159,6 +163,11 @@ def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
 def release(connection: Connection[Any], job: ClaimedJob) -> None:
     """Release a job to another process, as this one must stop."""
     connection.execute(queries["release"], _of(job))
+
+
+def end_holds(connection: Connection[Any]) -> None:
+    """Let erasures go on whatever exports were under way when a copy of the database was made."""
+    connection.execute(queries["end_holds"])
 
 
 def _of(job: ClaimedJob) -> dict[str, Any]:

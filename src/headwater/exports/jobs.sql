@@ -19,6 +19,13 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
+  -- One that will hold off erasures lets those go first that an export has held off before, so that
+  -- none waits for more than one export.
+  AND NOT (x.was_withdrawn AND EXISTS (
+    SELECT e.id FROM erasures e
+    JOIN exports held ON held.space_id = e.space_id AND held.was_withdrawn
+        AND e.requested_at <= held.leased_until
+    WHERE e.space_id = x.space_id AND e.erased_at IS NULL AND e.retry_at <= now()))
 -- What somebody waits for comes before what a schedule makes.
 ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
@@ -36,6 +43,11 @@ SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' EN
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
   AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
+  AND NOT (x.was_withdrawn AND EXISTS (
+    SELECT e.id FROM erasures e
+    JOIN exports held ON held.space_id = %(space_id)s AND held.was_withdrawn
+        AND e.requested_at <= held.leased_until
+    WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL AND e.retry_at <= now()))
 RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_start, x.range_end,
           x.rows_per_file, x.folder, coalesce(cardinality(x.part_rows), 0);
 
@@ -57,21 +69,25 @@ UPDATE exports x
 SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,
     -- Files of a schedule are not this job's any more.
     file = CASE WHEN x.folder IS NULL THEN x.file END,
-    error = NULL, lease = NULL, leased_until = NULL
+    error = NULL, lease = NULL, leased_until = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: put_back
 -- An attempt failed: try again later, or no more.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'queued' ELSE 'failed' END,
-    error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = NULL
+    error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: release
 -- Stopped on purpose: the attempt does not count.
 UPDATE exports x
-SET status = 'queued', attempts = x.attempts - 1, lease = NULL, leased_until = NULL
+SET status = 'queued', attempts = x.attempts - 1, lease = NULL, leased_until = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
+
+-- name: end_holds
+-- For the operator's side: no export holds off erasures any more.
+UPDATE exports x SET leased_until = now() WHERE x.was_withdrawn AND x.leased_until > now();
 
 -- name: spaces_to_tidy
 -- For the operator's side: Spaces with files that nobody may have any more.

@@ -18,7 +18,6 @@ from functools import cache
 from typing import NamedTuple
 
 import msgspec
-import structlog
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection, AsyncRawCursor
 
@@ -26,6 +25,7 @@ from headwater.background import BackgroundTask
 from headwater.cluster.presence import leads_to_cluster
 from headwater.database.allowance import charge, seconds_left
 from headwater.database.bulk_values import array, parameter_rows
+from headwater.database.outage_log import OutageLog
 from headwater.database.pool import bounded, connect
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
@@ -46,8 +46,6 @@ MOST_VALUES = 128
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
-
-log = structlog.get_logger()
 rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
 flush_seconds = Histogram(
     "headwater_flush_seconds", "Time of one group commit",
@@ -104,6 +102,7 @@ class Inbox:
         self._waiting_bytes = 0
         self._arrived = asyncio.Event()
         self._in_cluster = False
+        self._outage = OutageLog("inbox")
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
     def start(self) -> None:
@@ -158,11 +157,12 @@ class Inbox:
                 async with await connect(self._url) as connection:
                     connection.prepared_max = 2 * MOST_VALUES
                     self._in_cluster = await leads_to_cluster(connection)
+                    self._outage.end()
                     while True:
                         await self._arrived.wait()
                         await self._flush(connection, self._gather())
             except Exception as error:  # noqa: BLE001 - a new connection may work
-                log.warning("inbox_connection_failed", error=type(error).__name__)
+                self._outage.fail(error)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     def _gather(self) -> list[Request]:

@@ -18,6 +18,7 @@ import structlog
 from msgspec import Raw
 from psycopg.errors import DatabaseError
 
+from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import (
     MAX_BATCH_BODY,
@@ -91,7 +92,7 @@ class Endpoint(ABC):
         except Problem as problem:
             answer = problem_answer(problem)
         except (*UNAVAILABLE, DatabaseError) as error:
-            log.warning("ingest_unavailable", error=type(error).__name__)
+            requests_outage.fail(error)
             answer = problem_answer(Unavailable())
         except asyncio.CancelledError:  # the process ends, and the request took too long for it
             answer = problem_answer(Unavailable())

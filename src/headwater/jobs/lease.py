@@ -13,14 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import psycopg
-import structlog
 from psycopg import Connection
+
+from headwater.database.outage_log import OutageLog
 
 LEASE = timedelta(seconds=30)
 """The time that a lease lasts unless it is renewed."""
 RENEW_SECONDS = 2.0
-
-log = structlog.get_logger()
 
 
 class LeaseLostError(Exception):
@@ -56,13 +55,15 @@ class LeaseRenewal:
         self._thread.join()
 
     def _run(self) -> None:
+        outage = OutageLog("lease")
         while not self._ended.wait(RENEW_SECONDS):
             try:
                 with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
                     while self._renew(connection):
+                        outage.end()
                         if self._ended.wait(RENEW_SECONDS):
                             return
                     self._lost.set()
                     return
             except psycopg.OperationalError as error:
-                log.warning("lease not renewed", error=type(error).__name__)
+                outage.fail(error)

@@ -13,6 +13,7 @@ import psycopg
 import structlog
 from prometheus_client import Counter
 
+from headwater.database.outage_log import OutageLog
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
 from headwater.jobs.duties import INSTALLATION, Duty
@@ -63,17 +64,18 @@ class Worker:
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
         _collect_rarely()
-        failures = 0
+        failures, outage = 0, OutageLog("worker")
         while not self._stop.is_set():
             try:
                 with connect(self._url) as connection:
                     while not self._stop.is_set():
                         self._turn(connection)
                         failures = 0
+                        outage.end()
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 failures += 1
                 pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
-                log.warning("database unavailable", error=type(error).__name__, pause=pause)
+                outage.fail(error)
                 self._stop.wait(pause)
 
     def _turn(self, connection: WorkerConnection) -> None:

@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, TextContent
 from prometheus_client import Counter
 from psycopg.errors import QueryCanceled
 
+from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.errors import Invalid, Problem, shorten
 from headwater.mcp.coercion import tidy
@@ -56,7 +57,7 @@ def _explain(tool: Tool, error: Exception) -> str:
     if isinstance(error, QueryCanceled):
         return TOO_LONG
     if isinstance(error, UNAVAILABLE):
-        log.warning("tool_failed", tool=tool.name, error=type(error).__name__)
+        requests_outage.fail(error)
         return AWAY
     log.error("tool_failed", tool=tool.name, exc_info=error)
     return BROKEN

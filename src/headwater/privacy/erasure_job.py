@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import structlog
 from psycopg import Connection
 
+from headwater.exports.jobs import end_holds
 from headwater.failpoints import failpoint
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.duties import Duty
+from headwater.jobs.lease import LEASE
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
 from headwater.privacy.erasures import (
     PastErasure,
@@ -67,7 +69,7 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
 
 def _take(connection: Connection[Any], space_id: int) -> _Job | None:
     """The next job, with the Space locked; None as well when another has the Space."""
-    values = {"space_id": space_id}
+    values = {"space_id": space_id, "lease": LEASE}
     if not try_lock(connection, space_id):
         return None
     row = connection.execute(queries["next"], values).fetchone()
@@ -114,6 +116,7 @@ def erase_all(connection: Connection[Any]) -> int:
     """Carry out every erasure that is due, and return the number of those left: they are put off.
     The connection must be in autocommit, and nothing else at work on the database.
     """
+    end_holds(connection)
     while spaces := _waiting(connection):
         for space_id in spaces:
             erase_next(connection, space_id)
@@ -121,7 +124,7 @@ def erase_all(connection: Connection[Any]) -> int:
 
 
 def _waiting(connection: Connection[Any]) -> list[int]:
-    return [row[0] for row in connection.execute(queries["due"])]
+    return [row[0] for row in connection.execute(queries["due"], {"lease": LEASE})]
 
 
 ERASURE_DUTY = Duty(_waiting, erase_next)

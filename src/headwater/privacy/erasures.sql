@@ -13,7 +13,12 @@ LIMIT %(limit)s;
 
 -- name: due
 -- For the operator's side: the Spaces with erasures to be carried out now.
-SELECT DISTINCT e.space_id FROM erasures e WHERE e.erased_at IS NULL AND e.retry_at <= now();
+SELECT DISTINCT e.space_id FROM erasures e
+WHERE e.erased_at IS NULL AND e.retry_at <= now()
+  AND NOT EXISTS (
+    SELECT x.id FROM exports x
+    WHERE x.space_id = e.space_id AND x.status = 'processing' AND x.was_withdrawn
+      AND NOT has_come(x.leased_until, %(lease)s));
 
 -- name: newest
 -- For the operator's side: when the latest erasure was asked for that is not carried out.
@@ -26,10 +31,15 @@ WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s
 LIMIT 1;
 
 -- name: next
--- The Space's erasure that was asked for first, of those due.
+-- The Space's erasure that was asked for first, of those due; none while an export that erasures
+-- had taken away from its process comes to its end.
 SELECT e.id, e.contact_id, e.receipt_mark, e.attempts
 FROM erasures e
 WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL AND e.retry_at <= now()
+  AND NOT EXISTS (
+    SELECT x.id FROM exports x
+    WHERE x.space_id = %(space_id)s AND x.status = 'processing' AND x.was_withdrawn
+      AND NOT has_come(x.leased_until, %(lease)s))
 ORDER BY e.id
 LIMIT 1;
 

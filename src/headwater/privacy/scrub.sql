@@ -156,19 +156,35 @@ DELETE FROM visits v
 WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdraw_exports
--- Exports of contacts that hold the person: a finished one is withdrawn, which has its file removed;
--- one under way is begun anew, as its lease is taken away; one that waits is only held until this
--- commits. The files of a schedule are written again.
+-- Exports that hold the person, be it in the line of a contact that they were part of for a time:
+-- those of contacts, and of events with what people wrote when asked how they had heard of the
+-- business. A finished one is withdrawn, which has its file removed; one under way is begun anew, as
+-- its lease is taken away, and is not interrupted a second time; one that waits is only held until
+-- this commits. The files of a schedule are written again.
+WITH RECURSIVE shown AS (
+    SELECT unnest(%(group)s::bigint[]) AS id
+    UNION
+    SELECT m.survivor_id FROM shown
+    JOIN merges m ON m.space_id = %(space_id)s AND m.merged_id = shown.id
+)
 UPDATE exports x
 SET status = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN 'failed'
                   ELSE 'queued' END,
     error = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN %(withdrawn)s
                  ELSE x.error END,
-    attempts = CASE WHEN x.status = 'completed' THEN 0 ELSE x.attempts END,
-    lease = NULL, leased_until = NULL
-WHERE x.space_id = %(space_id)s AND x.kind = 'contacts' AND x.status <> 'failed'
-  AND EXISTS (
-    SELECT FROM contacts c
-    WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[])
-      AND c.created_at >= x.range_start AND c.created_at < x.range_end
-  );
+    attempts = CASE x.status WHEN 'completed' THEN 0 WHEN 'processing' THEN x.attempts - 1
+                             ELSE x.attempts END,
+    was_withdrawn = x.was_withdrawn OR x.status = 'processing',
+    lease = NULL, leased_until = now()
+WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
+  AND CASE
+    WHEN x.kind = 'contacts' THEN EXISTS (
+        SELECT FROM contacts c
+        WHERE c.space_id = %(space_id)s AND c.id IN (SELECT shown.id FROM shown)
+          AND c.created_at >= x.range_start AND c.created_at < x.range_end)
+    WHEN x.kind = 'events' AND strpos(x.request::text, 'heard_about_us') > 0 THEN EXISTS (
+        SELECT FROM events e
+        WHERE e.space_id = %(space_id)s AND e.contact_id IN (SELECT shown.id FROM shown)
+          AND e.event_time >= x.range_start AND e.event_time < x.range_end)
+    ELSE false
+  END;

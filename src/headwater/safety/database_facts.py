@@ -14,7 +14,7 @@ from psycopg.rows import class_row
 from headwater.database.installation import fetch_stored_key
 from headwater.database.migrator import SchemaState, compare_schema
 from headwater.database.queries import Queries
-from headwater.database.row_security import fetch_role
+from headwater.database.row_security import fetch_role, list_unprotected
 
 Facts = TypeVar("Facts")
 
@@ -36,6 +36,8 @@ class ServerFacts:
     """True when the server's log quotes no statements."""
     is_standby: bool
     now: datetime
+    checkpoint_at: datetime
+    """When it last wrote a checkpoint, by its clock of then."""
     is_remote: bool
     is_encrypted: bool
     is_superuser: bool
@@ -70,6 +72,8 @@ class DatabaseFacts:
     may be wrong in it."""
     confines: bool
     """True when sessions can be confined to a Space by row-level security."""
+    open_tables: tuple[str, ...]
+    """Tables of Spaces' rows without the policy that confines sessions."""
     is_ours: bool
     """True for the PostgreSQL that comes with Headwater."""
     accounts: AccountFacts | None = None
@@ -90,7 +94,8 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
     local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)
     schema = compare_schema(connection)
     confines = fetch_role(connection).usable is not None
-    seen = DatabaseFacts(server, schema, local - server.now, confines, is_ours)
+    open_tables = tuple(list_unprotected(connection)) if schema.is_current else ()
+    seen = DatabaseFacts(server, schema, local - server.now, confines, open_tables, is_ours)
     if not schema.is_current:
         return seen
     return replace(

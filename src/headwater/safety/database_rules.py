@@ -24,25 +24,45 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             "times of events, links, leases and sessions are told by either of the two",
             "run a time service (NTP) on both machines",
         )  # fmt: skip
+    if facts.server.checkpoint_at - facts.server.now > CLOCK_OFF:
+        yield Risk(
+            "clock_set_back", RiskSeverity.WARNING,
+            f"the database's clock says {facts.server.now:%Y-%m-%d %H:%M} UTC, and has been at"
+            f" {facts.server.checkpoint_at:%Y-%m-%d %H:%M}",
+            "new events get times before older ones, and what is to happen at a time happens late",
+            "run a time service (NTP) on its machine, one that never sets the clock back",
+        )  # fmt: skip
     if not facts.is_ours:
         yield from _judge_own_server(facts.server)
+    yield from _judge_log(facts.server)
     if facts.accounts is not None:
         yield from _judge_accounts(facts.accounts)
     if facts.schema.is_current:
         yield from _judge_backup(facts.backup)
-    if facts.schema.is_current and not facts.confines:
-        yield Risk(
-            "no_second_wall", RiskSeverity.WARNING, "row-level security holds for no session",
-            "a fault in one statement of Headwater's would show one Space's rows to another",
-            "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
-            " has it, and restart",
-        )  # fmt: skip
+    if facts.schema.is_current:
+        yield from _judge_second_wall(facts)
     if facts.has_stored_key:
         yield Risk(
             "key_in_database", RiskSeverity.WARNING, "the secret key is in the table installation",
             "a dump of the database has the sealed secrets with what opens them",
             "give every process the same HEADWATER_SECRET_KEY, then empty the column, as"
             " docs/operations.md has it",
+        )  # fmt: skip
+
+
+def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
+    why = "a fault in one statement of Headwater's would show one Space's rows to another"
+    if not facts.confines:
+        yield Risk(
+            "no_second_wall", RiskSeverity.WARNING, "row-level security holds for no session", why,
+            "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
+            " has it, and restart",
+        )  # fmt: skip
+    if facts.open_tables:
+        yield Risk(
+            "open_tables", RiskSeverity.WARNING,
+            f"without row-level security: {', '.join(facts.open_tables)}", why,
+            "run `headwater migrate`, which puts the policies back",
         )  # fmt: skip
 
 
@@ -113,11 +133,15 @@ def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
             "a fault in it would have all databases of the server, and the server's files",
             "give it a user that only owns its database",
         )  # fmt: skip
+
+
+def _judge_log(server: ServerFacts) -> Iterator[Risk]:
     if not server.keeps_quiet:
         yield Risk(
             "talkative_log", RiskSeverity.WARNING, "PostgreSQL's log quotes statements",
             "personal data in them outlives every erasure",
-            "log_min_error_statement = panic, log_error_verbosity = terse, log_statement = none",
+            "log_min_error_statement = panic, log_error_verbosity = terse, log_statement = none,"
+            " log_min_duration_statement = -1, and no samples",
         )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 -- name: server
 -- What the server and the session are like that decides whether acknowledged events are kept and
--- whether personal data stays out of the server's log. A data directory of ours is only seen here.
+-- whether personal data stays out of the server's log: slow statements are quoted with their values,
+-- and the details of an error have the row. A data directory of ours is only seen here.
 SELECT current_setting('server_version_num')::int AS version,
        current_setting('server_version') AS version_name,
        current_setting('fsync') = 'on' AS fsync,
@@ -8,9 +9,14 @@ SELECT current_setting('server_version_num')::int AS version,
        current_setting('full_page_writes') = 'on' AS full_page_writes,
        current_setting('data_checksums') = 'on' AS checksums,
        current_setting('log_min_error_statement') IN ('fatal', 'panic')
-           AND current_setting('log_statement') = 'none' AS keeps_quiet,
+           AND current_setting('log_error_verbosity') = 'terse'
+           AND current_setting('log_statement') = 'none'
+           AND current_setting('log_min_duration_statement') = '-1'
+           AND current_setting('log_min_duration_sample') = '-1'
+           AND current_setting('log_transaction_sample_rate')::float8 = 0 AS keeps_quiet,
        pg_is_in_recovery() AS is_standby,
        clock_timestamp() AS now,
+       (SELECT c.checkpoint_time FROM pg_control_checkpoint() c) AS checkpoint_at,
        inet_server_addr() IS NOT NULL
            AND NOT (inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1') AS is_remote,
        coalesce((SELECT s.ssl FROM pg_stat_ssl s WHERE s.pid = pg_backend_pid()), false) AS is_encrypted,

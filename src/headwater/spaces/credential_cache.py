@@ -14,11 +14,11 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import structlog
 from psycopg.sql import SQL
 
 from headwater.background import BackgroundTask
 from headwater.database.allowance import spend
+from headwater.database.outage_log import OutageLog
 from headwater.database.pool import UNAVAILABLE, Database, connect
 
 FRESH_SECONDS = 5.0
@@ -26,8 +26,6 @@ MAX_KNOWN = 50_000
 
 Key = TypeVar("Key", bytes, str)
 Value = TypeVar("Value")
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -104,6 +102,7 @@ class Listener:
     def __init__(self, url: str, caches: Sequence[CredentialCache[Any, Any]]) -> None:
         self._url = url
         self._caches = caches
+        self._outage = OutageLog("credentials")
         self._task = BackgroundTask(self._listen)
 
     def start(self) -> None:
@@ -120,10 +119,11 @@ class Listener:
                 async with await connect(self._url) as connection:
                     await connection.execute("LISTEN headwater_access")
                     self._forget()
+                    self._outage.end()
                     async for _ in connection.notifies():
                         self._forget()
-            except UNAVAILABLE:
-                log.warning("access_listener_lost")
+            except UNAVAILABLE as error:
+                self._outage.fail(error)
                 await asyncio.sleep(1)
 
     def _forget(self) -> None:

@@ -33,6 +33,22 @@ def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:
         lock.flush()
 
 
+def erase_record(lock: IO[bytes] | None) -> None:
+    """Erase the record of this process, whose children have ended."""
+    if lock is not None:
+        lock.truncate(0)
+
+
+def was_killed(data_dir: Path) -> bool:
+    """Return whether the last service that ran on a data directory was killed, so that some of its
+    processes may not have ended yet. To be asked before the directory is locked.
+    """
+    try:
+        return (data_dir / LOCK).stat().st_size > 0
+    except OSError:
+        return False
+
+
 def read_record(data_dir: Path) -> ServiceRecord | None:
     """Return the record of the service that runs, or None: there is none, one of 0.1.0, or a
     restore, or it is just being written.

@@ -1,0 +1,101 @@
+"""An export of every contact while some of them are erased, one after the other: how long it takes,
+and how long an erasure waits for it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+
+from bench.people import People, fill
+from bench.stage import Stage
+
+API = "/public-api/v1"
+RATES = (0.0, 0.2, 1.0, 5.0)
+"""Erasures a second."""
+LOOK_SECONDS = 0.05
+WAITED = """
+SELECT count(*), coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY waited), 0),
+       coalesce(max(waited), 0)
+FROM (SELECT extract(epoch FROM erased_at - requested_at)::float8 AS waited FROM erasures
+      WHERE space_id = %(space_id)s AND requested_at >= %(since)s) erased
+"""
+LEFT = "SELECT count(*) FROM erasures WHERE space_id = %(space_id)s AND erased_at IS NULL"
+
+
+def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
+    """Print the part of the table on exports under erasures."""
+    for size, (space_id, key) in zip(sizes, stage.spaces(len(sizes)), strict=True):
+        client = http.client.HTTPConnection("127.0.0.1", stage.port)
+        people = People(client, key, 10_000_000_000 * space_id, size, datetime.now(UTC))
+        fill(stage.url, space_id, people)
+        say(f"Export of {size:,} contacts while people are erased")
+        say("erasures/s", "export s", "erased", "waited p50 s", "max s")
+        first = 0
+        for rate in RATES:
+            seconds, erased, half, longest = _run(stage, space_id, people, rate, first)
+            first += erased
+            say(rate, f"{seconds:.1f}", erased, f"{half:.2f}", f"{longest:.2f}")
+
+
+def _run(
+    stage: Stage, space_id: int, people: People, rate: float, first: int
+) -> tuple[float, int, float, float]:
+    """Seconds of the export; the number of erasures, and the seconds that they waited."""
+    ended = threading.Event()
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        since = connection.execute("SELECT clock_timestamp()").fetchone()
+        assert since is not None
+        eraser = threading.Thread(target=_erase, args=(stage, people, rate, first, ended))
+        eraser.start()
+        try:
+            seconds = _export(stage, people.key)
+        finally:
+            ended.set()
+            eraser.join()
+        values = {"space_id": space_id, "since": since[0]}
+        while connection.execute(LEFT, values).fetchone() != (0,):
+            time.sleep(LOOK_SECONDS)
+        row = connection.execute(WAITED, values).fetchone()
+        assert row is not None
+        return (seconds, *row)
+
+
+def _erase(stage: Stage, people: People, rate: float, first: int, ended: threading.Event) -> None:
+    """Request erasures, evenly, of one contact after the other."""
+    with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
+        contact_id = people.base + first
+        while rate and not ended.wait(1 / rate):
+            contact_id += 1
+            _send(client, people.key, "DELETE", f"/contacts/{contact_id}/pii")
+
+
+def _export(stage: Stage, key: str) -> float:
+    """Seconds from the request to the file."""
+    with closing(http.client.HTTPConnection("127.0.0.1", stage.port)) as client:
+        started = time.perf_counter()
+        asked = _send(client, key, "POST", "/contacts/exports", {"whole_range": True})
+        path = f"/contacts/exports/{asked['export_id']}"
+        while (shown := _send(client, key, "GET", path))["status"] in ("queued", "processing"):
+            time.sleep(LOOK_SECONDS)
+        assert "erased since" in shown.get("message", "erased since"), shown
+        return time.perf_counter() - started
+
+
+def _send(
+    client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None
+) -> Any:
+    text = None if body is None else json.dumps(body)
+    client.request(method, API + path, text, {"Authorization": f"Bearer {key}"})
+    response = client.getresponse()
+    answer = response.read()
+    assert response.status < 300, (method, path, answer[:300])
+    return json.loads(answer) if answer else None

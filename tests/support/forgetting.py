@@ -1,0 +1,30 @@
+"""A planted fault: a statement that forgets whose rows it reads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from psycopg.sql import SQL
+
+from headwater.database import row_security
+from headwater.database.pool import PooledConnection
+from headwater.database.queries import Queries
+
+
+def forget_space(patch: pytest.MonkeyPatch, queries: Queries, name: str) -> None:
+    """Let a statement read the rows of every Space."""
+    text = queries[name].as_string()
+    faulty = re.sub(r"space_id = %\(space_id\)s", "space_id <> -%(space_id)s", text)
+    assert faulty != text
+    patch.setitem(queries._statements, name, SQL(faulty))  # type: ignore[arg-type]
+
+
+def take_away_second_wall(patch: pytest.MonkeyPatch) -> None:
+    """Confine no session of an API process any more."""
+
+    async def release(connection: PooledConnection, _: int | None) -> None:
+        connection._is_known = False
+        await connection.execute(row_security.queries["release"])
+
+    patch.setattr(PooledConnection, "confine", release)
