@@ -25,6 +25,8 @@ FILES = Path(__file__).parent / "site_files"
 CONTENTS = ROOT / "docs" / "contents.toml"
 GLOSSARY = "docs/glossary.md"
 
+LONG = 6
+"""So many sections make a long page."""
 TOO_COMMON = frozenset({
     "part", "piece", "rate", "share", "path", "note", "overall", "direct", "held", "backup",
     "restore", "report", "event", "site", "source", "operation", "member", "merge", "company",
@@ -48,6 +50,12 @@ class Page:
     def title(self) -> str:
         """Its first heading."""
         return self.text.partition("\n")[0].removeprefix("# ").replace("`", "")
+
+    @property
+    def contents(self) -> list[Section]:
+        """The sections that a long page lists at its beginning; none of a short one."""
+        sections = [section for section in self.sections if section.level == 2]
+        return sections if len(sections) >= LONG else []
 
 
 @dataclass(frozen=True)
@@ -132,11 +140,12 @@ def build(folder: Path) -> list[Part]:
         target = folder / page.url
         target.parent.mkdir(parents=True, exist_ok=True)
         # The builder's own HTML, of the repository's own text.
-        body = Markup(rendered.html)  # noqa: S704
+        heading, closed, body = map(Markup, rendered.html.partition("</h1>\n"))
         root = "../" * page.url.count("/")
-        target.write_text(
-            template.render(page=page, parts=parts, body=body, root=root), encoding="utf-8"
+        text = template.render(
+            page=page, parts=parts, heading=heading + closed, body=body, root=root
         )
+        target.write_text(text, encoding="utf-8")
     for name in ("site.css", "search.js"):
         shutil.copy(FILES / name, folder / name)
     shutil.copytree(ROOT / "docs" / "pictures", folder / "pictures")

@@ -29,6 +29,7 @@ class Section:
     """What stands under one heading."""
 
     anchor: str
+    level: int
     heading: str
     text: list[str] = field(default_factory=list[str])
 
@@ -84,7 +85,8 @@ def render(text: str, place: Place, terms: Sequence[str] = ()) -> Rendered:
     parser = MarkdownIt("commonmark").enable("table")
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
-    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("fence", _code)
+    parser.add_render_rule("code_block", _code)
     tokens = parser.parse(text)
     _unhead_empty_cells(tokens)
     page = _Page(place, list(terms))
@@ -123,7 +125,7 @@ class _Page:
         if before is not None and before.type == "heading_open":
             anchor = self._anchor(words)
             before.attrSet("id", anchor)
-            self.sections.append(Section(anchor, words))
+            self.sections.append(Section(anchor, int(before.tag[1:]), words))
             children.append(_raw(_permalink(anchor, words)))
         elif self.sections:
             self.sections[-1].text.append(words)
@@ -218,5 +220,5 @@ def _table_close(*_: Any) -> str:
     return "</table></div>\n"
 
 
-def _fence(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
+def _code(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
     return f'<pre tabindex="0"><code>{html.escape(tokens[at].content)}</code></pre>\n'

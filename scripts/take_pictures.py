@@ -14,11 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 PORT = "8971"
-SIZE = {"width": 1100, "height": 860}
+REPORTS = {"Compare models": "models", "Campaigns": "campaigns", "Cohorts": "cohorts"}
+"""Pages by their names in the menu, and the pictures of them."""
+TOUCHES = 3
+"""What the path of the event in the picture has at least."""
+SIZE: ViewportSize = {"width": 1280, "height": 1200}
 
 
 def take(page: Page, base_url: str, email: str, password: str) -> None:
@@ -29,10 +33,17 @@ def take(page: Page, base_url: str, email: str, password: str) -> None:
     page.click("main button")
     page.get_by_role("link", name=re.compile("Nordlicht")).first.click()
     _shoot(page, "revenue")
-    page.get_by_role("link", name="Compare models").first.click()
-    _shoot(page, "models")
+    for menu, name in REPORTS.items():
+        page.get_by_role("link", name=menu, exact=True).first.click()
+        if name == "cohorts":  # the sample has half a year
+            page.goto(f"{page.url}?period=last+6+months")
+        _shoot(page, name)
     page.get_by_role("link", name="Events", exact=True).first.click()
-    page.locator("main table tbody a").first.click()
+    events = [link.get_attribute("href") or "" for link in page.locator("main tbody a").all()]
+    for event in dict.fromkeys(link for link in events if "/events/" in link):
+        page.goto(f"{base_url}{event}")
+        if page.locator("ol.path > li").count() >= TOUCHES:
+            break
     _shoot(page, "event")
 
 

@@ -4,13 +4,15 @@ seconds leaves either nothing or all of it.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from headwater.database.data_directory import POSTGRESQL_MAJOR
-from headwater.database.embedded import Embedded, EmbeddedError, program_path
+from headwater.database.embedded import Embedded, EmbeddedError, program_path, tie
 from tests.support.durability import Disk
 
 
@@ -52,3 +54,15 @@ def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
         [program_path("postgres"), "--version"], capture_output=True, text=True, check=True
     )
     assert f" {POSTGRESQL_MAJOR}." in told.stdout
+
+
+def test_a_server_that_cannot_be_tied_starts_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a filter of system calls refuses what setpriv does: in a unit of systemd."""
+    refusing = tmp_path / "setpriv"
+    refusing.write_text("#!/bin/sh\nexit 1\n")
+    refusing.chmod(0o755)
+    assert (tie() != []) == (sys.platform == "linux" and shutil.which("setpriv") is not None)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert tie() == []

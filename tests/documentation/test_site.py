@@ -73,6 +73,8 @@ class Html(HTMLParser):
         self.ids: list[str] = []
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.pieces: list[bool] = []
+        """Of each piece of code, whether keys can scroll it."""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -81,6 +83,8 @@ class Html(HTMLParser):
             self.ids.append(str(found["id"]))
         if tag == "a" and found.get("href"):
             self.links.append(str(found["href"]))
+        if tag == "pre":
+            self.pieces.append(found.get("tabindex") == "0")
         if tag in {"script", "img", "link"}:
             self.loaded.append(str(found.get("src") or found.get("href")))
 
@@ -117,6 +121,11 @@ def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Html]) -> None:
             if known is None or (anchor and unquote(anchor) not in known.ids):
                 broken.append(f"{url}: {link}")
     assert broken == []
+
+
+def test_code_is_scrolled_by_keys(pages: dict[str, Html]) -> None:
+    assert pages["attribution.html"].pieces
+    assert [url for url, page in pages.items() if not all(page.pieces)] == []
 
 
 def test_nothing_is_fetched_from_elsewhere(pages: dict[str, Html], site_folder: Path) -> None:

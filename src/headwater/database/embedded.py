@@ -125,7 +125,7 @@ class Embedded:
             close_to_others(log_file)
             self._process = subprocess.Popen(
                 [
-                    *self._account(), *(_tie() if tied else []), self._binary("postgres"),
+                    *self._account(), *(tie() if tied else []), self._binary("postgres"),
                     "-D", str(self.cluster), "-k", str(self.sockets), *options,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -304,11 +304,16 @@ def program_path(name: str) -> str:
     return str(Path(spec.origin).parent / "pginstall18" / "bin" / name)
 
 
-def _tie() -> list[str]:
-    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends."""
-    if sys.platform == "linux" and shutil.which("setpriv"):
-        return ["setpriv", "--pdeathsig", "INT"]
-    return []
+def tie() -> list[str]:
+    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; nothing
+    where that cannot be had: setpriv sets capabilities anew, which a filter of system calls may
+    refuse. systemd, whose units have such filters, ends all processes of a unit by itself.
+    """
+    tied = ["setpriv", "--pdeathsig", "INT"]
+    if sys.platform != "linux" or not shutil.which("setpriv"):
+        return []
+    tried = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
+    return tied if tried.returncode == 0 else []
 
 
 def _is_root() -> bool:
