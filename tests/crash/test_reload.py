@@ -144,7 +144,7 @@ def test_killed_while_it_reloads(service: Service, capsys: pytest.CaptureFixture
     wait_for_progress(load, draw)
     ledger = load.stop()
     service.drain()
-    assert judge(service, ledger, "killed:").broken == {}
+    assert judge(service, ledger, "killed/").broken == {}
     with capsys.disabled():
         acknowledged = len(ledger.keys(Outcome.OK))
         print(f"\n{KILLS} kills, {acknowledged} acknowledged")  # noqa: T201 # its figures
