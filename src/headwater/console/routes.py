@@ -52,6 +52,7 @@ from headwater.console.report_pages import (
     self_reported,
     share_links,
     shared_page,
+    spend_changes,
 )
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
@@ -84,6 +85,7 @@ PAGES = [
     *self_reported.ROUTES,
     *ripeness.ROUTES,
     *changes.ROUTES,
+    *spend_changes.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

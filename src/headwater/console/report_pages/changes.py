@@ -49,6 +49,11 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.CLASSIFICATION: (
         "Names of sources", "Your own names of sources, applied to the past.",
     ),
+    ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Rows of spend that were deleted."),
+    ChangeCause.SPEND_REPLACEMENTS: (
+        "Restated spend", "Later reports of platforms, with other figures for the same ads.",
+    ),
+    ChangeCause.SPEND_IMPORTS: ("New spend", "Rows of spend that came in."),
     ChangeCause.RATES: ("Exchange rates", "Rates of currencies were added or changed."),
     ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
@@ -89,6 +94,7 @@ async def show_changes(request: Request) -> Response:
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
         change=report, since=since, measure=basis.credited, column=FigureColumn(basis.credited),
         words=WORDS, labels=page.space.event_labels,
+        of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),
         csv=page.view.link(f"{page.path}.csv", **also),
     )  # fmt: skip
 

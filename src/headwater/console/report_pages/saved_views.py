@@ -26,6 +26,7 @@ PAGES = (
     "/models",
     "/paths",
     "/campaigns",
+    "/campaigns/changes",
     "/cohorts",
     "/self-reported",
     "/ripeness",
