@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from functools import partial
 
 from starlette.requests import Request
@@ -17,7 +17,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.campaigns import COLUMNS, GROUPS, CostColumn
-from headwater.console.report_pages.changes import WORDS, read_since
+from headwater.console.report_pages.changes import WORDS, Since, read_since
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
@@ -102,17 +102,17 @@ def _figure(column: CostColumn, of: CostFigures) -> Figure:
     return value
 
 
-def _query(page: ReportPage, group: Group, since: date, **more: str) -> ChangeQuery:
-    """Return what has changed since a day in the report that the address describes. Raises
+def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
+    """Return what has changed since then in the report that the address describes. Raises
     Invalid.
     """
     own = {"query_mode": "", "compare": "", "group_by": str(group), **more}
     report = read_spend_query(page.view.input(**own), page.space, datetime.now(UTC))
-    return ChangeQuery(report, datetime.combine(since, time()))
+    return ChangeQuery(report, since.start)
 
 
-def _read(page: ReportPage) -> tuple[Group, date]:
-    """Return the rows that are chosen, and the day from which on changes count. Raises Invalid."""
+def _read(page: ReportPage) -> tuple[Group, Since]:
+    """Return the chosen rows, and the moment from which on changes count. Raises Invalid."""
     group = Group(_GROUP.read(page.query) or Group.SOURCE)
     return group, read_since(page)
 
@@ -126,7 +126,7 @@ async def show_spend_changes(request: Request) -> Response:
     columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
     try:
         group, since = _read(page)
-        also = {"since": since.isoformat()}
+        also = {"since": since.text}
         also |= {"group": str(group)} if group is not Group.SOURCE else {}
         query = _query(page, group, since, limit="200")
         report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
