@@ -60,6 +60,7 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/spend/delete": ("spend deletion", "", Permission.WRITE_DATA),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
     **dict.fromkeys(("/fits/make", "/fits/{fit_id}/choose"), ("fit", "", Permission.WRITE_DATA)),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),

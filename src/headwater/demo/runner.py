@@ -242,8 +242,8 @@ class _Filling:
             client.post("/touchpoints/batch", {"touchpoints": visits})
             client.post("/events/batch", {"events": events})
             self._wait()
-            asked = afterthoughts.question(self._now)
-            readings = {page: client.get(path, asked)["reading"] for page, path in _READ.items()}
+            question = afterthoughts.question(self._now)
+            readings = {page: client.get(path, question)["reading"] for page, path in _READ.items()}
             client.post("/events/batch", {"events": afterthoughts.later(shop, self._now)})
         rows = afterthoughts.restated(money.spend(shop, self._now), self._now)
         client.put("/spend", {"spend": rows})

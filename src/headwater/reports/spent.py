@@ -75,10 +75,17 @@ async def load_spent(
     pieces = await read_pieces(connection, space_id, *days)
     names = await fetch_piece_names(connection, space_id, pieces)
     chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
-    exchange = await load_exchange(connection, space_id, currency, chosen)
+    return Spent(await convert_pieces(connection, space_id, currency, chosen), names)
+
+
+async def convert_pieces(
+    connection: AsyncConnection, space_id: int, currency: str, pieces: Sequence[Piece]
+) -> list[Piece]:
+    """Return pieces in one currency, each at the rate of its own day. Raises MissingRates."""
+    exchange = await load_exchange(connection, space_id, currency, pieces)
     if exchange.missing:
         raise MissingRates(currency, missing_rates(exchange.missing))
-    return Spent([exchange.convert(piece) for piece in chosen], names)
+    return [exchange.convert(piece) for piece in pieces]
 
 
 async def fetch_piece_names(
