@@ -24,7 +24,7 @@ from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
     "", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
-    "/changes", "/events",
+    "/changes", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",
@@ -35,7 +35,7 @@ SPACE_PAGES = (
     "/settings",
     "/platforms",
 )  # fmt: skip
-FILLED = ("/campaigns", "/cohorts")
+FILLED = ("/campaigns", "/cohorts", "/campaigns/changes", "/spend")
 """Pages that are nothing without the rows of their table."""
 NARROWEST = 320
 WIDTHS = [1280, 390, NARROWEST]
@@ -131,7 +131,8 @@ def put_spend(stage: Stage, now: datetime) -> None:
                      "platform": platform, "campaign_id": LONG, "currency": currency,
                      "amount": "98765.43", "as_of": now, "place": place}  # fmt: skip
             blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
-            stage._insert("spend", {**blank, **spent}, returning="number")
+            stage._insert("spend", {**blank, **spent, "revision": 1}, returning="number")
+    stage._insert("revisions", {"revision": 1, "era": 1}, returning="revision")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -60,8 +60,9 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
-    "/rates/add": ("rates", "", Permission.WRITE_DATA),
+    "/spend/delete": ("spend deletion", "", Permission.WRITE_DATA),
     **dict.fromkeys(("/fits/make", "/fits/{fit_id}/choose"), ("fit", "", Permission.WRITE_DATA)),
+    "/rates/add": ("rates", "", Permission.WRITE_DATA),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),
@@ -73,9 +74,7 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
         for verb in ("check", "start", "cancel")
     },
     "/orders/webhooks/create": ("create webhook", ONCE, Permission.CHANGE_SETTINGS),
-    "/orders/webhooks/{webhook_id}/mapping": (
-        "webhook mapping", "", Permission.CHANGE_SETTINGS,
-    ),
+    "/orders/webhooks/{webhook_id}/mapping": ("webhook mapping", "", Permission.CHANGE_SETTINGS),
     "/orders/webhooks/{webhook_id}/secret": (
         "webhook secret", ONCE, Permission.CHANGE_SETTINGS,
     ),

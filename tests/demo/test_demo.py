@@ -59,6 +59,7 @@ def check_login(printed: str) -> None:
         check_connections(client)
         check_visits_and_imports(client)
         check_money(client)
+        check_changes(client)
 
 
 def check_connections(client: httpx.Client) -> None:
@@ -108,6 +109,20 @@ def check_money(client: httpx.Client) -> None:
     assert "Boots" in text
     assert re.search(r"not broken down by campaign (?:240|360|480) = ", text), "fees of an account"
     assert client.get("/console/spaces/2/campaigns").status_code == 200
+
+
+def check_changes(client: httpx.Client) -> None:
+    """Two saved views explain what came in after a report was read."""
+    links = re.findall(
+        r'href="([^"]+/changes\?[^"]*since=[^"]+)"', client.get("/console/spaces/1").text
+    )
+    assert len(links) == 2
+    for link in links:
+        page = " ".join(re.sub("<[^>]+>", " ", unescape(client.get(unescape(link)).text)).split())
+        assert "Late events" in page, page
+        assert "Merges" in page
+        assert "0 unexplained" in page or "0.00 unexplained" in page
+        assert ("Restated spend" in page) == ("/campaigns/" in link)
 
 
 def tables(printed: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ TRUSTED: Mapping[str, str] = {
     "console/report_pages/cohorts.py": "spend of months that we stored",
     "console/report_pages/course.py": "days of ours",
     "console/report_pages/figures.py": "figures of ours",
+    "console/report_pages/ledger.py _decoded": "rows that we wrote",
     "console/report_pages/rates.py _decoded": "rows that we wrote",
     "contacts/profiles.py": "a date that parse_slot_date wrote",
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",

@@ -23,8 +23,8 @@ def _family(change: Callable[[Family], Family]) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = FamilyHistory.__init__
 
-        def init(self: FamilyHistory, family: Family, since: int) -> None:
-            right(self, change(family), since)
+        def init(self: FamilyHistory, family: Family, *also: Any) -> None:
+            right(self, change(family), *also)
 
         patch.setattr(FamilyHistory, "__init__", init)
 
@@ -51,8 +51,8 @@ def _cause(cause: Cause, other: Cause) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
         right = FamilyHistory.transitions
 
-        def changed(self: FamilyHistory) -> Any:
-            for each in right(self):
+        def changed(self: FamilyHistory, *also: Any) -> Any:
+            for each in right(self, *also):
                 yield each._replace(cause=other) if each.cause is cause else each
 
         patch.setattr(FamilyHistory, "transitions", changed)
@@ -64,9 +64,9 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
     """Of several changes of an event only the last counts."""
     right = FamilyHistory.transitions
 
-    def changed(self: FamilyHistory) -> Any:
+    def changed(self: FamilyHistory, *also: Any) -> Any:
         last: dict[int, Any] = {}
-        for each in right(self):
+        for each in right(self, *also):
             before = last[each.event_id].before if each.event_id in last else each.before
             last[each.event_id] = each._replace(before=before)
         yield from last.values()
@@ -108,6 +108,11 @@ def _owners(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transitions, "survivor_of", lambda contact_id, _: contact_id)
 
 
+def _orders_alone(patch: pytest.MonkeyPatch) -> None:
+    """What comes before a customer's first order makes it no other."""
+    patch.setattr(FamilyHistory, "_order_steps", lambda _: ())
+
+
 def _latest_amounts(family: Family) -> Family:
     latest = {each.id: each.amount for each in sorted(family.events, key=lambda each: each.start)}
     return replace(family, events=[e._replace(amount=latest[e.id]) for e in family.events])
@@ -131,5 +136,6 @@ FAULTS: dict[str, Plant] = {
     "a day of the window is a second too long": _windows,
     "what was there before is not taken away": _taken_twice,
     "contacts are never merged": _owners,
+    "an earlier order takes nothing from the first": _orders_alone,
     "amounts are those of the latest state": _family(_latest_amounts),
 }

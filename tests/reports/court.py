@@ -133,6 +133,8 @@ class Court:
     """When to begin no further history, on the monotonic clock."""
     judged: int = 0
     """How many histories have been."""
+    batch: int = BATCH
+    """How many histories a batch has."""
     hooks: tuple[Between, ...] = ()
     """What else is done after every step: rebuilding something, or breaking something off."""
 
@@ -203,7 +205,7 @@ class Court:
 
     def judge_batch(self, number: int) -> None:
         """Judge the histories of a batch."""
-        judging = self._judging(BATCH, database=None, phases=[Phase.generate])
+        judging = self._judging(self.batch, database=None, phases=[Phase.generate])
         seed(number)(judging)()
 
     def _judging(self, count: int, **how: Any) -> Callable[[], None]:

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from headwater.history.causes import ChangeCause
-from tests.reports.change_court import HISTORIES, USUALLY, Case, ChangeCourt
+from headwater.history.causes import OF_SPEND, ChangeCause
+from tests.reports.change_court import Case, ChangeCourt
 from tests.reports.change_faults import FAULTS, Plant
 
 
@@ -23,8 +23,8 @@ def court(connection: psycopg.Connection, database_url: str) -> Iterator[ChangeC
 
 
 def test_it_works(court: ChangeCourt) -> None:
-    court.judge_many(HISTORIES or USUALLY)
-    tried_elsewhere = {ChangeCause.HALF_LIFE, ChangeCause.RATES}
+    court.judge_many()
+    tried_elsewhere = {ChangeCause.HALF_LIFE, ChangeCause.RATES, *OF_SPEND}
     assert {*court.seen} == {*ChangeCause} - tried_elsewhere, "the histories have every cause"
     missed = {name for name, plant in FAULTS.items() if not any(map(_planted(plant), court.cases))}
     assert missed == set()

@@ -74,5 +74,7 @@ FOUND_SOON = (
 
 def test_it_works(court: Court) -> None:
     court.subject = COHORTS
-    faults = WRONG if HISTORIES else {name: WRONG[name] for name in FOUND_SOON}
-    court.judge_random(seconds=4, faults=faults)
+    faults = WRONG
+    if not HISTORIES:
+        court.batch, faults = 8, {name: WRONG[name] for name in FOUND_SOON}
+    court.judge_random(seconds=3, faults=faults)

@@ -1,8 +1,12 @@
-"""PUT, GET and DELETE /spend: what the ledger keeps of several reports."""
+"""PUT, GET and DELETE /spend: what the ledger keeps of several reports.
+
+`HEADWATER_LEDGERS=10000` tries so many orders of reports.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +28,7 @@ AD = {
 }  # fmt: skip
 DAY = {"start_date": "2026-05-13", "end_date": "2026-05-13"}
 MARCH = "2026-03-01T00:00:00Z"
+ORDERS = int(os.environ.get("HEADWATER_LEDGERS", "25"))
 
 
 def put(api: Api, *rows: Any, **also: Any) -> httpx.Response:
@@ -191,7 +196,7 @@ REPORTS = st.lists(
 
 
 @settings(
-    max_examples=25, deadline=None,
+    max_examples=ORDERS, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(reports=REPORTS, data=st.data())

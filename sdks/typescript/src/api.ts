@@ -1212,7 +1212,7 @@ export type Totals = {
   before: Record<string, number | null>;
   after: Record<string, number | null>;
   difference: Record<string, number | null>;
-  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out. */
+  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out. */
   causes: Record<string, Record<string, number | null>>;
 };
 
@@ -1220,7 +1220,7 @@ export type Overall = {
   before: Record<string, number | null>;
   after: Record<string, number | null>;
   difference: Record<string, number | null>;
-  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out. */
+  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out. */
   causes: Record<string, Record<string, number | null>>;
 };
 
@@ -1455,6 +1455,34 @@ export type GetSpendReportAnswer = {
   attribution_window: number;
   date_basis: string;
   fit: Fit2;
+  reading: string;
+};
+
+export type Totals4 = {
+  before: Record<string, number | null>;
+  after: Record<string, number | null>;
+  difference: Record<string, number | null>;
+  /** The parts of the differences of sums, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. A ratio is explained by the sums that it is of. */
+  causes: Record<string, Record<string, number | null>>;
+};
+
+export type GetSpendChangesAnswer = {
+  since: Since;
+  until: Since;
+  columns: Array<string>;
+  totals: Totals4;
+  unmatched: Totals4;
+  rows: Array<Record<string, unknown>>;
+  /** Changed groups beyond the limit. */
+  left_out: number;
+  /** By cause, how many events and rows of the ledger it has changed, and those it changed most. */
+  causes: Record<string, unknown>;
+  /** What no cause explains: 0. */
+  unexplained: Record<string, number | null>;
+  period: Period;
+  timezone: string;
+  currency: string;
+  cost_rate: number | null;
 };
 
 export type ListSpendRow = {
@@ -1920,6 +1948,11 @@ export abstract class Api {
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
   async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<GetSpendReportAnswer> {
     return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendReportAnswer;
+  }
+
+  /** Say what has changed in a report of spend since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
+  async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<GetSpendChangesAnswer> {
+    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendChangesAnswer;
   }
 
   /** List what ads have cost, the latest days first. */

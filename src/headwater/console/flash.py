@@ -29,6 +29,7 @@ class FlashMessage(StrEnum):
     NOTE_CHANGED = "The note is changed."
     NOTE_REMOVED = "The note is deleted."
     RATES_STORED = "The rates are stored: reports use them from now on."
+    SPEND_DELETED = "The rows of spend are deleted: reports are without them from now on."
     FIT_MADE = "The fit is made. It is never changed from now on."
     FIT_CHOSEN = "The fit is current: credit by Markov goes by it, unless another is named."
     VIEW_REMOVED = "The view is removed."

@@ -42,6 +42,7 @@ from headwater.console.report_pages import (
     csv_file,
     events,
     fits,
+    ledger,
     models,
     notes,
     paths,
@@ -52,6 +53,7 @@ from headwater.console.report_pages import (
     self_reported,
     share_links,
     shared_page,
+    spend_changes,
 )
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
@@ -84,6 +86,8 @@ PAGES = [
     *self_reported.ROUTES,
     *ripeness.ROUTES,
     *changes.ROUTES,
+    *spend_changes.ROUTES,
+    *ledger.ROUTES,
     *setup.ROUTES,
     *data_quality.ROUTES,
     *sites.ROUTES,

@@ -8,10 +8,12 @@ import base64
 import hmac
 import json
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from headwater.console.report_pages.chart_notes import add_note, list_notes
+from headwater.console.report_pages.saved_views import read_view, save_view, views_of
 from headwater.demo.client import HttpClient
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID
 from headwater.destinations import destinations
@@ -39,6 +41,10 @@ GOOGLE = {
 }  # fmt: skip
 NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
 """Days ago, and what to remember of them."""
+VIEWS = {
+    "/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed",
+}  # fmt: skip
+"""The views that are saved, by the end of the page's address."""
 _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 
@@ -58,6 +64,22 @@ async def write_notes(settings: Settings, space_id: int, user_id: int, now: date
             for days, text in NOTES:
                 day = f"{now - timedelta(days=days):%Y-%m-%d}"
                 await add_note(connection, space_id, user_id, day, text)
+
+
+async def view_names(settings: Settings, space_id: int, user_id: int) -> list[str]:
+    """Return the names of the views that somebody has saved."""
+    async with transaction(settings) as connection:
+        return [view.name for view in await views_of(connection, space_id, user_id)]
+
+
+async def save_views(
+    settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]
+) -> None:
+    """Save views of pages of changes, by the end of the page's address."""
+    async with transaction(settings) as connection:
+        for page, query in queries.items():
+            view = read_view(VIEWS[page], page, query, VIEWS)
+            await save_view(connection, space_id, user_id, view)
 
 
 async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:

@@ -153,7 +153,7 @@ class SamplePerson:
         )
 
     def _moment(self) -> str:
-        return _written(self.at)
+        return written(self.at)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def journeys(shop: Shop, now: datetime) -> Journeys:
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
     people = [_journey(shop, number, now) for number in range(shop.people)]
     people += [_newcomer(shop, shop.people + number, now) for number in range(LATEST)]
-    end = _written(now)
+    end = written(now)
     visits = [visit for person in people for visit in person.visits if visit["occurred_at"] <= end]
     events = [event for person in people for event in person.events if event["event_time"] <= end]
     events += dice.sample(events, round(len(events) * REPEATED))
@@ -181,7 +181,8 @@ def journeys(shop: Shop, now: datetime) -> Journeys:
     )
 
 
-def _written(moment: datetime) -> str:
+def written(moment: datetime) -> str:
+    """Return a moment as the API takes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -17,7 +17,7 @@ from headwater.accounts.members import add_member, fetch_member
 from headwater.accounts.passwords import Passwords
 from headwater.accounts.roles import Role
 from headwater.accounts.users import change_password, create_user, find_user
-from headwater.demo import money
+from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
 from headwater.demo.connections import (
     connect_platforms,
@@ -53,6 +53,8 @@ PROCESS_SECONDS = 300.0
 RECENT = timedelta(days=7)
 """The age up to which events are forwarded: as if ad platforms had been connected then."""
 LOGIN = "demo@example.com"
+_READ = {"/changes": "/reports", "/campaigns/changes": "/reports/spend"}
+"""The reports that pages of changes are about."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ class _Filling:
             visits, events = len(sent.visits), len(sent.events)
             print_text(f"{sample.space.name}: sent {visits} visits and {events} events")
         self._wait()
+        self._change_reports(first, user_id)
         self._test_site(first)
         for sample in self._samples:
             find_alerts(self._settings, sample.space)
@@ -226,6 +229,27 @@ class _Filling:
             client.post("/events/track", event)
         visits = walk_ins(sample.shop, self._now)
         self._tracker(sample).report_visits(sample.shop, visits, self._now)
+
+    def _change_reports(self, sample: SampleSpace, user_id: int) -> None:
+        """Read two reports, send what changes them, and keep the views that say why they have; in a
+        later run, send what changed them once more, as all that was before was sent again.
+        """
+        client, shop = self._client(sample), sample.shop
+        names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))
+        readings: dict[str, str] = {}
+        if not names:
+            visits, events = afterthoughts.earlier(shop, self._now)
+            client.post("/touchpoints/batch", {"touchpoints": visits})
+            client.post("/events/batch", {"events": events})
+            self._wait()
+            question = afterthoughts.question(self._now)
+            readings = {page: client.get(path, question)["reading"] for page, path in _READ.items()}
+            client.post("/events/batch", {"events": afterthoughts.later(shop, self._now)})
+        rows = afterthoughts.restated(money.spend(shop, self._now), self._now)
+        client.put("/spend", {"spend": rows})
+        self._wait()
+        views = {page: afterthoughts.view(self._now, each) for page, each in readings.items()}
+        asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:
         """Test the site, once all else has come in: of a test counts what came since it began."""

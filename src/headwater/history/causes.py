@@ -28,6 +28,12 @@ class ChangeCause(StrEnum):
     """An event of a page gave way to the same one from a server."""
     CLASSIFICATION = "classification"
     """A Space's names of sources were applied to what was stored."""
+    SPEND_DELETIONS = "spend_deletions"
+    """Rows of the spend ledger were deleted."""
+    SPEND_REPLACEMENTS = "spend_replacements"
+    """A later report of a platform gave other figures for a row of the spend ledger."""
+    SPEND_IMPORTS = "spend_imports"
+    """A row of the spend ledger came in."""
     RATES = "rates"
     """Rates of currencies were added or changed."""
     FITS = "fits"
@@ -38,3 +44,7 @@ class ChangeCause(StrEnum):
 
 OF_TERMS = frozenset({ChangeCause.RATES, ChangeCause.FITS, ChangeCause.HALF_LIFE})
 """Causes that change no event, but what all of them are measured by."""
+OF_SPEND = (
+    ChangeCause.SPEND_DELETIONS, ChangeCause.SPEND_REPLACEMENTS, ChangeCause.SPEND_IMPORTS
+)  # fmt: skip
+"""Causes that change the spend ledger, in the order in which one change has several of them."""

@@ -27,7 +27,8 @@ LOOK_SECONDS = 3600.0
 KEEP_EVENTS = queries["keep_events"]
 """Binds `space_id`, `event_ids` and `cause`. Run after DRAW_REVISION, before the change."""
 
-
+KEEP_SPEND = queries["keep_spend"]
+"""Binds `space_id`, `cause` and what `rows` binds, which selects rows of the ledger. Likewise."""
 NOTE_ADDED = queries["note_added"]
 """Binds `space_id`, `event_ids` and `touchpoint_ids`, packed."""
 

@@ -29,6 +29,18 @@ FROM revisions r
 JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = ANY(%(touchpoint_ids)s::bigint[])
 WHERE r.space_id = %(space_id)s;
 
+-- name: keep_spend
+-- Rows of the spend ledger as they are before a change of this transaction.
+INSERT INTO former_spend
+    (space_id, until_revision, date, key, since_revision, cause, platform, account_id, campaign_id,
+     adset_id, ad_id, country, currency, amount, impressions, "clicks", platform_conversions,
+     platform_revenue)
+SELECT %(space_id)s, r.revision, s.date, s.key, s.revision, %(cause)s, s.platform, s.account_id,
+       s.campaign_id, s.adset_id, s.ad_id, s.country, s.currency, s.amount, s.impressions, s.clicks,
+       s.platform_conversions, s.platform_revenue
+FROM ({rows}) s
+JOIN revisions r ON r.space_id = %(space_id)s;
+
 -- name: forget_tag_sets
 -- Tag sets that are gone: their numbers may be given out again.
 UPDATE former_touchpoints f SET tag_set_id = 0
@@ -50,6 +62,8 @@ FROM (
     SELECT e.space_id FROM former_events e WHERE e.made_at < %(before)s
     UNION ALL
     SELECT t.space_id FROM former_touchpoints t WHERE t.made_at < %(before)s
+    UNION ALL
+    SELECT s.space_id FROM former_spend s WHERE s.made_at < %(before)s
 ) x
 LIMIT 1000;
 
@@ -64,10 +78,14 @@ WITH rows AS (
 ), touchpoints AS (
     DELETE FROM former_touchpoints t WHERE t.space_id = %(space_id)s AND t.made_at < %(before)s
     RETURNING t.until_revision
+), spend_rows AS (
+    DELETE FROM former_spend s WHERE s.space_id = %(space_id)s AND s.made_at < %(before)s
+    RETURNING s.until_revision
 ), gone AS (
     SELECT max(x.revision) AS revision
     FROM (SELECT revision FROM rows UNION ALL SELECT until_revision FROM events
-          UNION ALL SELECT until_revision FROM touchpoints) x (revision)
+          UNION ALL SELECT until_revision FROM touchpoints
+          UNION ALL SELECT until_revision FROM spend_rows) x (revision)
 )
 UPDATE revisions r SET known_from = greatest(r.known_from, gone.revision), known_at = %(before)s
 FROM gone

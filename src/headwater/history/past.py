@@ -115,6 +115,12 @@ class PastReader:
         return await fetch_all(self._connection, queries[name], self._values | values)
 
 
+_RANKS = {
+    ChangeCause.NEW_EVENTS: Rank.EVENTS_NEW, ChangeCause.LATE_EVENTS: Rank.EVENTS_LATE,
+    ChangeCause.REPLACEMENTS: Rank.EVENTS_REPLACING,
+}  # fmt: skip
+
+
 class _Versions:
     """Makes versions of rows as they are, and as they were."""
 
@@ -123,18 +129,15 @@ class _Versions:
 
     def of_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
         successors = {(row[8], row[6]) for row in former if row[8] is not None}
-        starts = {
-            event_id: (moment(revision, Rank.EVENTS_NEW), revision)
-            for event_id, revision in self._added.events.items()
-        }
         last: dict[int, int] = {}
 
         def version(row: Row, end: int, end_cause: ChangeCause) -> EventVersion:
             event_id, contact_id, name, at, amount, currency = row[:6]
-            born, revision = starts.get(event_id, (ALWAYS, 0))
+            revision = self._added.events.get(event_id)
             cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
+            born = ALWAYS if revision is None else moment(revision, _RANKS[cause])
             start = last.get(event_id, born)
             last[event_id] = end
             return EventVersion(

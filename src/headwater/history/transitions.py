@@ -17,7 +17,7 @@ measured. Of an event of 100, by source:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from headwater.history.causes import ChangeCause
@@ -49,6 +49,8 @@ class EventState(NamedTuple):
     amount: int | None
     currency: str | None
     path: tuple[FormerTouch, ...]
+    is_first: bool = False
+    """True of its customer's first order, where that is looked at."""
 
 
 class Transition(NamedTuple):
@@ -59,6 +61,18 @@ class Transition(NamedTuple):
     event_id: int
     before: EventState | None
     after: EventState | None
+
+
+_SECOND = 1_000_000
+
+
+def _orders_of(family: Family, names: Collection[str]) -> list[EventVersion]:
+    """Return the events that are orders at one time or another, in all versions, the earliest
+    version of each first.
+    """
+    ids = {event.id for event in family.events if (event.amount or 0) > 0}
+    orders = [e for e in family.events if e.id in ids and (not names or e.name in names)]
+    return sorted(orders, key=lambda order: order.start)
 
 
 class _Step(NamedTuple):
@@ -73,18 +87,26 @@ class _Step(NamedTuple):
 class FamilyHistory:
     """The events of a family, and their transitions after a moment."""
 
-    def __init__(self, family: Family, since: int) -> None:
+    def __init__(
+        self, family: Family, since: int, order_names: Collection[str] | None = None
+    ) -> None:
+        """`order_names` are those of the orders of which the first is looked for; empty is all,
+        None is that nobody looks.
+        """
         self._family, self._since = family, since
+        self._orders = [] if order_names is None else _orders_of(family, order_names)
         self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
         self._steps = sorted(set(self._common_steps()))
         self._survivors: dict[int, Mapping[int, int]] = {}
+        self._firsts: dict[int, Mapping[int, tuple[int, int]]] = {}
         self.work = 0
         """The number of touches that were looked at."""
 
-    def transitions(self) -> Iterator[Transition]:
-        """Yield the transitions of each event, in their order."""
+    def transitions(self, first: int = ALWAYS) -> Iterator[Transition]:
+        """Yield the transitions of each event from a time on, in their order."""
         versions: dict[int, list[EventVersion]] = {}
-        for event in sorted(self._family.events, key=lambda event: event.start):
+        events = (event for event in self._family.events if event.at >= first)
+        for event in sorted(events, key=lambda event: event.start):
             versions.setdefault(event.id, []).append(event)
         for of_event in versions.values():
             yield from self._of_event(of_event)
@@ -96,6 +118,18 @@ class FamilyHistory:
         for touch in self._family.touches:
             yield _Step(touch.start, touch.start_cause, touch.at)
             yield _Step(touch.end, touch.end_cause, touch.at)
+        yield from self._order_steps()
+
+    def _order_steps(self) -> Iterator[_Step]:
+        """Yield the steps of orders: one that comes or goes, or changes, makes others of its second
+        and later the first or not.
+        """
+        born: dict[int, EventVersion] = {}
+        for order in self._orders:
+            born.setdefault(order.id, order)
+            yield _Step(order.end, order.end_cause, order.at - order.at % _SECOND)
+        for order in born.values():
+            yield _Step(order.start, order.start_cause, order.at - order.at % _SECOND)
 
     def _of_event(self, versions: list[EventVersion]) -> Iterator[Transition]:
         at, event_id = versions[0].at, versions[0].id
@@ -133,7 +167,31 @@ class FamilyHistory:
             if touch.start <= moment < touch.end
             and survivor_of(touch.contact_id, survivors) == owner
         )
-        return EventState(owner, event.name, event.at, event.amount, event.currency, path)
+        return EventState(
+            owner, event.name, event.at, event.amount, event.currency, path,
+            bool(self._orders) and self._first_order(owner, moment) == event.id,
+        )  # fmt: skip
+
+    def _first_order(self, owner: int, moment: int) -> int | None:
+        """Return the id of somebody's first order at a moment: the earliest by the second, of one
+        second that of the least id.
+        """
+        if moment not in self._firsts:
+            self._firsts[moment] = self._first_orders(moment)
+        first = self._firsts[moment].get(owner)
+        return None if first is None else first[1]
+
+    def _first_orders(self, moment: int) -> Mapping[int, tuple[int, int]]:
+        """Return the second and the id of everybody's first order."""
+        firsts: dict[int, tuple[int, int]] = {}
+        survivors = self._survivors_at(moment)
+        self.work += len(self._orders)
+        for order in self._orders:
+            if order.start <= moment < order.end and (order.amount or 0) > 0:
+                owner = survivor_of(order.contact_id, survivors)
+                place = (order.at // _SECOND, order.id)
+                firsts[owner] = min(firsts.get(owner, place), place)
+        return firsts
 
     def _touches_until(self, at: int) -> list[TouchVersion]:
         end = bisect_left(self._touches, at + 1, key=lambda touch: touch.at)

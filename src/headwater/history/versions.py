@@ -20,14 +20,17 @@ ALWAYS, NEVER = -(1 << 62), 1 << 62
 
 class Rank(IntEnum):
     """The order of what one change does. A new event finds the touches and contacts that came with
-    it, so these come first and are no cause of their own.
+    it, so these come first and are no cause of their own. Events that come in have one for each
+    cause, as one may take from another what it is to be a customer's first.
     """
 
     MERGED = 0
     TOUCHES_GONE = 1
     TOUCHES_NEW = 2
     EVENTS_NEW = 3
-    EVENTS_CHANGED = 4
+    EVENTS_LATE = 4
+    EVENTS_REPLACING = 5
+    EVENTS_CHANGED = 6
 
 
 def moment(revision: int, rank: Rank) -> int:

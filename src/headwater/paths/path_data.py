@@ -90,6 +90,10 @@ class PathData:
     """The number of events."""
     touches: int
     """The number of touches."""
+    first_orders: BoolArray | None = None
+    """True for events that are the first order of their customer: only where events are as they
+    were. Of those as they are, others know it.
+    """
 
     def __getitem__(self, column: Column) -> IntArray:
         return self.columns[column]
@@ -122,7 +126,8 @@ class PathData:
             column: values[places] if column in _OF_EVENTS else values
             for column, values in self.columns.items()
         }
-        return PathData(columns, self.event_names, len(places), self.touches)
+        firsts = None if self.first_orders is None else self.first_orders[places]
+        return PathData(columns, self.event_names, len(places), self.touches, firsts)
 
     def only(self, columns: Iterable[Column]) -> PathData:
         """Return the same with some of the columns: what is read from the tables has all."""

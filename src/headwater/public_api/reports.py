@@ -39,6 +39,14 @@ from headwater.reports.report_answer import REPORT, report_answer, report_csv
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.spend_answer import PARAMETERS as SPEND_PARAMETERS
 from headwater.reports.spend_answer import SPEND, read_spend_query, spend_answer, spend_csv
+from headwater.reports.spend_change_answer import PARAMETERS as SPEND_CHANGES_PARAMETERS
+from headwater.reports.spend_change_answer import (
+    SPEND_CHANGES,
+    read_spend_change_query,
+    spend_changes_answer,
+    spend_changes_csv,
+)
+from headwater.reports.spend_change_report import query_spend_changes
 from headwater.reports.spend_report import query_spend
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -85,6 +93,16 @@ async def get_spend_report(call: Call) -> Response:
     if _wants_csv(call):
         return _csv_response(spend_csv(report))
     return json_response(msgspec.json.encode(spend_answer(query, report)))
+
+
+async def get_spend_changes(call: Call) -> Response:
+    """Say what has changed in a report of spend since it was read, and why. With
+    `Accept: text/csv`, the rows as CSV, a line for every cause.
+    """
+    _, report = await _load(call, read_spend_change_query, query_spend_changes)
+    if _wants_csv(call):
+        return _csv_response(spend_changes_csv(report))
+    return json_response(msgspec.json.encode(spend_changes_answer(report)))
 
 
 async def get_cohorts(call: Call) -> Response:
@@ -178,6 +196,18 @@ OPERATIONS = (
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
         answer=answer("The report of spend.", SPEND),
         handler=get_spend_report,
+    ),
+    Operation(
+        id="get_spend_changes",
+        method="GET",
+        path="/reports/spend/changes",
+        tag="Reports",
+        summary="Get Spend Changes",
+        scope="reports:read",
+        limit=RateLimit("get_spend_changes", 30),
+        parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
+        answer=answer("What has changed, by group and by cause.", SPEND_CHANGES),
+        handler=get_spend_changes,
     ),
     Operation(
         id="get_cohorts",

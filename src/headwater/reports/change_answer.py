@@ -34,8 +34,8 @@ def changes_answer(query: ChangeQuery, report: ChangeReport) -> dict[str, Any]:
     """Return what has changed as JSON has it."""
     groups = query.report.group_by
     return {
-        "since": _reading(report.start, report.fits[0], report.timezone),
-        "until": _reading(report.end, report.fits[1], report.timezone),
+        "since": reading_answer(report.start, report.fits[0], report.timezone),
+        "until": reading_answer(report.end, report.fits[1], report.timezone),
         "columns": [str(column) for column in report.columns],
         "totals": _change(report.total),
         "overall": report.overall and _change(report.overall),
@@ -78,7 +78,8 @@ def _parts(change: FigureChange) -> Iterator[tuple[str, Figures]]:
     yield from change.causes.items()
 
 
-def _reading(reading: ReportReading, fit: ChosenFit | None, timezone: str) -> dict[str, Any]:
+def reading_answer(reading: ReportReading, fit: ChosenFit | None, timezone: str) -> dict[str, Any]:
+    """Return a reading as answers have it."""
     taken_at = reading.moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
     return {
         "reading": str(reading), "taken_at": written_moment(taken_at), "fit": fit and cite(fit),
@@ -128,13 +129,13 @@ _CHANGE = object_schema({
         f"{', '.join(ChangeCause)}. Those that are 0 are left out.",
     },
 })  # fmt: skip
-_READING = object_schema({
+READING = object_schema({
     "reading": TEXT, "taken_at": TEXT_OR_NULL, "fit": CITATION_OR_NULL,
     "half_life_days": {"type": ["integer", "null"]},
 })  # fmt: skip
 CHANGES = object_schema(
     {
-        "since": _READING, "until": _READING,
+        "since": READING, "until": READING,
         "columns": {"type": "array", "items": TEXT},
         "totals": _CHANGE,
         "overall": {**_CHANGE, "type": ["object", "null"]},

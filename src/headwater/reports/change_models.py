@@ -25,12 +25,12 @@ from headwater.reports.readings import ReportReading
 SPLIT_MEASURES = (
     Measure.EVENTS, Measure.ORDERS, Measure.REFUND_COUNT, Measure.REVENUE, Measure.GROSS_REVENUE,
     Measure.REFUNDS, Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE, Measure.TOUCHED_EVENTS,
-    Measure.TOUCHED_REVENUE,
+    Measure.TOUCHED_REVENUE, Measure.NEW_CUSTOMERS,
 )  # fmt: skip
 """Measures whose differences add up. Of an average or a share, its two parts can be asked for."""
 SPLIT_GROUPS = frozenset({
     *OF_TOUCHES, *OF_PATHS, Group.EVENT, Group.DAY, Group.WEEK, Group.MONTH, Group.WEEKDAY,
-    Group.HOUR, Group.CONTACT,
+    Group.HOUR, Group.CONTACT, Group.CUSTOMER,
 })  # fmt: skip
 """Groups that follow from events and touchpoints alone. Of what contacts are like, and of the
 companies that they belong to, no former state is kept.

@@ -34,6 +34,11 @@ SINCE = Parameter(
     name="since", kind=_POINT, required=True,
     description="The earlier moment: the reading of a report, or a time on the Space's clock.",
 )  # fmt: skip
+CHANGES_SINCE = Parameter(
+    name="changes_since", kind=_POINT,
+    description="Adds why figures changed since a reading or time.",
+)  # fmt: skip
+"""Of a report that says in one answer what it is and what has changed."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
 PARAMETERS = (
     SINCE, UNTIL,

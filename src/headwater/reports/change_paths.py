@@ -44,7 +44,8 @@ def paths_of(states: Sequence[tuple[int, EventState]], amount_of: AmountOf) -> P
     for days, column in OLDER.items():
         older = events[touch_times < times[events] - days * _DAY]
         columns[column] = np.bincount(older, minlength=len(states)).astype(np.int64)
-    return PathData(columns, names, len(states), len(touches))
+    firsts = np.array([state.is_first for _, state in states], dtype=np.bool_)
+    return PathData(columns, names, len(states), len(touches), firsts)
 
 
 def _numbers(values: Sequence[int]) -> IntArray:

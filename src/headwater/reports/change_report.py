@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -24,8 +25,8 @@ from headwater.reports.change_models import (
     ChangeReport,
     FigureChange,
 )
-from headwater.reports.change_split import ChangeSums, split_up, taken_back
-from headwater.reports.change_terms import Terms, find_readings, load_terms
+from headwater.reports.change_split import ChangeSums, order_names, split_up, taken_back
+from headwater.reports.change_terms import Readings, Terms, find_readings, load_terms
 from headwater.reports.conversion import CurrencyExchange
 from headwater.reports.errors import RatesUnknown, Uncounted
 from headwater.reports.measures import Sums, figure_of, plain
@@ -39,7 +40,7 @@ from headwater.reports.models import (
     columns_of,
 )
 from headwater.reports.path_pass import add_up_plans
-from headwater.reports.plan_loader import PlanLoader
+from headwater.reports.plan_loader import PeriodPlan, PlanLoader
 from headwater.reports.readings import ReportReading, fetch_present, make_reading
 from headwater.reports.report import name_keys
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
@@ -63,30 +64,35 @@ async def query_changes(
     report = replace(query.report, compare=Comparison.NONE, ripe_on=None)
     money = report.is_about_money
     async with open_reader(connection, space_id, report.currency, money=money) as reader:
-        present = await fetch_present(connection, space_id)
         (planned,) = await PlanLoader(reader, [report]).plans(report)
-        scope, currency = planned.plan.scope, reader.currency
-        now = make_reading(present, scope, reader.space, currency, None)
-        readings = await find_readings(reader, query, now, present.latest)
-        start, end, _ = readings
-        terms = await load_terms(reader, planned, readings)
-        readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
-        sums = [
-            of_terms
-            for each in terms
-            for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
-        ]
-        split = await _split(reader, terms, start, end)
-        if split.lack_rates(readers[terms[0].rates_at].unknown):
-            raise RatesUnknown("since")
-        if readers[terms[-1].rates_at].unknown:
-            raise RatesUnknown("until")
-        changes = await in_thread(_Changes, report, terms, sums, split)
-        if start.events not in {None, changes.start.event_count}:
-            raise Uncounted("since")
-        if end.events not in {None, changes.end.event_count}:
-            raise Uncounted("until")
-        return await _make_report(reader, changes, start, end)
+        readings = await load_readings(reader, query, planned)
+        changes = await load_changes(reader, planned, readings)
+        changes.require_counted(readings)
+        return await _make_report(reader, changes, readings.start, readings.end)
+
+
+async def load_readings(reader: ReportReader, query: ChangeQuery, planned: PeriodPlan) -> Readings:
+    """Return the readings of a query. Raises what `find_readings` does."""
+    present = await fetch_present(reader.connection, reader.space.id)
+    now = make_reading(present, planned.plan.scope, reader.space, reader.currency, None)
+    return await find_readings(reader, query, now, present.latest)
+
+
+async def load_changes(reader: ReportReader, planned: PeriodPlan, readings: Readings) -> Changes:
+    """Return what has changed of a report between readings. Raises a ReportRefused."""
+    terms = await load_terms(reader, planned, readings)
+    readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
+    sums = [
+        of_terms
+        for each in terms
+        for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
+    ]
+    split = await _split(reader, terms, readings.start, readings.end)
+    if split.lack_rates(readers[terms[0].rates_at].unknown):
+        raise RatesUnknown("since")
+    if readers[terms[-1].rates_at].unknown:
+        raise RatesUnknown("until")
+    return await in_thread(Changes, planned.plan.query, terms, sums, split)
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,10 @@ async def _split(
 ) -> _Split:
     first, last = start.point.revision, end.point.revision
     planned, money = terms[-1].planned, reader.is_about_money
-    span = PastSpan(first, start.taken_at, planned.days)
+    first_day, last_day = planned.days
+    if order_names(planned.plan.query) is not None:  # whose first order it is, earlier ones decide
+        first_day = date.min
+    span = PastSpan(first, start.taken_at, (first_day, last_day))
     past = PastReader(reader.connection, reader.space.id, span, reader.bound_time)
     families = await past.families()
     exchanges = [
@@ -131,7 +140,7 @@ async def _split(
 #                      │ fits
 #     later fit        ▼ ── late_events ── merges ──▶ END
 #
-class _Changes:
+class Changes:
     """The sums at both readings, and between them."""
 
     def __init__(
@@ -143,6 +152,7 @@ class _Changes:
     ) -> None:
         """`now` are the sums of the present, terms by terms."""
         self.query, self.planned, self.changes = query, terms[-1].planned, split.sums
+        self.terms = terms
         self.fits = terms[0].fit, terms[-1].fit
         self.columns = columns_of(query)
         self.causes = {
@@ -161,6 +171,14 @@ class _Changes:
             self.causes[cause] = self._joined([*after, *_negated(before)])
             after = before
         self.start = self._joined(after)
+
+    def require_counted(self, readings: Readings) -> None:
+        """Raise Uncounted where the sums are of other events than the readings have seen."""
+        for name, reading, sums in (
+            ("since", readings.start, self.start), ("until", readings.end, self.end)
+        ):  # fmt: skip
+            if reading.events not in {None, sums.event_count}:
+                raise Uncounted(name)
 
     def change(self, figures: Callable[[PeriodSums], Figures]) -> FigureChange:
         """Return the change of some figures of the sums."""
@@ -197,19 +215,21 @@ class _Changes:
 
     def rows(self) -> list[tuple[Keys, FigureChange]]:
         """Return the groups that have changed, those first that have most."""
+        changed = [row for row in self.every_row(self.causes.values()) if row[1].causes]
+        return sorted(changed, key=lambda row: self.order(row[0], row[1].difference))
+
+    def every_row(self, among: Iterable[PeriodSums]) -> list[tuple[Keys, FigureChange]]:
+        """Return the groups that there are among some of the sums."""
         listed = sorted({
-            sums.keys(place) for sums in self.causes.values() for place in range(sums.groups.groups)
+            sums.keys(place) for sums in among for place in range(sums.groups.groups)
         })  # fmt: skip
-        sums_of = {
-            id(sums): sums.find(listed) for sums in (self.start, self.end, *self.causes.values())
-        }
+        every = (self.start, self.end, *self.causes.values())
+        sums_of = {id(sums): sums.find(listed) for sums in every}
 
         def figures(keys: Keys, sums: PeriodSums) -> Figures:
             return self.figures(sums_of[id(sums)].get(keys, Sums({})))
 
-        rows = [(keys, self.change(partial(figures, keys))) for keys in listed]
-        changed = [row for row in rows if row[1].causes]
-        return sorted(changed, key=lambda row: self.order(row[0], row[1].difference))
+        return [(keys, self.change(partial(figures, keys))) for keys in listed]
 
     def order(self, keys: Keys, difference: Figures) -> tuple[Fraction, list[str]]:
         """Return what groups are ordered by: the largest first, of equals the lesser keys."""
@@ -227,7 +247,7 @@ class _Changes:
 
 
 async def _make_report(
-    reader: ReportReader, changes: _Changes, start: ReportReading, end: ReportReading
+    reader: ReportReader, changes: Changes, start: ReportReading, end: ReportReading
 ) -> ChangeReport:
     query, planned, zone = changes.query, changes.planned, reader.space.zone
     rows = (await in_thread(changes.rows)) if query.group_by else []

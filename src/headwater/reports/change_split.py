@@ -15,12 +15,13 @@ from headwater.reports.addition import PieceSums, add_up
 from headwater.reports.change_paths import AmountOf, paths_of
 from headwater.reports.dimensions import Stored
 from headwater.reports.errors import ReportTooLarge
-from headwater.reports.models import Measure
+from headwater.reports.models import Group, Measure, ReportQuery
 from headwater.reports.plan import Plan
 from headwater.reports.tally import Tally
 
 MOST_WORK = 30_000_000
 """The touches that are looked at, for all states of all events: some ten seconds."""
+_MICROSECONDS = 1_000_000
 _AT_ONCE = 20_000
 """States that are added up at once."""
 
@@ -101,7 +102,7 @@ def split_up(
     result = ChangeSums({}, CauseSums(), {}, set(), {})
     by_cause: dict[ChangeCause, list[Transition]] = {}
     later: list[Transition] = []
-    for transition in _transitions(families, between.start):
+    for transition in _transitions(plan, families, between.start):
         in_time = transition.moment < between.stop
         (by_cause.setdefault(transition.cause, []) if in_time else later).append(transition)
         _follow(result, transition)
@@ -123,11 +124,22 @@ def taken_back(plan: Plan, changes: ChangeSums, amount_of: AmountOf) -> list[Pie
     return [piece for (piece,) in pieces]
 
 
-def _transitions(families: Iterable[Family], since: int) -> Iterator[Transition]:
+def order_names(query: ReportQuery) -> frozenset[str] | None:
+    """Return the names of the orders of which a report knows the first of every customer, empty for
+    all; None where it does not look at them.
+    """
+    groups = {*query.group_by, *(condition.group for condition in query.filters.only)}
+    if Measure.NEW_CUSTOMERS not in query.measures and Group.CUSTOMER not in groups:
+        return None
+    return frozenset(query.filters.event_names)
+
+
+def _transitions(plan: Plan, families: Iterable[Family], since: int) -> Iterator[Transition]:
+    names, first = order_names(plan.query), plan.scope.period.start * _MICROSECONDS
     work = 0
     for family in families:
-        history = FamilyHistory(family, since)
-        for transition in history.transitions():
+        history = FamilyHistory(family, since, names)
+        for transition in history.transitions(first):
             yield transition
             if work + history.work > MOST_WORK:
                 raise ReportTooLarge

@@ -39,6 +39,8 @@ class FirstOrders:
 
     def include(self, paths: PathData) -> BoolArray:
         """Return which events are the first order of their customer."""
+        if paths.first_orders is not None:
+            return paths.first_orders
         marks = self.marks.find(self.customers.keys(paths))
         return (marks == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
 

@@ -15,7 +15,7 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Sc
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import only_parameter
-from headwater.reports.models import Comparison, DateBasis, Filters, Group, ReportQuery
+from headwater.reports.models import Comparison, DateBasis, Figure, Filters, Group, ReportQuery
 from headwater.reports.parameters import (
     COMPARE,
     CURRENCY,
@@ -45,6 +45,7 @@ FIGURES = (
     "new_customer_revenue", "roas", "cpa", "cac", "contribution",
     "platform_conversions", "platform_revenue",
 )  # fmt: skip
+_IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_revenue"}
 
 
 def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
@@ -87,6 +88,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "date_basis": str(query.date_basis),
         "fit": report.fit and cite(report.fit),
+        "reading": report.reading,
     }  # fmt: skip
 
 
@@ -134,14 +136,12 @@ def _row_values(
 
 
 def _values(figures: CostFigures) -> list[float | None]:
-    return [
-        float(figures.spend), figures.impressions, figures.clicks,
-        number(figures.credited_revenue), number(figures.credited_events), figures.new_customers,
-        number(figures.new_customer_revenue), number(figures.roas), number(figures.cpa),
-        number(figures.cac),
-        None if figures.contribution is None else float(figures.contribution),
-        float(figures.platform_conversions), float(figures.platform_revenue),
-    ]  # fmt: skip
+    return [spend_number(name, getattr(figures, name)) for name in FIGURES]
+
+
+def spend_number(name: str, figure: Figure) -> float | None:
+    """Return the figure of a name as JSON has it: what is of the ledger in all of its digits."""
+    return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
 
 
 def _named(
@@ -163,5 +163,6 @@ SPEND: Schema = object_schema(
         "timezone": TEXT, "currency": TEXT,
         "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
         "attribution_window": WHOLE, "date_basis": TEXT, "fit": CITATION_OR_NULL,
+        "reading": TEXT,
     }
 )  # fmt: skip

@@ -106,6 +106,24 @@ class CostFigures:
         """The spend for one new customer."""
         return _ratio(Fraction(self.spent[0], MILLIONTHS), Fraction(self.new_customers))
 
+    @property
+    def is_nothing(self) -> bool:
+        """True where all sums are 0."""
+        return self.spent == NOTHING and not any((
+            self.credited_revenue, self.credited_events, self.new_customers,
+            self.new_customer_revenue,
+        ))  # fmt: skip
+
+    def less(self, other: CostFigures) -> CostFigures:
+        """Return what these sums are more than others."""
+        return CostFigures(
+            tuple(new - old for new, old in zip(self.spent, other.spent, strict=True)),
+            self.credited_revenue - other.credited_revenue,
+            self.credited_events - other.credited_events,
+            self.new_customers - other.new_customers,
+            self.new_customer_revenue - other.new_customer_revenue, self.cost_rate,
+        )  # fmt: skip
+
     def change(self, name: str, then: CostFigures) -> MeasureChange | None:
         """Return how the figure of a name has changed since then; None from or to none."""
         new: Figure = getattr(self, name)
@@ -144,6 +162,8 @@ class CostReport:
     """The Space's, in per cent of revenue."""
     fit: ChosenFit | None = None
     """The fit that credit depends on."""
+    reading: str = ""
+    """The moment that it is of: whoever has two can ask what has changed between them."""
     compared: CostReport | None = None
     """Of the time compared with, with all of its rows."""
 
@@ -164,12 +184,10 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     """Return the report of a query, of which group and measures are those that spend has. Needs and
     raises the same as `query_report`.
     """
-    wanted = {condition.group for condition in query.filters.only}
-    if not wanted <= set(ONLY):
-        raise Invalid.of("only", f"must be of {', '.join(ONLY)}.")
+    check_only(query)
     periods = _periods(query)
     credits_of = await query_reports(
-        connection, space_id, [each for period in periods for each in _of_credit(period)]
+        connection, space_id, [each for period in periods for each in of_credit(period)]
     )
     if any(report.left_out for report in credits_of):
         raise ReportTooLarge
@@ -190,6 +208,12 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
 
 
+def check_only(query: ReportQuery) -> None:
+    """Raise Invalid for conditions on keys that spend does not know."""
+    if not {condition.group for condition in query.filters.only} <= set(ONLY):
+        raise Invalid.of("only", f"must be of {', '.join(ONLY)}.")
+
+
 def _periods(query: ReportQuery) -> list[ReportQuery]:
     """Return the query for its own time, and for that which it is compared with."""
     alone = replace(query, compare=Comparison.NONE)
@@ -199,7 +223,7 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
     return [alone, replace(alone, start=span.start, end=span.end)]
 
 
-def _of_credit(query: ReportQuery) -> tuple[ReportQuery, ReportQuery]:
+def of_credit(query: ReportQuery) -> tuple[ReportQuery, ReportQuery]:
     """Return the report of all credit, and that of first orders alone."""
     of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
     only = (*query.filters.only, _FIRST_ORDERS)
@@ -230,6 +254,7 @@ def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) ->
         group, tuple(rows), 0, _figures(report.total, of_firsts.total, whole),
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
         CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
+        reading=report.reading,
     )  # fmt: skip
 
 
@@ -268,10 +293,10 @@ def _counterparts(
 def _figures(row: ReportRow, firsts: ReportRow | None, spent: Figures) -> CostFigures:
     revenue, events, customers = (_of(row, measure) for measure in MEASURES)
     of_firsts = _of(firsts, MEASURES[0]) if firsts is not None else Fraction(0)
-    return CostFigures(spent, _money(revenue), events, int(customers), _money(of_firsts))
+    return CostFigures(spent, money_of(revenue), events, int(customers), money_of(of_firsts))
 
 
-def _money(amount: Fraction) -> Decimal:
+def money_of(amount: Fraction) -> Decimal:
     return Decimal(int(amount * _SMALLEST)) / _SMALLEST
 
 

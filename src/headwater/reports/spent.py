@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 
 from headwater.ads.catalogue import fetch_names
 from headwater.rates.exchange import converted
-from headwater.rates.store import load_rates
+from headwater.rates.store import RatePoint, load_rates
 from headwater.reports.conversion import missing_rates
 from headwater.reports.errors import MissingRates
 from headwater.reports.models import Group, KeyCondition
@@ -26,6 +26,7 @@ _UNNAMED: Mapping[str, str] = {}
 _DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
 
 Key = str | None
+CurrencyDay = tuple[str, date]
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,22 @@ async def load_spent(
     the rate of its own day. Raises MissingRates.
     """
     pieces = await read_pieces(connection, space_id, *days)
-    names = await _names(connection, space_id, pieces)
-    chosen = [piece for piece in pieces if _is_chosen(piece, only, names)]
-    return Spent(await _in_one_currency(connection, space_id, currency, chosen), names)
+    names = await fetch_piece_names(connection, space_id, pieces)
+    chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
+    return Spent(await convert_pieces(connection, space_id, currency, chosen), names)
 
 
-async def _names(
+async def convert_pieces(
+    connection: AsyncConnection, space_id: int, currency: str, pieces: Sequence[Piece]
+) -> list[Piece]:
+    """Return pieces in one currency, each at the rate of its own day. Raises MissingRates."""
+    exchange = await load_exchange(connection, space_id, currency, pieces)
+    if exchange.missing:
+        raise MissingRates(currency, missing_rates(exchange.missing))
+    return [exchange.convert(piece) for piece in pieces]
+
+
+async def fetch_piece_names(
     connection: AsyncConnection, space_id: int, pieces: Sequence[Piece]
 ) -> Mapping[Group, Mapping[str, str]]:
     """Return what the ad catalogue calls the ids of pieces."""
@@ -110,7 +121,7 @@ def _first_day(group: Group | None, day: date) -> date:
     return day.replace(day=1) if group is Group.MONTH else day
 
 
-def _is_chosen(
+def is_chosen(
     piece: Piece, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
     """Return whether a piece meets the conditions on keys, by its id or by its name."""
@@ -124,31 +135,43 @@ def _is_chosen(
     return True
 
 
-async def _in_one_currency(
-    connection: AsyncConnection, space_id: int, target: str, pieces: Sequence[Piece]
-) -> list[Piece]:
+@dataclass(frozen=True)
+class SpendExchange:
+    """The exchange of what was spent into one currency, by the rates of a moment."""
+
+    target: str
+    rates: Mapping[CurrencyDay, Fraction | None]
+
+    @property
+    def missing(self) -> list[CurrencyDay]:
+        """The currencies and days of which no rate is known."""
+        return [pair for pair, rate in self.rates.items() if rate is None]
+
+    def convert(self, piece: Piece) -> Piece:
+        """Return a piece with its money in that currency: 0 where no rate is known."""
+        if piece.row.currency == self.target:
+            return piece
+        rate = self.rates.get((piece.row.currency, piece.row.date))
+        amount, impressions, clicks, conversions, revenue = piece.row.figures
+        amount, revenue = (
+            0 if rate is None else converted(money, rate, _HUNDREDTH) for money in (amount, revenue)
+        )
+        figures = (amount, impressions, clicks, conversions, revenue)
+        return Piece(piece.row._replace(figures=figures), piece.left_over)
+
+
+async def load_exchange(
+    connection: AsyncConnection, space_id: int, target: str, pieces: Iterable[Piece],
+    at: RatePoint | None = None,
+) -> SpendExchange:  # fmt: skip
+    """Return the exchange of pieces at the rate of each one's own day: those of now, or as they
+    were at a point.
+    """
     foreign = {(piece.row.currency, piece.row.date) for piece in pieces}
     foreign = {(currency, day) for currency, day in foreign if currency != target}
     currencies = {currency for currency, _ in foreign} | {target}
-    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies)
-    rates = {pair: table.rate(pair[1], pair[0], target) for pair in foreign}
-    missing = [pair for pair, rate in rates.items() if rate is None]
-    if missing:
-        raise MissingRates(target, missing_rates(missing))
-    known = {pair: rate for pair, rate in rates.items() if rate is not None}
-    return [_converted(piece, known) for piece in pieces]
-
-
-def _converted(piece: Piece, rates: Mapping[tuple[str, date], Fraction]) -> Piece:
-    rate = rates.get((piece.row.currency, piece.row.date))
-    if rate is None:
-        return piece
-    amount, impressions, clicks, conversions, revenue = piece.row.figures
-    figures = (
-        converted(amount, rate, _HUNDREDTH), impressions, clicks, conversions,
-        converted(revenue, rate, _HUNDREDTH),
-    )  # fmt: skip
-    return Piece(piece.row._replace(figures=figures), piece.left_over)
+    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, at)
+    return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign})
 
 
 def plus(some: Figures, others: Figures) -> Figures:

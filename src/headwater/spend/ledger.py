@@ -1,21 +1,25 @@
-"""Put rows into the ledger, list and delete them."""
+"""Put rows into the ledger, list and delete them; what a change does away with is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Composed
 
 from headwater.ads.catalogue import AdName, put_names
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.history.causes import ChangeCause
+from headwater.history.former_rows import KEEP_SPEND, NOTE_ADDED
+from headwater.history.revisions import DRAW_REVISION
 from headwater.http.pagination import Page, Position, page_of, to_key
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
+from headwater.spend.changes import SpendVersion
 from headwater.spend.copy_lines import SpendLine, SpendPlace
 from headwater.spend.models import SpendRow
 from headwater.spend.parameters import SpendChoice
@@ -25,8 +29,14 @@ queries = Queries(__name__, "spend.sql")
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 _BEYOND_ALL = 2**63 - 1
 _EPOCH = date(1970, 1, 1)
-_PUT = queries["put"].format(rows=queries["rows_of_request"])
-_PUT_FILE = queries["put"].format(rows=SQL("arriving_spend AS r"))
+_LATEST, _LATEST_OF_FILE = (
+    queries["latest"].format(rows=rows_that_come)
+    for rows_that_come in (queries["rows_of_request"], SQL("arriving_spend AS r"))
+)
+_ROWS, _FORMER_ROWS = (
+    queries[name].format(broken_down=queries["broken_down"]) for name in ("rows", "former_rows")
+)
+_NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ async def put_report(
          "place": place, "names": None}
         for place, row in enumerate(spend)
     ]  # fmt: skip
-    await connection.execute(_PUT, {"space_id": space_id, "rows": rows(values)})
+    await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
     await _put_names(connection, space_id, spend)
 
 
@@ -56,8 +66,26 @@ async def put_part(connection: AsyncConnection, space_id: int, spend: Sequence[S
     await connection.execute(queries["make_room"])
     async with connection.cursor() as cursor, cursor.copy(queries["fill"]) as copy:
         await copy.write("".join([row.text for row in spend]))
-    await connection.execute(_PUT_FILE, {"space_id": space_id})
+    await _put(connection, _LATEST_OF_FILE, {"space_id": space_id})
     await _put_names(connection, space_id, [row.place for row in spend])
+
+
+async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[str, Any]) -> None:
+    """Put the rows that count of those that come in, as one change of the Space."""
+    await connection.execute(DRAW_REVISION, values)
+    replaced, put = (queries[name].format(rows=latest) for name in ("replaced", "put"))
+    await _keep(connection, replaced, values, ChangeCause.SPEND_REPLACEMENTS)
+    await connection.execute(put, values)
+    await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
+
+
+async def _keep(
+    connection: AsyncConnection,
+    rows_before: Composed,
+    values: Mapping[str, Any],
+    cause: ChangeCause,
+) -> None:
+    await connection.execute(KEEP_SPEND.format(rows=rows_before), {**values, "cause": cause})
 
 
 async def _put_names(
@@ -99,11 +127,32 @@ async def read_pieces(
 ) -> list[Piece]:
     """Return what was spent on some days, each part once."""
     bound = {"space_id": space_id, "first_day": first_day, "last_day": last_day}
-    rows_of_days = await fetch_all(connection, queries["rows"], bound)
-    return list(pieces_of(
-        LedgerRow(day, platform, currency, tuple(path), country, tuple(figures))
-        for day, platform, currency, path, country, *figures in rows_of_days
-    ))  # fmt: skip
+    rows_of_days = await fetch_all(connection, _ROWS, bound)
+    return list(pieces_of(_row(of) for *of, _ in rows_of_days))
+
+
+async def read_versions(
+    connection: AsyncConnection, space_id: int, days: tuple[date, date], since: int
+) -> list[SpendVersion]:
+    """Return the ledger of some days as it is, and as it was after a change of that number."""
+    bound = {
+        "space_id": space_id, "first_day": days[0], "last_day": days[1], "revision": since
+    }  # fmt: skip
+    return [
+        *(
+            SpendVersion(_row(of), start)
+            for *of, start in await fetch_all(connection, _ROWS, bound)
+        ),
+        *(
+            SpendVersion(_row(of), start, end, ChangeCause(cause))
+            for *of, start, end, cause in await fetch_all(connection, _FORMER_ROWS, bound)
+        ),
+    ]
+
+
+def _row(columns: Sequence[Any]) -> LedgerRow:
+    day, platform, currency, path, country, *figures = columns
+    return LedgerRow(day, platform, currency, tuple(path), country, tuple(figures))
 
 
 async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> Deletion:
@@ -114,9 +163,15 @@ async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendC
 
 async def delete_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> Deletion:
     """Delete rows, and return what is gone."""
+    values = choice.bound(space_id)
+    await connection.execute(DRAW_REVISION, values)
     gone = await count_spend(connection, space_id, choice)
-    statement = queries["delete"].format(chosen=queries["chosen"])
-    await connection.execute(statement, choice.bound(space_id))
+    deleted, delete = (
+        queries[name].format(chosen=queries["chosen"]) for name in ("deleted", "delete")
+    )
+    await _keep(connection, deleted, values, ChangeCause.SPEND_DELETIONS)
+    await connection.execute(delete, values)
+    await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
     return gone
 
 

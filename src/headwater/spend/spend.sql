@@ -1,25 +1,54 @@
--- name: put
--- Rows of a report, new or in place of earlier ones. Of one key the latest report counts, of one
--- report the last row; what is equal even so is decided by the figures, so that no order of reports
--- makes another ledger. In one order everywhere, so that two requests never wait for each other in a
--- circle.
-INSERT INTO spend AS s
-    (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id, country, currency,
-     amount, impressions, "clicks", platform_conversions, platform_revenue, timezone, as_of, place)
+-- name: latest
+-- Of the rows that come in, for each key the one that counts: that of the latest report, of one report
+-- the last row; what is equal even so is decided by the figures, so that no order of reports makes
+-- another ledger.
 SELECT DISTINCT ON (r.date, r.key)
-       %(space_id)s, r.date, r.key, r.platform, r.account_id, r.campaign_id, r.adset_id, r.ad_id,
-       r.country, r.currency, r.amount, r.impressions, r.clicks, r.platform_conversions,
-       r.platform_revenue, r.timezone, coalesce(r.as_of, now()), r.place
+       r.date, r.key, r.platform, r.account_id, r.campaign_id, r.adset_id, r.ad_id, r.country,
+       r.currency, r.amount, r.impressions, r.clicks, r.platform_conversions, r.platform_revenue,
+       r.timezone, coalesce(r.as_of, now()) AS as_of, r.place
 FROM {rows}
 ORDER BY r.date, r.key, coalesce(r.as_of, now()) DESC, r.place DESC, r.amount DESC,
          r.impressions DESC NULLS LAST, r.clicks DESC NULLS LAST,
          r.platform_conversions DESC NULLS LAST, r.platform_revenue DESC NULLS LAST,
          r.timezone COLLATE "C" DESC NULLS LAST
+
+-- name: replaced
+-- Rows as they are, of those that are about to get other figures.
+SELECT s.*
+FROM ({rows}) l
+JOIN spend s ON s.space_id = %(space_id)s AND s.date = l.date AND s.key = l.key
+WHERE (l.as_of, l.place, l.amount, coalesce(l.impressions, -1), coalesce(l.clicks, -1),
+       coalesce(l.platform_conversions, -1), coalesce(l.platform_revenue, -1),
+       coalesce(l.timezone, '') COLLATE "C")
+    > (s.as_of, s.place, s.amount, coalesce(s.impressions, -1), coalesce(s.clicks, -1),
+       coalesce(s.platform_conversions, -1), coalesce(s.platform_revenue, -1),
+       coalesce(s.timezone, '') COLLATE "C")
+  AND (l.amount, l.impressions, l.clicks, l.platform_conversions, l.platform_revenue)
+      IS DISTINCT FROM
+      (s.amount, s.impressions, s.clicks, s.platform_conversions, s.platform_revenue)
+
+-- name: put
+-- Rows of a report, new or in place of earlier ones. In one order everywhere, so that two requests
+-- never wait for each other in a circle. A row that gets no other figures stays of the change that it
+-- is of.
+INSERT INTO spend AS s
+    (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id, country, currency,
+     amount, impressions, "clicks", platform_conversions, platform_revenue, timezone, as_of, place,
+     revision)
+SELECT %(space_id)s, l.*, v.revision
+FROM ({rows}) l
+JOIN revisions v ON v.space_id = %(space_id)s
 ON CONFLICT (space_id, date, key) DO UPDATE
 SET amount = excluded.amount, impressions = excluded.impressions, "clicks" = excluded.clicks,
     platform_conversions = excluded.platform_conversions,
     platform_revenue = excluded.platform_revenue, timezone = excluded.timezone,
-    as_of = excluded.as_of, place = excluded.place
+    as_of = excluded.as_of, place = excluded.place,
+    revision = CASE WHEN (excluded.amount, excluded.impressions, excluded.clicks,
+                          excluded.platform_conversions, excluded.platform_revenue)
+                         IS DISTINCT FROM
+                         (s.amount, s.impressions, s.clicks, s.platform_conversions,
+                          s.platform_revenue)
+                    THEN excluded.revision ELSE s.revision END
 WHERE (excluded.as_of, excluded.place, excluded.amount, coalesce(excluded.impressions, -1),
        coalesce(excluded.clicks, -1), coalesce(excluded.platform_conversions, -1),
        coalesce(excluded.platform_revenue, -1), coalesce(excluded.timezone, '') COLLATE "C")
@@ -85,20 +114,35 @@ AND (%(currency)s::text IS NULL OR s.currency = %(currency)s)
 SELECT count(*), min(s.date), max(s.date) FROM spend s
 WHERE s.space_id = %(space_id)s AND {chosen};
 
+-- name: deleted
+-- Rows as they are, of those that are about to go.
+SELECT s.* FROM spend s WHERE s.space_id = %(space_id)s AND {chosen}
+
 -- name: delete
 -- Delete rows of the ledger.
 DELETE FROM spend s WHERE s.space_id = %(space_id)s AND {chosen};
 
 -- name: rows
--- The ledger of some days, as it is broken down.
-SELECT s.date, s.platform, s.currency,
-       CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad_id]
-            WHEN s.adset_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id]
-            WHEN s.campaign_id <> '' THEN ARRAY[s.account_id, s.campaign_id]
-            WHEN s.account_id <> '' THEN ARRAY[s.account_id]
-            ELSE ARRAY[]::text[] END,
-       s.country, (s.amount * 1000000)::bigint, coalesce(s.impressions, 0), coalesce(s.clicks, 0),
-       coalesce(s.platform_conversions * 1000000, 0)::bigint,
-       coalesce(s.platform_revenue * 1000000, 0)::bigint
+-- The ledger of some days, as it is broken down, and the changes that rows are of.
+SELECT {broken_down}, s.revision
 FROM spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s;
+
+-- name: former_rows
+-- Rows of some days as they were until a change after one, with the change from which on they were so.
+SELECT {broken_down}, s.since_revision, s.until_revision, s.cause
+FROM former_spend s
+WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
+  AND s.until_revision > %(revision)s;
+
+-- name: broken_down
+-- A row as it is broken down: money and conversions in millionths.
+s.date, s.platform, s.currency,
+CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad_id]
+     WHEN s.adset_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id]
+     WHEN s.campaign_id <> '' THEN ARRAY[s.account_id, s.campaign_id]
+     WHEN s.account_id <> '' THEN ARRAY[s.account_id]
+     ELSE ARRAY[]::text[] END,
+s.country, (s.amount * 1000000)::bigint, coalesce(s.impressions, 0), coalesce(s.clicks, 0),
+coalesce(s.platform_conversions * 1000000, 0)::bigint,
+coalesce(s.platform_revenue * 1000000, 0)::bigint

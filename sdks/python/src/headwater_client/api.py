@@ -1584,7 +1584,7 @@ class Totals(TypedDict):
     after: dict[str, float | None]
     difference: dict[str, float | None]
     causes: dict[str, dict[str, float | None]]
-    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out."""
+    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out."""
 
 
 class Overall(TypedDict):
@@ -1592,7 +1592,7 @@ class Overall(TypedDict):
     after: dict[str, float | None]
     difference: dict[str, float | None]
     causes: dict[str, dict[str, float | None]]
-    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, rates, fits, half_life. Those that are 0 are left out."""
+    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out."""
 
 
 class GetChangesAnswer(TypedDict):
@@ -1829,6 +1829,34 @@ class GetSpendReportAnswer(TypedDict):
     attribution_window: int
     date_basis: str
     fit: Fit2
+    reading: str
+
+
+class Totals4(TypedDict):
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    difference: dict[str, float | None]
+    causes: dict[str, dict[str, float | None]]
+    """The parts of the differences of sums, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. A ratio is explained by the sums that it is of."""
+
+
+class GetSpendChangesAnswer(TypedDict):
+    since: Since
+    until: Since
+    columns: list[str]
+    totals: Totals4
+    unmatched: Totals4
+    rows: list[dict[str, Any]]
+    left_out: int
+    """Changed groups beyond the limit."""
+    causes: dict[str, Any]
+    """By cause, how many events and rows of the ledger it has changed, and those it changed most."""
+    unexplained: dict[str, float | None]
+    """What no cause explains: 0."""
+    period: Period
+    timezone: str
+    currency: str
+    cost_rate: float | None
 
 
 class ListSpendRow(TypedDict):
@@ -2941,6 +2969,51 @@ class Api:
                     "only[]": only,
                     "date_basis": date_basis,
                     "compare": compare,
+                    "currency": currency,
+                    "limit": limit,
+                    "fit": fit,
+                },
+            ),
+        )
+
+    def get_spend_changes(
+        self,
+        since: str,
+        *,
+        until: str | None = None,
+        group_by: GroupBy3 | None = None,
+        period: str | None = None,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        attribution_model: AttributionModel | None = None,
+        attribution_window: AttributionWindow | None = None,
+        event_names: Sequence[EventName] | None = None,
+        only: Sequence[str] | None = None,
+        date_basis: Literal["conversion", "touch"] | None = None,
+        currency: str | None = None,
+        limit: int | None = None,
+        fit: str | None = None,
+    ) -> GetSpendChangesAnswer:
+        """Say what has changed in a report of spend since it was read, and why. With `Accept:
+        text/csv`, the rows as CSV, a line for every cause.
+        """
+        return cast(
+            "GetSpendChangesAnswer",
+            self.call(
+                "GET",
+                "/reports/spend/changes",
+                {
+                    "since": since,
+                    "until": until,
+                    "group_by": group_by,
+                    "period": period,
+                    "start_date": start_date,
+                    "end_date": end_date,
+                    "attribution_model": attribution_model,
+                    "attribution_window": attribution_window,
+                    "event_names[]": event_names,
+                    "only[]": only,
+                    "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
                     "fit": fit,

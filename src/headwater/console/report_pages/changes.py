@@ -5,13 +5,16 @@ of the difference, with the events that moved most.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import EVENTS, MONEY
 from headwater.console.report_pages.csv_file import csv_response
@@ -19,15 +22,27 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.visitor import HOME
 from headwater.history.causes import ChangeCause
 from headwater.http.date_range import DAY
+from headwater.http.fields import written
 from headwater.http.parameters import Parameter
 from headwater.reports.change_answer import changes_csv
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_report import query_changes
 from headwater.reports.models import FigureColumn, Group
+from headwater.reports.readings import ReportReading, parse_reading
 
 USUAL = timedelta(days=7)
+
+
+def _parse_since(text: str) -> date | ReportReading:
+    try:
+        return parse_reading(text)
+    except ValueError:
+        return DAY.read(text)
+
+
 _SINCE = Parameter(
-    name="since", kind=DAY, description="The day from whose beginning on changes count.",
+    name="since", kind=written({"type": "string"}, _parse_since),
+    description="The day from whose beginning on changes count, or the reading of a report.",
 )  # fmt: skip
 _NOT_HERE = frozenset({"compare", "query_mode"})
 WORDS: Mapping[ChangeCause, tuple[str, str]] = {
@@ -49,6 +64,11 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.CLASSIFICATION: (
         "Names of sources", "Your own names of sources, applied to the past.",
     ),
+    ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Rows of spend that were deleted."),
+    ChangeCause.SPEND_REPLACEMENTS: (
+        "Restated spend", "Later reports of platforms, with other figures for the same ads.",
+    ),
+    ChangeCause.SPEND_IMPORTS: ("New spend", "Rows of spend that came in."),
     ChangeCause.RATES: ("Exchange rates", "Rates of currencies were added or changed."),
     ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
@@ -56,20 +76,59 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
 """What causes are called, and what they mean."""
 
 
-def read_since(page: ReportPage) -> date:
-    """Return the day from whose beginning on changes count. Raises Invalid."""
-    since = _SINCE.read(page.query)
+@dataclass(frozen=True)
+class Since:
+    """The moment from which on changes count."""
+
+    start: ReportReading | datetime
+    """A reading, or the beginning of a day on the Space's clock."""
+    zone: ZoneInfo
+    """The Space's."""
+
+    @property
+    def text(self) -> str:
+        """The moment as an address has it."""
+        return str(self.start) if isinstance(self.start, ReportReading) else f"{self.day}"
+
+    @property
+    def moment(self) -> datetime:
+        """The moment on the Space's clock."""
+        if isinstance(self.start, ReportReading):
+            return self.start.moment.astimezone(self.zone)
+        return self.start
+
+    @property
+    def day(self) -> date:
+        return self.moment.date()
+
+    @property
+    def words(self) -> str:
+        """The moment in a sentence."""
+        day = figures.day(self.moment)
+        return f"{self.moment:%H:%M} on {day}" if isinstance(self.start, ReportReading) else (
+            f"the beginning of {day}"
+        )  # fmt: skip
+
+
+def read_since(page: ReportPage) -> Since:
+    """Return the moment from which on changes count: a reading, or the beginning of a day. Raises
+    Invalid.
+    """
+    since, zone = _SINCE.read(page.query), page.space.zone
     page.query.finish()
-    return since or datetime.now(page.space.zone).date() - USUAL
+    if isinstance(since, ReportReading):
+        return Since(since, zone)
+    day = since or datetime.now(zone).date() - USUAL
+    return Since(datetime.combine(day, time()), zone)
 
 
-def _query(page: ReportPage, since: date) -> ChangeQuery:
-    """Return what has changed since a day in a report of the page's choices. Raises Invalid."""
+def _query(page: ReportPage, since: Since) -> ChangeQuery:
+    """Return what has changed since then in a report of the page's choices. Raises Invalid."""
     measure = (MONEY if page.view.of_money else EVENTS).credited
     report = page.view.report(
         page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none"
     )
-    return ChangeQuery(report, datetime.combine(since, time()))
+    return ChangeQuery(report, since.start)
 
 
 async def show_changes(request: Request) -> Response:
@@ -78,7 +137,7 @@ async def show_changes(request: Request) -> Response:
     report, problem, since, also = None, None, None, {}
     try:
         since = read_since(page)
-        also = {"since": since.isoformat()}
+        also = {"since": since.text}
         query = _query(page, since)
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
     except REFUSED as error:
@@ -89,6 +148,7 @@ async def show_changes(request: Request) -> Response:
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
         change=report, since=since, measure=basis.credited, column=FigureColumn(basis.credited),
         words=WORDS, labels=page.space.event_labels,
+        of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),
         csv=page.view.link(f"{page.path}.csv", **also),
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from psycopg import AsyncConnection
@@ -26,6 +26,7 @@ PAGES = (
     "/models",
     "/paths",
     "/campaigns",
+    "/campaigns/changes",
     "/cohorts",
     "/self-reported",
     "/ripeness",
@@ -54,9 +55,23 @@ class SavedView:
 
 async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[SavedView]:
     """Return the views that the visitor has saved in the Space."""
+    return await views_of(connection, inside.space.id, inside.visitor.user.id)
+
+
+async def views_of(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
+    """Return the views that a member has saved in a Space."""
     cursor = connection.cursor(row_factory=class_row(SavedView))
-    values = {"space_id": inside.space.id, "user_id": inside.visitor.user.id, "most": MOST}
+    values = {"space_id": space_id, "user_id": user_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)
+
+
+async def save_view(
+    connection: AsyncConnection, space_id: int, user_id: int, view: Mapping[str, str]
+) -> None:
+    """Keep a view of `read_view`; of the same name, the newer one stays. Raises Invalid."""
+    values = {"space_id": space_id, "user_id": user_id, "most": MOST, **view}
+    if await fetch_optional(connection, queries["save"], values) is None:
+        raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
 
 
 async def post_save(request: Request) -> Response:
@@ -66,9 +81,7 @@ async def post_save(request: Request) -> Response:
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
         view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
-        values = {"space_id": inside.space.id, "user_id": visitor.user.id, "most": MOST} | view
-        if await fetch_optional(connection, queries["save"], values) is None:
-            raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
+        await save_view(connection, inside.space.id, visitor.user.id, view)
     location = f"{HOME}/spaces/{inside.space.id}{view['page']}"
     location += f"?{view['query']}" if view["query"] else ""
     return redirect(request, location, FlashMessage.VIEW_SAVED)

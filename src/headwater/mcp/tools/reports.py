@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.contacts import filters
-from headwater.http.parameters import JsonInput, Parameter
+from headwater.http.parameters import JsonInput
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_values
 from headwater.reports.change_answer import changes_answer
 from headwater.reports.change_models import ChangeQuery
-from headwater.reports.change_parameters import SINCE
+from headwater.reports.change_parameters import CHANGES_SINCE
 from headwater.reports.change_report import query_changes
 from headwater.reports.parameters import (
     ALL_MODELS,
@@ -31,10 +31,6 @@ from headwater.reports.report_answer import REPORT, report_answer
 from headwater.reports.report_reader import CONNECTION_SECONDS
 
 _REPORT = "query_report"
-_CHANGES_SINCE = Parameter(
-    name="changes_since", kind=SINCE.kind,
-    description="Adds why figures changed since a reading or time.",
-)  # fmt: skip
 
 
 async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
@@ -43,7 +39,7 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     if arguments.get(GROUP_BY.name) == []:
         arguments = {**arguments, GROUP_BY.name: [NO_GROUPS]}
     values = JsonInput(arguments)
-    start = _CHANGES_SINCE.read(values)
+    start = CHANGES_SINCE.read(values)
     query = read_report_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         answer = report_answer(query, await query_report(connection, context.space_id, query))
@@ -65,7 +61,7 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
 
 
 def _described() -> dict[str, Schema]:
-    arguments = arguments_of(*PARAMETERS, _CHANGES_SINCE) | filters.ARGUMENT
+    arguments = arguments_of(*PARAMETERS, CHANGES_SINCE) | filters.ARGUMENT
     arguments[GROUP_BY.name] |= {"minItems": 0}
     repeating = (ORDER_BY.name, ALL_MODELS.name)
     return arguments | {name: without_values(arguments[name]) for name in repeating}
@@ -77,7 +73,7 @@ TOOLS = (
         title="Query a report",
         description=(
             "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
-            "and more; every argument may be left out. Which channels brought last month's "
+            "and more; no argument is needed. Which channels brought last month's "
             'revenue: {"period": "last month"}. A null key has none. With compare, …_before is '
             "the other time's figure, …_change the change as a ratio. event_names says what was "
             "added up; first_event and last_event where data begins or ends."
@@ -90,7 +86,7 @@ TOOLS = (
         name="query_paths",
         title="Query paths",
         description=(
-            "The sequences of sources or channels by which people came to events, the most "
+            "Sequences of sources or channels by which people came to events, the most "
             "frequent first; how many touchpoints and days it took; the first by the last source. "
             "Of events with a touchpoint in the window."
         ),

@@ -20,6 +20,8 @@ from headwater.mcp.confirmation import (
 )
 from headwater.mcp.context import ToolContext
 from headwater.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.change_parameters import CHANGES_SINCE
 from headwater.reports.cohort_answer import COHORTS as COHORTS_ANSWER
 from headwater.reports.cohort_answer import cohorts_answer
 from headwater.reports.cohort_parameters import LIMIT, read_cohort_query
@@ -33,6 +35,8 @@ from headwater.reports.spend_answer import (
     read_spend_query,
     spend_answer,
 )
+from headwater.reports.spend_change_answer import spend_changes_answer
+from headwater.reports.spend_change_report import query_spend_changes
 from headwater.reports.spend_report import query_spend
 from headwater.spaces.models import Space
 from headwater.spend import parameters
@@ -66,10 +70,17 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(arguments)
     if COHORTS.read(query):
         return await _query_cohorts(context, space, arguments)
+    start = CHANGES_SINCE.read(query)
     spend_query = read_spend_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await query_spend(connection, context.space_id, spend_query)
-    return spend_answer(spend_query, report)
+    answer = spend_answer(spend_query, report)
+    if start is None:
+        return answer
+    question = ChangeQuery(spend_query, start)
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        changes = await query_spend_changes(connection, context.space_id, question)
+    return answer | {"changes": spend_changes_answer(changes)}
 
 
 async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
@@ -112,16 +123,16 @@ TOOLS = (
     Tool(
         name="query_spend",
         title="Query spend",
-        description="Ad spend and what it brought: ROAS, CPA, CAC. unmatched is in no row.",
+        description="Ad spend, what it brought: ROAS, CPA, CAC. unmatched: in no row.",
         arguments=arguments_of(GROUP, COHORTS)
-        | as_in("query_report", arguments_of(*PARAMETERS[1:])),
+        | as_in("query_report", arguments_of(*PARAMETERS[1:], CHANGES_SINCE)),
         answer=_ANSWER,
         call=_query,
     ),
     Tool(
         name="put_spend",
         title="Store spend",
-        description="Store what ads cost; a row of a known day and place is replaced.",
+        description="Store what ads cost; a known day and place is replaced.",
         arguments={"spend": _ROWS, "as_of": {"type": "string", "description": "If not now."}},
         required=("spend",),
         answer=object_schema({"message": TEXT}),
@@ -133,7 +144,7 @@ TOOLS = (
     Tool(
         name=_DELETE,
         title="Delete spend",
-        description="Delete spend of some days in two calls; the first only counts.",
+        description="Delete spend of some days; the first call only counts.",
         arguments=arguments_of(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
         required=("start_date", "end_date"),
         answer=object_schema(PREVIEW, "would_go", "confirm"),

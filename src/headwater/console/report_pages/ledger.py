@@ -1,0 +1,304 @@
+"""The spend ledger as it is stored: its rows, what each counts as, and what they come to, in each
+currency and in that of reports. Rows of some days can be deleted, once their number is typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.accounts.roles import Permission
+from headwater.api.services import services
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
+from headwater.console.pages import redirect, render
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.http.errors import Errors, Invalid
+from headwater.http.pagination import Position
+from headwater.http.parameters import Input, JsonInput, Query
+from headwater.reports.errors import MissingRates
+from headwater.reports.models import DateTimeSpan
+from headwater.reports.report_answer import harmless
+from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.spent import MILLIONTHS, convert_pieces
+from headwater.spend.breakdown import LedgerRow, Piece
+from headwater.spend.ledger import (
+    Deletion,
+    count_spend,
+    delete_spend,
+    list_spend,
+    read_pieces,
+)
+from headwater.spend.models import LEVELS
+from headwater.spend.parameters import CHOICE, SpendChoice, cursors, read_choice
+
+FORM, CONFIRM = "spend deletion", "confirm"
+PER_PAGE = 100
+USUAL_DAYS = 30
+MOST_SUMMED = 200_000
+"""The rows that are added up for a page; of more it has the list alone."""
+MOST_IN_CSV = 50_000
+_FIELDS = tuple(parameter.name for parameter in CHOICE)
+_COLUMNS = (
+    "date", "platform", *LEVELS, "country", "currency", "amount", "impressions", "clicks",
+    "platform_conversions", "platform_revenue", "timezone", "as_of",
+)  # fmt: skip
+
+
+class StoredSpend(msgspec.Struct, frozen=True):
+    """A row of the ledger as the list has it."""
+
+    date: date
+    platform: str
+    currency: str
+    amount: Decimal
+    account_id: str | None
+    campaign_id: str | None
+    adset_id: str | None
+    ad_id: str | None
+    country: str | None
+    impressions: int | None
+    clicks: int | None
+    platform_conversions: Decimal | None
+    platform_revenue: Decimal | None
+    timezone: str | None
+    as_of: str
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The key of its piece."""
+        ids = [getattr(self, level) or "" for level in LEVELS]
+        while ids and not ids[-1]:
+            ids.pop()
+        return self.date, self.platform, self.currency, tuple(ids), self.country or ""
+
+
+@dataclass(frozen=True)
+class LedgerSums:
+    """The sums of some rows, each part once."""
+
+    pieces: Mapping[tuple[Any, ...], Piece]
+    by_currency: Mapping[str, Decimal]
+    total: Decimal | None
+    """In the Space's currency; None where a rate is missing."""
+    problem: str = ""
+    """The reason why there is no total."""
+
+    def counted(self, row: StoredSpend) -> Decimal:
+        """Return what a row counts as."""
+        piece = self.pieces.get(row.place)
+        return _amount(piece) if piece is not None else Decimal(0)
+
+    def is_left_over(self, row: StoredSpend) -> bool:
+        """Return whether a row is of a place that others break down."""
+        piece = self.pieces.get(row.place)
+        return piece is None or piece.left_over
+
+
+@dataclass(frozen=True)
+class LedgerPage:
+    """A page of the ledger."""
+
+    rows: Sequence[StoredSpend]
+    chosen: Deletion
+    """How many rows are chosen, and of which days."""
+    sums: LedgerSums | None
+    """None of too many."""
+    newer: str | None
+    older: str | None
+
+
+def _amount(piece: Piece) -> Decimal:
+    return Decimal(piece.row.figures[0]) / MILLIONTHS
+
+
+def read_ledger_choice(query: Input, inside: SpaceVisitor, *, whole: bool = True) -> SpendChoice:
+    """Return the rows that an address is about, the last 30 days unless it names some. Raises
+    Invalid.
+    """
+    named = any(query.single(name) for name in ("start_date", "end_date"))
+    choice = read_choice(query, whole=whole)
+    query.finish()
+    if named or not whole:
+        return choice
+    today = datetime.now(UTC).astimezone(inside.space.zone).date()
+    first = today - timedelta(days=USUAL_DAYS)
+    return SpendChoice(
+        first, today, choice.platform, choice.account_id, choice.campaign_id, choice.currency
+    )
+
+
+def _texts(choice: SpendChoice) -> dict[str, str]:
+    """Return a choice as an address has it."""
+    values = {
+        "start_date": choice.first_day if choice.first_day > date.min else "",
+        "end_date": choice.last_day if choice.last_day < date.max else "",
+        "platform": choice.platform, "account_id": choice.account_id,
+        "campaign_id": choice.campaign_id, "currency": choice.currency,
+    }  # fmt: skip
+    return {name: f"{value}" for name, value in values.items() if value}
+
+
+async def show_ledger(request: Request) -> Response:
+    """Show a page of the rows that the address chooses."""
+    return await _show(request)
+
+
+async def _show(
+    request: Request, posted: PostedForm | None = None, errors: Errors | None = None
+) -> Response:
+    """Show the page, of an address or of a form that was refused."""
+    visitor = await require_visitor(request)
+    database = services(request).database
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        inside = await enter(connection, request, visitor)
+        query = _query(request, posted)
+        typed = {name: f"{query.single(name) or ''}" for name in _FIELDS}
+        page, refused = None, dict(errors or {})
+        try:
+            choice = read_ledger_choice(query, inside)
+            page = await _load(connection, request, inside, choice)
+            typed = {**typed, **_texts(choice)}
+        except Invalid as error:
+            refused = {**error.errors, **refused}
+        link = f"{_path(inside)}.csv?{urlencode({n: t for n, t in typed.items() if t})}"
+        return render(
+            request, "ledger.html", status=422 if refused else 200, page=page, typed=typed,
+            errors=refused, here=_path(inside), base=f"{HOME}/spaces/{inside.space.id}",
+            figures=figures, csv=link, most_summed=MOST_SUMMED, most_in_csv=MOST_IN_CSV,
+        )  # fmt: skip
+
+
+def _query(request: Request, posted: PostedForm | None) -> Input:
+    if posted is None:
+        return Query(request.scope["query_string"])
+    return JsonInput({name: posted.text(name).strip() for name in _FIELDS})
+
+
+async def _load(
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, choice: SpendChoice
+) -> LedgerPage:
+    texts = _texts(choice)
+    address = Query(request.scope["query_string"] if request.method == "GET" else b"")
+    writer = cursors(JsonInput(texts), services(request).signing_key, inside.space.id)
+    listed = await list_spend(
+        connection, inside.space.id, choice, PER_PAGE, writer.read_from(address)
+    )
+    chosen = await count_spend(connection, inside.space.id, choice)
+    few = chosen.rows <= MOST_SUMMED
+    sums = await _add_up(connection, inside, choice, chosen) if few else None
+    newer, older = (
+        f"{_path(inside)}?{urlencode({**texts, 'cursor': writer.write(at)})}" if at else None
+        for at in (listed.previous, listed.next)
+    )
+    return LedgerPage(_decoded(listed.lines), chosen, sums, newer, older)
+
+
+async def _add_up(
+    connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, chosen: Deletion
+) -> LedgerSums:
+    """Return what the chosen rows come to: whatever is chosen of a day, all of its rows say what is
+    broken down.
+    """
+    if chosen.first_day is None or chosen.last_day is None:
+        return LedgerSums({}, {}, Decimal(0))
+    space = inside.space
+    days = await read_pieces(connection, space.id, chosen.first_day, chosen.last_day)
+    pieces = [piece for piece in days if _is_chosen(piece.row, choice)]
+    by_currency: dict[str, Decimal] = {}
+    for piece in pieces:
+        currency = piece.row.currency
+        by_currency[currency] = by_currency.get(currency, Decimal(0)) + _amount(piece)
+    total, problem = None, ""
+    try:
+        converted = await convert_pieces(connection, space.id, space.currency, pieces)
+        total = sum((_amount(piece) for piece in converted), Decimal(0))
+    except MissingRates as error:
+        problem = error.message
+    known = {piece.row[:5]: piece for piece in pieces}
+    return LedgerSums(known, dict(sorted(by_currency.items())), total, problem)
+
+
+def _is_chosen(row: LedgerRow, choice: SpendChoice) -> bool:
+    account, campaign = (*row.path[:2], "", "")[:2]
+    return all((
+        choice.platform in (None, row.platform), choice.currency in (None, row.currency),
+        choice.account_id in (None, account), choice.campaign_id in (None, campaign),
+    ))  # fmt: skip
+
+
+def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
+    return [msgspec.json.decode(line, type=StoredSpend) for line in lines]
+
+
+async def send_csv(request: Request) -> Response:
+    """The chosen rows as CSV, as they are stored, the latest days first."""
+    visitor = await require_visitor(request)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(_COLUMNS)
+    async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
+        inside = await enter(connection, request, visitor)
+        choice = read_ledger_choice(Query(request.scope["query_string"]), inside)
+        at: Position | None = None
+        for _ in range(MOST_IN_CSV // 1000):
+            page = await list_spend(connection, inside.space.id, choice, 1000, at)
+            for row in _decoded(page.lines):
+                writer.writerow([_cell(getattr(row, name)) for name in _COLUMNS])
+            if (at := page.next) is None:
+                break
+    first, last = (datetime.combine(each, datetime.min.time()) for each in (
+        choice.first_day, choice.last_day
+    ))  # fmt: skip
+    return csv_response("spend-ledger", DateTimeSpan(first, last), text.getvalue().encode())
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return "" if value is None else harmless(f"{value}")
+
+
+async def post_delete(request: Request) -> Response:
+    """Delete the rows that the page was of, once their number was typed."""
+    visitor = await require_visitor(request)
+    form = await read_form(request, visitor.form_key, FORM)
+    try:
+        async with services(request).database.transaction() as connection:
+            inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+            choice = read_ledger_choice(_query(request, form), inside, whole=False)
+            count = (await count_spend(connection, inside.space.id, choice)).rows
+            typed = form.text(CONFIRM).strip().replace(",", "")
+            if typed == f"{count}" and count:
+                await delete_spend(connection, inside.space.id, choice)
+                return redirect(request, _path(inside), FlashMessage.SPEND_DELETED)
+            rule = f"must be {count:,}, the number of rows that would go."
+            raise Invalid.of(CONFIRM, rule)
+    except Invalid as error:
+        return await _show(request, form, error.errors)
+
+
+def _path(inside: SpaceVisitor) -> str:
+    return f"{HOME}/spaces/{inside.space.id}/spend"
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/spend"
+ROUTES = [
+    Route(_PATH, show_ledger, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+    Route(f"{_PATH}/delete", post_delete, methods=["POST"]),
+]

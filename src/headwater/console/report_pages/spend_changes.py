@@ -1,0 +1,160 @@
+"""The page of changes of spend: what Campaigns said at an earlier moment, what it says now, and
+every cause of the differences, with the rows of the ledger and the events that moved most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar
+from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.campaigns import COLUMNS, GROUPS, CostColumn
+from headwater.console.report_pages.changes import WORDS, Since, read_since
+from headwater.console.report_pages.csv_file import csv_response
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.visitor import HOME
+from headwater.http.fields import one_of
+from headwater.http.parameters import Parameter
+from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
+from headwater.reports.models import Figure, Group, GroupKey
+from headwater.reports.spend_answer import read_spend_query
+from headwater.reports.spend_change_answer import spend_changes_csv
+from headwater.reports.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
+from headwater.reports.spend_change_report import query_spend_changes
+from headwater.reports.spend_report import CostFigures
+from headwater.spend.changes import ChangedSpend
+from headwater.spend.models import source_of
+
+_NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
+_GROUPS = {group: name for group, name in GROUPS.items() if group in SPLIT_GROUPS}
+_GROUP = Parameter(
+    name="group", kind=one_of([str(group) for group in _GROUPS]), default="source",
+    description="What the rows are.",
+)  # fmt: skip
+_IN_ROWS = ("spend", "credited_revenue", "roas")
+"""The figures that each row has."""
+_IN_CAUSES = ("spend", "credited_events", "credited_revenue", "new_customers")
+"""The figures that each cause has."""
+_MILLIONTHS = 10**6
+
+
+@dataclass(frozen=True)
+class SpendChangesPage:
+    """The changes of a report, as the page has them."""
+
+    report: CostChangeReport
+    columns: Sequence[CostColumn]
+    """Of all figures."""
+
+    def some(self, *, of_rows: bool) -> list[CostColumn]:
+        """Return the columns of the table of rows, or of that of causes."""
+        names = _IN_ROWS if of_rows else _IN_CAUSES
+        return [column for column in self.columns if column.figure in names]
+
+    def written(self, column: CostColumn, of: CostFigures) -> str:
+        """Return a figure with its exact value."""
+        return figures.figure(column.written_as, _figure(column, of))
+
+    def moved(self, column: CostColumn, change: CostChange) -> Figure:
+        """Return by how much a figure has changed."""
+        return change.moved(column.figure)
+
+    def part(self, column: CostColumn, parts: CostFigures | None) -> Figure:
+        """Return the part of a cause; None of a ratio, which has none."""
+        return None if parts is None or column.figure in RATIOS else _figure(column, parts)
+
+    def ratio(self, column: CostColumn) -> str:
+        """Return what a ratio is of, in words; empty for a sum."""
+        titles = {each.figure: each.title.lower() for each in self.columns}
+        if column.figure not in RATIOS:
+            return ""
+        return " over ".join(titles[name] for name in RATIOS[column.figure])
+
+    def title(self, row: ChangedCost) -> str:
+        """Return what a row is called."""
+        assert self.report.group is not None
+        return title(self.report.group, GroupKey(row.key, row.label))
+
+
+def place_title(changed: ChangedSpend) -> str:
+    """Return the place of a row of the ledger: the platform and the last of its ids."""
+    row = changed.row
+    source = source_of(row.platform)
+    name = title(Group.SOURCE, GroupKey(source, source)) if source else row.platform
+    return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
+
+
+def amount_of(changed: ChangedSpend) -> str:
+    """Return by how much a row of the ledger has changed, in its own currency."""
+    return f"{changed.row.figures[0] / _MILLIONTHS:+,.2f} {changed.row.currency}"
+
+
+def _figure(column: CostColumn, of: CostFigures) -> Figure:
+    value: Figure = getattr(of, column.figure)
+    return value
+
+
+def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
+    """Return what has changed since then in the report that the address describes. Raises
+    Invalid.
+    """
+    own = {"query_mode": "", "compare": "", "group_by": str(group), **more}
+    report = read_spend_query(page.view.input(**own), page.space, datetime.now(UTC))
+    return ChangeQuery(report, since.start)
+
+
+def _read(page: ReportPage) -> tuple[Group, Since]:
+    """Return the chosen rows, and the moment from which on changes count. Raises Invalid."""
+    group = Group(_GROUP.read(page.query) or Group.SOURCE)
+    return group, read_since(page)
+
+
+async def show_spend_changes(request: Request) -> Response:
+    """The page."""
+    page = await open_page(request)
+    group, since, content, problem = Group.SOURCE, None, None, None
+    also: dict[str, str] = {}
+    has_rate = page.space.cost_rate is not None
+    columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
+    try:
+        group, since = _read(page)
+        also = {"since": since.text}
+        also |= {"group": str(group)} if group is not Group.SOURCE else {}
+        query = _query(page, group, since, limit="200")
+        report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
+        content = SpendChangesPage(report, columns)
+    except REFUSED as error:
+        problem = error
+    menu = ChoiceLinks(page.view, page.path, also).own_menu(
+        "group", "Rows", _GROUPS, group, Group.SOURCE
+    )
+    return page.render(
+        "spend_changes.html",
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
+        page=content, since=since, menu=menu, group=GROUPS[group], words=WORDS,
+        labels=page.space.event_labels, place_title=place_title, amount_of=amount_of,
+        csv=page.view.link(f"{page.path}.csv", **also),
+    )  # fmt: skip
+
+
+async def send_csv(request: Request) -> Response:
+    """The same as `GET /reports/spend/changes` has it, in CSV."""
+    page = await open_page(request)
+    query = _query(page, *_read(page), limit="1000")
+    report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))
+    return csv_response("spend-changes", report.span, spend_changes_csv(report))
+
+
+_PATH = f"{HOME}/spaces/{{space_id}}/campaigns/changes"
+ROUTES = [
+    Route(_PATH, show_spend_changes, methods=["GET"]),
+    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
+]

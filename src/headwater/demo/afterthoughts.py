@@ -1,0 +1,82 @@
+"""Things that come in after a report was read, so that the pages of changes have something to
+explain: an order by phone that is entered late, a reader of the newsletter who turns out to be a
+customer, and an ad platform that reports other costs. The same for every run. Pure.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from headwater.demo.journeys import Payload, written
+from headwater.demo.shops import Shop
+from headwater.events.accepted import SALES_EVENTS
+
+SPAN = range(8, 36)
+"""The days ago that the reports are about."""
+RESTATED = 1.18
+"""The cost of a campaign by the later report, of what it was by the earlier one."""
+_RESTATED_DAYS = range(10, 14)
+
+
+def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
+    """Return what came in before the report: visits, and a customer's order."""
+    letter = urlencode({"utm_source": "newsletter", "utm_medium": "email"})
+    advert = urlencode({"gclid": f"{shop.slug}-late"})
+    visits = [
+        {
+            "occurred_at": written(now - timedelta(days=days)), "trk_token": f"{shop.slug}-{who}",
+            "url": f"{shop.origin}/{shop.pages[0]}?{parameters}",
+        }
+        for who, days, parameters in (
+            ("customer", 16, advert), ("reader", 15, letter), ("caller", 13, advert)
+        )
+    ]  # fmt: skip
+    known = _event(shop, "customer", "sign_up", now - timedelta(days=16))
+    caller = _event(shop, "caller", "sign_up", now - timedelta(days=13))
+    bought = _event(shop, "customer", "purchase", now - timedelta(days=14), amount=shop.prices[-1])
+    return visits, [known, caller, bought]
+
+
+def later(shop: Shop, now: datetime) -> list[Payload]:
+    """Return the events that come in after it: the order of a caller, and a login of the customer's
+    in the browser of the reader.
+    """
+    order = _event(shop, "caller", "purchase", now - timedelta(days=12), amount=shop.prices[0])
+    login = _event(shop, "customer", "custom_event_1", now - timedelta(minutes=1))
+    return [
+        {name: value for name, value in order.items() if name != "trk_token"},
+        {**login, "trk_token": f"{shop.slug}-reader"},
+    ]  # fmt: skip
+
+
+def restated(rows: list[Payload], now: datetime) -> list[Payload]:
+    """Return the rows of spend that a platform reports otherwise, of those that it has reported."""
+    days = {f"{now.date() - timedelta(days=day)}" for day in _RESTATED_DAYS}
+    first = next(row["campaign_id"] for row in rows if row.get("campaign_id"))
+    return [
+        row | {"amount": f"{float(row['amount']) * RESTATED:.2f}"}
+        for row in rows
+        if row["date"] in days and row.get("campaign_id") == first
+    ]
+
+
+def question(now: datetime) -> list[tuple[str, str]]:
+    """Return what the reports are about, as the pages of the console ask."""
+    first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
+    dates = [("start_date", f"{first} 00:00:00"), ("end_date", f"{last} 23:59:59")]
+    return [*dates, *(("event_names", name) for name in SALES_EVENTS)]
+
+
+def view(now: datetime, reading: str) -> str:
+    """Return the choices of a page of changes since a reading of that question."""
+    first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
+    return urlencode({"start_date": first, "end_date": last, "since": reading})
+
+
+def _event(shop: Shop, who: str, name: str, at: datetime, **values: float) -> Payload:
+    return {
+        "event_name": name, "event_time": written(at), "email": f"{who}@{shop.slug}.example",
+        "idempotency_key": f"sample-{shop.slug}-{who}-{name}", "trk_token": f"{shop.slug}-{who}",
+        **values,
+    }  # fmt: skip

@@ -1,0 +1,152 @@
+"""The page of the spend ledger: rows as they are stored, what they count as, and their deletion."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.accounts.roles import Role
+from headwater.console.report_pages import ledger
+from headwater.console.report_pages.figures import NONE
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.console.test_campaigns import put
+from tests.console.test_changes import words
+from tests.support.factories import Stage
+
+__all__ = ["put"]
+
+MAY = "start_date=2026-05-01&end_date=2026-05-31"
+
+
+@pytest.fixture
+def page(space_id: int, connection: psycopg.Connection) -> str:
+    connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (space_id,))
+    return f"/console/spaces/{space_id}/spend"
+
+
+def spent(day: int, amount: Any, **also: Any) -> dict[str, Any]:
+    row = {"date": f"2026-05-{day:02}", "platform": "google", "amount": amount, "currency": "EUR"}
+    return {**row, "account_id": "1", **also}
+
+
+def rows(html: str) -> list[list[str]]:
+    table = PageTables(html).tables.get("ledger", [])[1:]
+    return [[" ".join(cell.text.split()) for cell in row] for row in table]
+
+
+def delete(person: Person, page: str, query: str, confirm: str) -> Any:
+    return person.browser.fill(f"{page}?{query}", f"{page}/delete", confirm=confirm)
+
+
+def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
+    put(
+        spent(13, 100), spent(13, 60, campaign_id="4711", clicks=31), spent(12, "0.5", country="DE")
+    )
+    shown = owner.browser.get(f"{page}?{MAY}").text
+    assert [(row[0], row[3], row[7], row[8], row[10]) for row in rows(shown)] == [
+        ("13 May 2026", "4711", "60.00 EUR", "60.00", "31"),
+        ("13 May 2026", "all", "100.00 EUR", "40.00 not broken down", NONE),
+        ("12 May 2026", "all", "0.50 EUR", "0.50", NONE),
+    ]
+    assert "They come to 100.50 EUR ." in words(shown)
+    of_campaign = owner.browser.get(f"{page}?{MAY}&campaign_id=4711&platform=Google+Ads").text
+    assert [row[3] for row in rows(of_campaign)] == ["4711"]
+    assert "They come to 60.00 EUR ." in words(of_campaign)
+    (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', of_campaign)
+    table = list(csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines()))
+    assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [
+        ("4711", "60", "31")
+    ]
+
+
+def test_the_total_of_campaigns_leads_to_what_comes_to_it(
+    owner: Person, space_id: int, page: str, put: Callable[..., None], connection: Any
+) -> None:
+    """In the currency of reports, each day at its own rate."""
+    Stage(connection, space_id, "").connection.execute(
+        "INSERT INTO rates (space_id, date, base, currency, rate)"
+        " VALUES (%s, '2026-05-13', 'USD', 'EUR', 0.3333)",
+        (space_id,),
+    )
+    put(spent(13, "10.01", currency="USD"), spent(14, 5), spent(14, 7, campaign_id="1"))
+    campaigns = owner.browser.get(page.replace("/spend", f"/campaigns?{MAY}")).text
+    ((link, total),) = re.findall(
+        r'<a href="([^"]+/spend\?[^"]+)"><data value="[^"]+">([\d.]+)</data></a>', campaigns
+    )
+    shown = words(owner.browser.get(link.replace("&amp;", "&")).text)
+    assert f"They come to {total} EUR , each day at its own rate:" in shown
+    assert "7.00 EUR, 10.01 USD" in shown
+
+
+def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., None]) -> None:
+    put(spent(13, 10, currency="USD"), spent(13, 5))
+    shown = words(owner.browser.get(f"{page}?{MAY}").text)
+    assert "there is no exchange rate to EUR for USD" in shown
+    assert "They come to 5.00 EUR, 10.00 USD" in shown
+
+
+def test_pages(
+    owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "PER_PAGE", 2)
+    put(*(spent(day, day) for day in range(1, 6)))
+    first = owner.browser.get(f"{page}?{MAY}").text
+    assert [row[0] for row in rows(first)] == ["5 May 2026", "4 May 2026"]
+    (older,) = re.findall(r'href="([^"]+)">Earlier days', first)
+    second = owner.browser.get(older.replace("&amp;", "&")).text
+    assert [row[0] for row in rows(second)] == ["3 May 2026", "2 May 2026"]
+    assert "They come to 15.00 EUR" in words(second)
+    assert "Later days" in second
+
+
+def test_rows_are_deleted_once_their_number_is_typed(
+    owner: Person, page: str, put: Callable[..., None]
+) -> None:
+    put(spent(13, 100), spent(14, 60), spent(14, 5, platform="meta"))
+    of_day = "start_date=2026-05-14&end_date=2026-05-14&platform=google"
+    refused = delete(owner, page, of_day, "3")
+    assert refused.status_code == 422
+    assert "must be 1, the number of rows that would go." in refused.text
+    assert re.findall(r'id="(\w+)-refusal"', refused.text) == ["confirm"]
+    assert "are deleted" in delete(owner, page, of_day, "1").text
+    left = rows(owner.browser.get(f"{page}?{MAY}").text)
+    assert [(row[0], row[1]) for row in left] == [
+        ("14 May 2026", "meta"),
+        ("13 May 2026", "google"),
+    ]
+
+
+def test_who_only_looks_deletes_and_imports_nothing(
+    person: Callable[..., Person], page: str, put: Callable[..., None]
+) -> None:
+    put(spent(13, 100))
+    shown = person(Role.VIEWER).browser.get(f"{page}?{MAY}").text
+    assert len(rows(shown)) == 1
+    assert "Delete these rows" not in shown
+    assert "Import spend" not in shown
+
+
+def test_what_is_wrong_stands_at_its_field(owner: Person, page: str) -> None:
+    for query, field in (
+        ("start_date=2026-05-02&end_date=2026-05-01", "end_date"), ("currency=EURO", "currency"),
+        ("start_date=May", "start_date"),
+    ):  # fmt: skip
+        shown = owner.browser.get(f"{page}?{query}")
+        assert shown.status_code == 422
+        assert re.findall(r'id="(\w+)-refusal"', shown.text) == [field]
+
+
+def test_too_many_rows_are_not_added_up(
+    owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "MOST_SUMMED", 0)
+    put(spent(13, 100))
+    shown = owner.browser.get(f"{page}?{MAY}").text
+    assert "choose fewer days" in shown
+    assert rows(shown)[0][8] == NONE

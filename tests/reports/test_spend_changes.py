@@ -1,0 +1,208 @@
+"""GET /reports/spend/changes: why spend, and what it brought, is another figure than it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from headwater.history.former_rows import forget
+from headwater.spend import changes as ledger_changes
+from tests.support.factories import Stage as SpaceStage
+from tests.support.pipeline import DAY, T0, Stage, event, touch
+from tests.support.reading_fixtures import Api
+
+OCTOBER = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 23:59:59"}
+DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
+ADA = {"email": "ada@example.com"}
+
+
+@pytest.fixture
+def shop(stage: SpaceStage) -> Stage:
+    """A Space in euros with Ada, who came by Google's campaign 4711 and bought for 100."""
+    stage.connection.execute(
+        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
+    )
+    shop = Stage(stage.connection, stage.space_id)
+    click = touch(**ADA, occurred_at=T0 - 2 * DAY, campaign_id="4711")
+    shop.run(click, event(**ADA, amount="100"))
+    return shop
+
+
+def spent(day: int, amount: Any, platform: str = "google", **also: Any) -> dict[str, Any]:
+    row = {"date": f"2025-10-{day:02}", "platform": platform, "amount": amount, "currency": "EUR"}
+    return {**row, **also}
+
+
+def put(api: Api, *rows: Any, as_of: str | None = None) -> None:
+    also = {"as_of": as_of} if as_of else {}
+    response = api.send("PUT", "/spend", json={"spend": rows, **also})
+    assert response.status_code == 200, response.text
+
+
+def delete(api: Api, day: int, **also: str) -> None:
+    days = {"start_date": f"2025-10-{day:02}", "end_date": f"2025-10-{day:02}", **also}
+    assert api.send("DELETE", "/spend", params=days).status_code == 200
+
+
+def report(api: Api, **params: Any) -> dict[str, Any]:
+    response = api.get("/reports/spend", params={**OCTOBER, **params})
+    assert response.status_code == 200, response.text
+    return DECODE(response.content)
+
+
+def changes(api: Api, since: str, status: int = 200, **params: Any) -> dict[str, Any]:
+    response = api.get("/reports/spend/changes", params={**OCTOBER, "since": since, **params})
+    assert response.status_code == status, response.text
+    return DECODE(response.content)
+
+
+def moved(change: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The parts of some figures, by cause."""
+    return {
+        cause: tuple(parts[name] for name in names) for cause, parts in change["causes"].items()
+    }
+
+
+@pytest.mark.usefixtures("shop")
+def test_it_works(api: Api) -> None:
+    put(api, spent(7, 25, clicks=10, campaign_id="4711", account_id="1"))
+    first = report(api)
+    assert first["totals"]["roas"] == 4
+    put(api, spent(7, 40, clicks=12, campaign_id="4711", account_id="1"), spent(8, 10, "meta"))
+    answer = changes(api, first["reading"])
+    assert moved(answer["totals"], "spend", "clicks") == {
+        "spend_replacements": (15, 2), "spend_imports": (10, 0),
+    }  # fmt: skip
+    assert answer["totals"]["difference"]["roas"] == 2 - 4
+    assert [(row["source"], row["difference"]["spend"]) for row in answer["rows"]] == [
+        ("google_ads", 15), ("facebook_ads", 10),
+    ]  # fmt: skip
+    assert set(answer["unexplained"].values()) == {0, None}
+    (replaced,) = answer["causes"]["spend_replacements"]["largest_rows"]
+    assert (replaced["date"], replaced["campaign_id"], replaced["amount"]) == (
+        "2025-10-07", "4711", 15,
+    )  # fmt: skip
+    assert answer["causes"]["spend_imports"]["rows"] == 1
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
+    put(api, spent(7, 25))
+    first = report(api)["reading"]
+    delete(api, 7)
+    second = report(api)["reading"]
+    put(api, spent(7, 30))
+    assert moved(changes(api, first)["totals"], "spend") == {
+        "spend_deletions": (-25,), "spend_imports": (30,),
+    }  # fmt: skip
+    gone = changes(api, first, until=second)
+    assert moved(gone["totals"], "spend") == {"spend_deletions": (-25,)}
+    assert not gone["causes"]["spend_deletions"]["largest_rows"][0]["is_stored"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_is_the_same_again_is_no_change(api: Api) -> None:
+    """An export of the same figures, and one of before, change nothing that a report says."""
+    put(api, spent(7, 25), as_of="2025-10-10T00:00:00Z")
+    first = report(api)["reading"]
+    put(api, spent(7, 25), as_of="2025-10-12T00:00:00Z")
+    put(api, spent(7, 99), as_of="2025-10-11T00:00:00Z")
+    answer = changes(api, first)
+    assert (answer["rows"], answer["causes"]) == ([], {})
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_finer_row_takes_from_what_is_not_broken_down(api: Api) -> None:
+    put(api, spent(7, 100, account_id="1"))
+    first = report(api)["reading"]
+    put(api, spent(7, 60, account_id="1", campaign_id="4711"))
+    answer = changes(api, first, group_by="campaign")
+    assert answer["totals"]["causes"] == {}
+    assert moved(answer["unmatched"], "spend") == {"spend_imports": (-60,)}
+    (row,) = answer["rows"]
+    assert (row["campaign"], moved(row, "spend")) == ("4711", {"spend_imports": (60,)})
+    assert (row["before"]["roas"], row["after"]["roas"]) == (None, Decimal("1.6667"))
+
+
+@pytest.mark.usefixtures("shop")
+def test_rates_move_spend_and_credit(api: Api) -> None:
+    def rate(worth: str) -> None:
+        day = {"date": "2025-10-07", "base": "USD", "currency": "EUR", "rate": worth}
+        assert api.send("PUT", "/rates", json={"rates": [day]}).status_code == 200
+
+    rate("0.5")
+    put(api, spent(7, 10, currency="USD"))
+    first = report(api)["reading"]
+    rate("0.75")
+    put(api, spent(7, 20, currency="USD"))
+    assert moved(changes(api, first)["totals"], "spend") == {
+        "rates": (Decimal("2.5"),), "spend_replacements": (Decimal("7.5"),),
+    }  # fmt: skip
+
+
+def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -> None:
+    """An order of before Ada's first one comes in late: that is her first one then."""
+    shop.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (shop.space_id,))
+    put(api, spent(7, 25, campaign_id="4711", account_id="1"))
+    first = report(api)
+    assert (first["totals"]["cac"], first["totals"]["contribution"]) == (25, 35)
+    shop.run(event(**ADA, amount="30", event_time=T0 - DAY), event(**ADA, amount="7"))
+    shop.run(event(**ADA, amount="5", event_time=T0 - 400 * DAY))
+    answer = changes(api, first["reading"])
+    names = ("credited_revenue", "new_customers", "new_customer_revenue", "contribution")
+    assert moved(answer["totals"], *names) == {"late_events": (37, -1, -100, Decimal("22.2"))}
+    assert (answer["totals"]["after"]["cac"], answer["cost_rate"]) == (None, 40)
+    (largest, *_) = answer["causes"]["late_events"]["largest_events"]
+    assert largest["revenue"] == 30
+
+
+@pytest.mark.usefixtures("shop")
+def test_as_csv(api: Api) -> None:
+    put(api, spent(7, 25))
+    first = report(api)["reading"]
+    put(api, spent(7, "40.123456"))
+    text = api.get(
+        "/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv"
+    ).text
+    table = [
+        (row["source"], row["source_name"], row["part"], row["spend"], row["roas"])
+        for row in csv.DictReader(io.StringIO(text))
+    ]
+    assert table[:4] == [
+        ("google_ads", "google_ads", "before", "25", "4"),
+        ("google_ads", "google_ads", "after", "40.123456", "2.4923"),
+        ("google_ads", "google_ads", "difference", "15.123456", "-1.5077"),
+        ("google_ads", "google_ads", "spend_replacements", "15.123456", ""),
+    ]
+    assert [row[1] for row in table[4:]] == ["unmatched"] * 3 + ["total"] * 4
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_cannot_be_compared_is_refused(api: Api) -> None:
+    first = report(api)["reading"]
+    assert changes(api, first, 422, group_by="country")["errors"].keys() == {"group_by"}
+    assert changes(api, first, 422, only="event:purchase")["errors"].keys() == {"only"}
+    assert changes(api, first, 422, attribution_model="linear")["reason"] == "other_question"
+
+
+def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None:
+    put(api, spent(7, 25))
+    first = report(api)["reading"]
+    put(api, spent(7, 40))
+    (later,) = shop.connection.execute("SELECT now() + interval '1 s'").fetchone() or ()
+    forget(shop.connection, shop.space_id, later)
+    assert changes(api, first, 422)["reason"] == "too_old"
+    assert shop.values("former_spend", "amount") == []
+
+
+@pytest.mark.usefixtures("shop")
+def test_too_much_to_compare_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = report(api)["reading"]
+    put(api, spent(7, 25))
+    monkeypatch.setattr(ledger_changes, "MOST_WORK", 0)
+    assert changes(api, first, 422)["reason"] == "too_much"
