@@ -115,6 +115,7 @@ OWN = {
         ),
     ),
     "get_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
+    "get_spend_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
     "list_credits": Row(
         views=(
             RANGE,

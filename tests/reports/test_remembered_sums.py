@@ -181,7 +181,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
     def judge(history: History, seed: int) -> None:
         nonlocal dice, questions
         dice = Random(seed)
-        monkeypatch.setattr(survey, "BLOCK_SIZE", dice.choice((1, 5, 300_000)))
+        monkeypatch.setattr(survey, "BLOCK_SIZE", dice.choice((1, 5, 500_000)))
         asked = (some_question(dice) for _ in count())
         some = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
         questions = [question | some_period(dice) for question in some for _ in range(2)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.paths.path_data import IntArray
 
-BLOCK_SIZE = 300_000
+BLOCK_SIZE = 500_000
 """Days are put together up to so many events and touches: enough for arithmetic in bulk. Twice as
 many are a little quicker, and take twice the memory.
 """
