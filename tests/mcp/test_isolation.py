@@ -226,7 +226,9 @@ def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -
 
 def untimed(result: Any) -> Any:
     """A result without the moment that a report is of."""
-    return json.loads(re.sub(r'\\?"reading\\?": ?\\?"[\w=-]{64}\\?",? ?', "", json.dumps(result)))
+    return json.loads(
+        re.sub(r'"reading(\\*)": ?\\*"[\w=-]{64}\\*"', r'"reading\1": null', json.dumps(result))
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in MATRIX if BY_NAME[name].writes])

@@ -39,10 +39,11 @@ class FirstOrders:
 
     def include(self, paths: PathData) -> BoolArray:
         """Return which events are the first order of their customer."""
-        if paths.first_orders is not None:
-            return paths.first_orders
-        marks = self.marks.find(self.customers.keys(paths))
-        return (marks == paths[self.marked_by]) & (paths[Column.AMOUNTS] > 0)
+        firsts = paths.first_orders
+        if firsts is None:
+            marks = self.marks.find(self.customers.keys(paths))
+            firsts = marks == paths[self.marked_by]
+        return firsts & (paths[Column.AMOUNTS] > 0)  # none of what has no rate
 
 
 @dataclass(frozen=True)
