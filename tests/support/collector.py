@@ -106,7 +106,10 @@ def collector() -> Iterator[Collector]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # all processes of a service call at once
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         collected.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

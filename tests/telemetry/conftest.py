@@ -66,6 +66,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
                 _work(client)
             with connect(running, connection, stage.space_id) as assistant:
                 _ask(assistant)
+        wait_until(lambda: len(collected.named("POST /mcp/{space_id}/public-api")) == 2)
         metrics = httpx.get(f"{running.base_url}/metrics", timeout=PATIENCE_SECONDS).text
         code = serve.stop()
         yield Observed(collected, metrics, serve.log.read_text(), code)
