@@ -37,8 +37,8 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Observation:
-    """An observation of customers, made ready."""
+class ObservationPlan:
+    """The observation of customers, made ready."""
 
     query: ReportQuery
     planned: PeriodPlan
@@ -51,7 +51,7 @@ class Observation:
 
 async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
-) -> Observation:
+) -> ObservationPlan:
     """Return how those who were acquired in some months are observed, over the query's range."""
     (planned,) = await PlanLoader(reader, [query]).plans(query)
     customers = Customers(query.by_company)
@@ -61,17 +61,17 @@ async def plan_observation(
     seconds = reader.bounds(acquired).seconds
     conditions = planned.plan.scope.conditions
     observer = Observer(conditions, orders, seconds, columns, query.window_days)
-    return Observation(query, planned, observer)
+    return ObservationPlan(query, planned, observer)
 
 
-async def identify(reader: ReportReader, observation: Observation, subject: object) -> MadeOf:
+async def identify(reader: ReportReader, observation: ObservationPlan, subject: object) -> MadeOf:
     """Return what something is known by that is made of a subject and of what is observed."""
     paths = reader.path_reader((), by_company=observation.query.by_company)
     survey = await reader.survey(paths, observation.planned.days)
     return await reader.identify(survey, (observation.planned.plan, observation.observer, subject))
 
 
-async def observe(reader: ReportReader, observation: Observation) -> Observed:
+async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
     """Return what is observed. Raises ReportTooLarge, and MissingRates."""
     observer, planned = observation.observer, observation.planned
     # Not by company, whose paths are read from the tables: only those to first orders are needed.

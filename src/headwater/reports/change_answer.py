@@ -108,14 +108,19 @@ def _keys(groups: tuple[Group, ...], keys: tuple[GroupKey, ...]) -> dict[str, st
     return named
 
 
-def _event(groups: tuple[Group, ...], event: ChangedEvent) -> dict[str, Any]:
+def event_answer(event: ChangedEvent) -> dict[str, Any]:
+    """Return an event that has moved a figure as answers have it."""
     return {
         "event_id": event.event_id, "event_name": event.name,
         "event_time": written_moment(event.at.replace(microsecond=0)),
         "contact_id": event.contact_id, "is_stored": event.is_stored,
         "events": event.events, "revenue": number(event.revenue),
-        "rows": [{**_keys(groups, keys), **_figures(figures)} for keys, figures in event.rows],
     }  # fmt: skip
+
+
+def _event(groups: tuple[Group, ...], event: ChangedEvent) -> dict[str, Any]:
+    rows = [{**_keys(groups, keys), **_figures(figures)} for keys, figures in event.rows]
+    return {**event_answer(event), "rows": rows}
 
 
 _FIGURES: Mapping[str, Any] = {

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 from headwater.fits.choice import ChosenFit
 from headwater.paths.path_data import IntArray
 from headwater.reports.acquisition_loader import (
-    Observation,
+    ObservationPlan,
     identify,
     observe,
     plan_observation,
@@ -84,7 +84,7 @@ async def query_cohorts(
         return _Maker(query, reader, keys, spent).make(sums, observation.planned.plan.scope.fit)
 
 
-async def _add_up(reader: ReportReader, observation: Observation, months: Step) -> CohortSums:
+async def _add_up(reader: ReportReader, observation: ObservationPlan, months: Step) -> CohortSums:
     observed = await observe(reader, observation)
     if not observed.firsts:
         return CohortSums.join([])

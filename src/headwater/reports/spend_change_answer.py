@@ -11,16 +11,14 @@ from typing import Any
 from headwater.history.causes import ChangeCause
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input
-from headwater.reports.change_answer import READING, reading_answer
-from headwater.reports.change_models import ChangedEvent, ChangeQuery
+from headwater.reports.change_answer import READING, event_answer, reading_answer
+from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_parameters import SINCE, UNTIL
 from headwater.reports.parameters import COMPARE
 from headwater.reports.report_answer import (
     DATES,
     harmless,
     in_digits,
-    number,
-    written_moment,
     written_span,
 )
 from headwater.reports.spend_answer import FIGURES, read_spend_query, spend_number
@@ -110,18 +108,11 @@ def _figures(figures: CostFigures, names: tuple[str, ...] = FIGURES) -> dict[str
 
 def _cause(cause: SpendCause) -> dict[str, Any]:
     return {
-        "events": cause.events, "largest_events": [_event(each) for each in cause.largest_events],
-        "rows": cause.rows, "largest_rows": [_row(each) for each in cause.largest_rows],
-    }  # fmt: skip
-
-
-def _event(event: ChangedEvent) -> dict[str, Any]:
-    return {
-        "event_id": event.event_id, "event_name": event.name,
-        "event_time": written_moment(event.at.replace(microsecond=0)),
-        "contact_id": event.contact_id, "is_stored": event.is_stored,
-        "events": event.events, "revenue": number(event.revenue),
-    }  # fmt: skip
+        "events": cause.events,
+        "largest_events": [event_answer(each) for each in cause.largest_events],
+        "rows": cause.rows,
+        "largest_rows": [_row(each) for each in cause.largest_rows],
+    }
 
 
 def _row(changed: ChangedSpend) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 
 from starlette.requests import Request
@@ -30,6 +31,7 @@ from headwater.reports.spend_change_answer import spend_changes_csv
 from headwater.reports.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
 from headwater.reports.spend_change_report import query_spend_changes
 from headwater.reports.spend_report import CostFigures
+from headwater.reports.spent import MILLIONTHS
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import source_of
 
@@ -43,7 +45,6 @@ _IN_ROWS = ("spend", "credited_revenue", "roas")
 """The figures that each row has."""
 _IN_CAUSES = ("spend", "credited_events", "credited_revenue", "new_customers")
 """The figures that each cause has."""
-_MILLIONTHS = 10**6
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def place_title(changed: ChangedSpend) -> str:
 
 def amount_of(changed: ChangedSpend) -> str:
     """Return by how much a row of the ledger has changed, in its own currency."""
-    return f"{changed.row.figures[0] / _MILLIONTHS:+,.2f} {changed.row.currency}"
+    return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
 
 
 def _figure(column: CostColumn, of: CostFigures) -> Figure:
