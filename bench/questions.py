@@ -57,6 +57,8 @@ COMPARABLE = tuple(
     for model in ("last_touch", "linear", "u_shaped")
 )
 
+OF_NO_FIT = tuple(name for name, model in MODELS.items() if not model.is_fitted)
+"""The models that go by a rule alone."""
 QUESTIONS = (
     *COMPARABLE,
     _ask("time_decay", 90, "source"),
@@ -78,7 +80,7 @@ QUESTIONS = (
     _ask("last_touch", 30, "day", of=WHOLE, recent=True),
     _ask("last_touch", 30, "weekday", "hour", of=("revenue",)),
     _ask("last_touch", 30, "contact", of=("revenue",)),
-    _ask("all models", 90, "source", attribution_models=tuple(MODELS)),
+    _ask("all models", 90, "source", attribution_models=OF_NO_FIT),
     _ask("three models", 30, "campaign", of=("credited_revenue",), recent=True,
          attribution_models=("last_touch", "linear", "u_shaped")),
     _ask("u_shaped", 90, "source", recent=True, **BEFORE),

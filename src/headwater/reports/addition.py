@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
-from headwater.reports.cells import Cells, event_cells, paired, touch_cells
+from headwater.reports.cells import Cells
 from headwater.reports.chosen_events import (
     COUNTS,
     STATUSES,
@@ -117,26 +117,23 @@ class _Addition:
     def _groups(self) -> Tally:
         """Return all sums by the groups of the report."""
         plan, events = self._plan, self._events
-        by_event = event_cells(plan.dimensions, events.paths)
-        by_touch = touch_cells(plan.dimensions, events.paths)
+        groups = plan.dimensions
         first = next(iter(self._credits.values()), None)
         tallies: list[Tally] = []
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
-            tallies.append(self._whole_events(by_event, None, plan.event_sums))
+            tallies.append(self._whole_events(events.cells.by(groups), None, plan.event_sums))
         elif plan.event_sums or plan.needs(Measure.CONTACTS) or not plan.credits:
-            cells = paired(by_event, by_touch, first.counted)
-            members, cells = cells.each_once(first.counted.events)
+            members, cells = first.cells.by(groups).each_once(first.counted.events)
             tallies.append(self._whole_events(cells, members, plan.event_sums))
         for credited in self._credits.values() if plan.credits else ():
-            cells = paired(by_event, by_touch, credited.counted)
+            cells = credited.cells.by(groups)
             tallies.append(cells.tally({
                 credit_sum(measure, credited.model): credited.sums(measure, cells)
                 for measure in plan.query.measures
                 if measure in CREDITED
             }))  # fmt: skip
         if self._credits and plan.touched:
-            cells = paired(by_event, by_touch, events.touched)
-            members, cells = cells.each_once(events.touched.events)
+            members, cells = events.touched_cells.by(groups).each_once(events.touched.events)
             tallies.append(cells.tally(cells.sums(events.touched_values, members)))
         return Tally.join(tallies)
 

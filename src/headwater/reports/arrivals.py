@@ -86,7 +86,7 @@ class _DayArrivals(NamedTuple):
     """When the first of them came in."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrivalDay:
     """The day on which an event came in, by its place among the days."""
 

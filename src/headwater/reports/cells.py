@@ -32,6 +32,11 @@ class Cells:
     keys: Mapping[int, IntArray]
     """The key of every cell, by the place of the group in the report."""
 
+    def at_place(self, place: int) -> Cells:
+        """Return the cells by one group as those at a place of a report."""
+        (keys,) = self.keys.values()
+        return Cells(self.codes, self.size, {place: keys})
+
     def sums(
         self, values: Mapping[str, IntArray], members: IntArray | None = None
     ) -> dict[str, WideSums]:
@@ -78,56 +83,65 @@ class Pairs:
     touches: IntArray
 
 
-def event_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
-    """Return the cells of events, by those groups that are of events."""
-    return _cells(dimensions, paths, paths.events, of_touch=False)
+class EventCells:
+    """The cells of events by groups of events; those of one group are made once for all reports."""
+
+    def __init__(self, paths: PathData) -> None:
+        self._paths = paths
+        self._known: dict[Dimension, Cells] = {}
+
+    def of(self, dimension: Dimension) -> Cells:
+        """Return the cells by one group, which is in no place of a report."""
+        if dimension not in self._known:
+            self._known[dimension] = _numbered(dimension.keys(self._paths))
+        return self._known[dimension]
+
+    def by(self, dimensions: Sequence[Dimension]) -> Cells:
+        """Return the cells by those groups that are of events."""
+        cells = [
+            self.of(dimension).at_place(place)
+            for place, dimension in enumerate(dimensions)
+            if not dimension.of_touch
+        ]
+        return _together(cells, self._paths.events)
 
 
-def touch_cells(dimensions: Sequence[Dimension], paths: PathData) -> Cells:
-    """Return the cells of touches, by those groups that are of touches."""
-    return _cells(dimensions, paths, paths.touches, of_touch=True)
+class PairCells:
+    """The cells of pairs of an event and a touch on its path, by any groups; each is made once."""
 
+    def __init__(self, paths: PathData, pairs: Pairs, events: EventCells) -> None:
+        """`events` are the cells of the paths."""
+        self._paths, self._pairs, self._events = paths, pairs, events
+        self._known: dict[tuple[Dimension, ...], Cells] = {}
 
-def paired(by_event: Cells, by_touch: Cells, pairs: Pairs) -> Cells:
-    """Return the cells of pairs of an event and a touch, by the groups of both."""
-    of_touches = Cells(by_touch.codes[pairs.touches].astype(np.int64), by_touch.size, by_touch.keys)
-    if not by_event.keys:
-        return of_touches
-    return _crossed(Cells(by_event.codes[pairs.events], by_event.size, by_event.keys), of_touches)
+    def by(self, dimensions: tuple[Dimension, ...]) -> Cells:
+        """Return the cells by groups of events and of touches."""
+        if dimensions not in self._known:
+            self._known[dimensions] = self._made(dimensions)
+        return self._known[dimensions]
+
+    def _made(self, dimensions: tuple[Dimension, ...]) -> Cells:
+        if len(dimensions) == 1:
+            (dimension,) = dimensions
+            if dimension.of_touch:
+                return _numbered(dimension.keys(self._touches(dimension)))
+            cells = self._events.of(dimension)
+            return Cells(cells.codes[self._pairs.events], cells.size, cells.keys)
+        cells = [self.by((each,)).at_place(place) for place, each in enumerate(dimensions)]
+        return _together(cells, len(self._pairs.events))
+
+    def _touches(self, dimension: Dimension) -> PathData:
+        """Return the touch of every pair, with the columns of a group."""
+        columns = {column: self._paths[column][self._pairs.touches] for column in dimension.columns}
+        return PathData(columns, (), 0, len(self._pairs.touches))
 
 
 def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
-    """Return the cells of so many events or touches by their keys, place by place."""
-    cells = [_numbered(place, of) for place, of in keys.items()]
-    return reduce(_crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
+    """Return the cells of so many events or pairs by their keys, place by place."""
+    return _together([_numbered(of).at_place(place) for place, of in keys.items()], count)
 
 
-def _cells(
-    dimensions: Sequence[Dimension], paths: PathData, count: int, *, of_touch: bool
-) -> Cells:
-    keys = {
-        place: dimension.keys(paths)
-        for place, dimension in enumerate(dimensions)
-        if dimension.of_touch is of_touch
-    }
-    return cells_of(keys, count)
-
-
-def _numbered(place: int, keys: IntArray) -> Cells:
-    """Return the cells of single keys."""
-    if not len(keys):
-        return Cells(keys, 1, {place: np.zeros(1, dtype=np.int64)})
-    least, most = int(keys.min()), int(keys.max())
-    if least >= 0 and most <= _FEW:
-        return Cells(keys, most + 1, {place: np.arange(most + 1)})
-    span = most - least + 1
-    if span <= _DENSE:
-        return Cells(keys - least, span, {place: np.arange(least, least + span)})
-    distinct_keys, codes = np.unique(keys, return_inverse=True)
-    return Cells(codes, len(distinct_keys), {place: distinct_keys})
-
-
-def _crossed(first: Cells, second: Cells) -> Cells:
+def crossed(first: Cells, second: Cells) -> Cells:
     """Return the cells of what is in two at once."""
     codes = first.codes.astype(np.int64) * second.size + second.codes
     if first.size * second.size <= _DENSE:
@@ -138,3 +152,22 @@ def _crossed(first: Cells, second: Cells) -> Cells:
     keys = {place: key[rows] for place, key in first.keys.items()}
     keys |= {place: key[columns] for place, key in second.keys.items()}
     return Cells(codes, max(1, len(used)), keys)
+
+
+def _together(cells: Sequence[Cells], count: int) -> Cells:
+    """Return the cells of what is in several at once; in none, everything is in one."""
+    return reduce(crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
+
+
+def _numbered(keys: IntArray) -> Cells:
+    """Return the cells by one group, at the first place."""
+    if not len(keys):
+        return Cells(keys, 1, {0: np.zeros(1, dtype=np.int64)})
+    least, most = int(keys.min()), int(keys.max())
+    if least >= 0 and most <= _FEW:
+        return Cells(keys, most + 1, {0: np.arange(most + 1)})
+    span = most - least + 1
+    if span <= _DENSE:
+        return Cells(keys - least, span, {0: np.arange(least, least + span)})
+    distinct_keys, codes = np.unique(keys, return_inverse=True)
+    return Cells(codes, len(distinct_keys), {0: distinct_keys})

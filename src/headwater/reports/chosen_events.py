@@ -20,7 +20,7 @@ from headwater.attribution.credits import (
 from headwater.attribution.models import MODELS
 from headwater.paths.lookup import are_among
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
-from headwater.reports.cells import Cells, Pairs
+from headwater.reports.cells import Cells, EventCells, PairCells, Pairs
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
 from headwater.reports.models import DateBasis, Measure, NoCredit
 from headwater.reports.plan import ReportScope
@@ -85,9 +85,12 @@ class ChosenEvents:
         """The units that amounts are shared out in, whole mills, tenths or hundredths of them, and
         what a unit of each event is worth.
         """
-        amounts = self.amounts
-        step = np.where(amounts % 100 == 0, 100, np.where(amounts % 10 == 0, 10, 1))
-        return np.abs(amounts) // step, np.sign(amounts) * step
+        amounts, sizes = self.amounts, np.abs(self.amounts)
+        units = sizes // 100
+        if np.array_equal(units * 100, sizes):  # no mills, as nearly everywhere
+            return units, np.sign(amounts) * 100
+        step = np.where(sizes % 100 == 0, 100, np.where(sizes % 10 == 0, 10, 1))
+        return sizes // step, np.sign(amounts) * step
 
     @cached_property
     def slices(self) -> TouchSlices:
@@ -132,6 +135,16 @@ class ChosenEvents:
         """Every touch in the windows whose credit counts, if a model gives it any."""
         every = self.crediting.every_touch()
         return self.pairs(every, self.counted_of(every))
+
+    @cached_property
+    def cells(self) -> EventCells:
+        """The cells of the events."""
+        return EventCells(self.paths)
+
+    @cached_property
+    def touched_cells(self) -> PairCells:
+        """The cells of `touched`."""
+        return PairCells(self.paths, self.touched, self.cells)
 
     def counted_of(self, credited: Credited) -> IntArray | None:
         """Return the places of the credited touches whose credit counts; None is everywhere."""
@@ -184,6 +197,17 @@ _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
 }
 
 
+class CreditShares(NamedTuple):
+    """What every touch that counts is credited with."""
+
+    shares: IntArray
+    """In whole units."""
+    largest: int
+    """None is larger, above zero or below."""
+    worth: int
+    """What a unit is worth: ten-thousandths, or parts of WHOLE_EVENT."""
+
+
 class ModelCredit:
     """The credit that a model gives in a piece."""
 
@@ -196,6 +220,7 @@ class ModelCredit:
         self.credited = events.crediting.credit(model)
         self._places = events.counted_of(self.credited)
         self.counted = events.pairs(self.credited, self._places)
+        self._known: dict[Measure, CreditShares] = {}
 
     @cached_property
     def statuses(self) -> IntArray:
@@ -209,17 +234,34 @@ class ModelCredit:
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
         return np.where(self.credited.counts > 0, COUNTS, without)
 
+    @cached_property
+    def cells(self) -> PairCells:
+        """The cells of the touches that count."""
+        return PairCells(self._events.paths, self.counted, self._events.cells)
+
     def sums(self, measure: Measure, cells: Cells) -> WideSums:
         """Return the sums of a credited measure by the cells of the touches that count."""
-        if measure is Measure.CREDITED_EVENTS:
-            shares, unit = self.shares_of_events()
-            return self._summed(cells, shares, unit).times(WHOLE_EVENT // unit)
+        credit = self._credit_of(measure)
+        sums = WideSums.by_cell(cells.codes, credit.shares, cells.size, credit.largest)
+        return sums.times(credit.worth)
+
+    def _credit_of(self, measure: Measure) -> CreditShares:
+        if measure not in self._known:
+            of_events = measure is Measure.CREDITED_EVENTS
+            self._known[measure] = self._of_events() if of_events else self._of_amounts()
+        return self._known[measure]
+
+    def _of_events(self) -> CreditShares:
+        shares, unit = self.shares_of_events()
+        return CreditShares(self._counted(shares), unit, WHOLE_EVENT // unit)
+
+    def _of_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units
         shares, largest = self.credited.shares(units, self._spread), int(units.max(initial=0))
         most = int(factor.max(initial=0))
         if ((factor == most) | (factor == 0)).all():  # as of orders without mills
-            return self._summed(cells, shares, largest).times(most)
-        return self._summed(cells, shares * factor[self.credited.events], 100 * largest)
+            return CreditShares(self._counted(shares), largest, most)
+        return CreditShares(self._counted(shares * factor[self.credited.events]), 100 * largest, 1)
 
     def shares_of_events(self) -> tuple[IntArray, int]:
         """Return the share of its event of every credited touch, and what an event is."""
@@ -241,7 +283,6 @@ class ModelCredit:
         longest = int(self.credited.counts.max(initial=1))
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
 
-    def _summed(self, cells: Cells, values: IntArray, largest: int) -> WideSums:
-        if self._places is not None:
-            values = values[self._places]
-        return WideSums.by_cell(cells.codes, values, cells.size, largest)
+    def _counted(self, shares: IntArray) -> IntArray:
+        """Return the shares of the touches that count, of those of all that are credited."""
+        return shares if self._places is None else shares[self._places]

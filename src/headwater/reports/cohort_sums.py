@@ -4,15 +4,16 @@ touches that have credit of the first order. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from headwater.paths.path_data import IntArray
-from headwater.reports.cells import Cells, cells_of, paired
+from headwater.reports.cells import Cells, cells_of, crossed
 from headwater.reports.chosen_events import COUNTS, ChosenEvents, ModelCredit
+from headwater.reports.dimensions import Dimension
 from headwater.reports.followed_customers import FollowedCustomers
 from headwater.reports.models import Measure
 from headwater.reports.plan import Plan
@@ -52,7 +53,7 @@ class _CohortAddition:
     """The addition of one part."""
 
     def __init__(self, plan: Plan, followed: FollowedCustomers) -> None:
-        self._plan, self._paths = plan, followed.paths
+        self._plan = plan
         self._events = ChosenEvents(plan.scope, followed.paths)
         self._credit: ModelCredit = self._events.credits[plan.query.models[0]]
         keys = {ACQUIRED: followed.acquired, SINCE: followed.since}
@@ -62,18 +63,21 @@ class _CohortAddition:
 
     def sums(self) -> CohortSums:
         if self._events.counted_touches is not None:
-            total, unattributed = self._credited({}), Tally.join([])
+            total, unattributed = self._credited(()), Tally.join([])
         else:
             everything = np.arange(self._events.count)
             total = self._whole(everything)
             unattributed = self._whole(np.flatnonzero(self._credit.statuses != COUNTS))
-        groups = [self._credited({KEY: each.keys(self._paths)}) for each in self._plan.dimensions]
+        groups = [self._credited((each,)) for each in self._plan.dimensions]
         return CohortSums(Tally.join(groups), unattributed, total)
 
-    def _credited(self, keys: Mapping[int, IntArray]) -> Tally:
-        """Return the sums by the month and the keys of the touches that count."""
+    def _credited(self, group: tuple[Dimension, ...]) -> Tally:
+        """Return the sums by the month, and by the group of the touches that count."""
         counted = self._credit.counted
-        cells = paired(self._by_event, cells_of(keys, self._paths.touches), counted)
+        codes = self._by_event.codes[counted.events]
+        cells = Cells(codes, self._by_event.size, self._by_event.keys)
+        if group:
+            cells = crossed(cells, self._credit.cells.by(group).at_place(KEY))
         revenue = self._credit.sums(Measure.CREDITED_REVENUE, cells)
         buying = np.flatnonzero(self._is_buying[counted.events])
         customers = Cells(cells.codes[buying], cells.size, cells.keys)

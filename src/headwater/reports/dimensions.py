@@ -24,7 +24,7 @@ NO_KEY = -1
 
 
 class Dimension(Protocol):
-    """One of a report's groups."""
+    """One of a report's groups. It can be a key of what was made by it."""
 
     @property
     def of_touch(self) -> bool:
@@ -59,7 +59,7 @@ class Stored:
         return stored if self.nothing is None else np.where(stored == self.nothing, NO_KEY, stored)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mapped:
     """A group whose keys are looked up: those of tag sets, or of contacts, by their number."""
 
@@ -96,7 +96,7 @@ class OfEventName:
         return places[stored] if len(places) else stored.astype(np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """The day, week or month of the period, by its place in it, from 1."""
 

@@ -22,7 +22,7 @@ _SPARSE = 16
 _NEVER = (1 << 63) - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OfCustomer:
     """The group of new and of returning customers: an order that is the first of its contact, or a
     later one. Events that are no orders have no key.

@@ -65,6 +65,7 @@ class PlanLoader:
             self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates
         ))  # fmt: skip
         self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
+        self._known_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
         self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
@@ -87,7 +88,8 @@ class PlanLoader:
             if group in STEPS
         }
         dimensions = tuple([
-            await self._dimension(group, buckets.get(place))
+            self._steps(span, buckets[place]) if place in buckets
+            else await self._groups.load(group)
             for place, group in enumerate(query.group_by)
         ])  # fmt: skip
         only = await self._groups.filters(span, compare)
@@ -137,8 +139,11 @@ class PlanLoader:
             self._selection = conditions, tag_sets
         return self._selection
 
-    async def _dimension(self, group: Group, buckets: TimeBuckets | None) -> ReportDimension:
-        if buckets is None:
-            return await self._groups.load(group)
-        dimension = steps(buckets, of_touch=self._of_touch_dates)
-        return ReportDimension(group, dimension, step_keys(buckets))
+    def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
+        """Return the days, weeks or months of a range, the same for all reports."""
+        group = buckets.group
+        if (span, group) not in self._known_steps:
+            dimension = steps(buckets, of_touch=self._of_touch_dates)
+            of_report = ReportDimension(group, dimension, step_keys(buckets))
+            self._known_steps[span, group] = of_report
+        return self._known_steps[span, group]
