@@ -20,26 +20,34 @@ from tests.support.fake_platform import FakePlatform
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROWS_OF_A_FILE = 40
+ENDED = ("completed", "failed")
 FAIR_REASONS = ("erased since", "interrupted every time")
 """Why an export may fail: it held somebody who is gone, or its process was killed at every try."""
 
 
 class Exports(Client):
-    """Somebody who takes the contacts along."""
+    """Somebody who takes the contacts along, one export after the other."""
 
     def act(self, number: int) -> None:
-        if number % 10 == 0:
+        if number % 10 == 0 and self._has_ended():
             span = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
             found = self.ask("POST", f"{API}/contacts/exports", span)
             if found is not None:
                 self.acknowledged.append(str(found["export_id"]))
+
+    def _has_ended(self) -> bool:
+        """Whether the last export is no longer in work."""
+        if not self.acknowledged:
+            return True
+        last = self.ask("GET", f"{API}/contacts/exports/{self.acknowledged[-1]}")
+        return last is None or last["status"] in ENDED
 
     def broken(self, connection: psycopg.Connection[Any]) -> list[str]:
         wrong: list[str] = []
         for export_id in self.acknowledged:
             path, shown = f"{API}/contacts/exports/{export_id}", dict[str, Any]()
             deadline = time.monotonic() + 2 * PATIENCE_SECONDS
-            while shown.get("status") not in ("completed", "failed"):
+            while shown.get("status") not in ENDED:
                 if time.monotonic() > deadline:
                     break
                 shown = self.ask("GET", path) or {}

@@ -11,7 +11,7 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -99,40 +99,47 @@ def meta() -> Iterator[FakePlatform]:
         yield platform
 
 
-def show(samples: Samples, ran: Run, whole: Whole) -> Sequence[str]:
+def describe_growth(samples: Samples) -> str:
     """The figures, a line each."""
+    lines = [
+        f"  {name}: {before:.1f} -> {after:.1f} {measure.unit}"
+        for name, measure, before, after in samples.thirds()
+    ]
     answers = sorted(samples.figures["an event's answer"])
-    return [
-        *(f"  {name}: {before:.1f} -> {after:.1f} {measure.unit}"
-          for name, measure, before, after in samples.thirds()),
-        f"  answers p99 {answers[len(answers) * 99 // 100]:.1f} ms, max {answers[-1]:.1f} ms",
-        describe(whole, ran),
-    ]  # fmt: skip
+    p99 = answers[len(answers) * 99 // 100]
+    return "\n".join([*lines, f"  answers p99 {p99:.1f} ms, max {answers[-1]:.1f} ms"])
 
 
-def measure(whole: Whole, seconds: float) -> tuple[Samples, Run]:
-    """Use everything for so long, and measure."""
+def measure(whole: Whole, seconds: float, show: Callable[[str], None]) -> tuple[Samples, Run]:
+    """Use everything for so long, and measure; the figures are shown before it is all judged."""
     samples = Samples()
     pause = SHOP_CONNECTIONS * statistics.mean(LARGE_BATCHES) / RATE
-    ran = use(
-        whole, "soak", lambda load: soak(whole, load, samples, seconds),
-        sizes=LARGE_BATCHES, pause=pause,
-    )  # fmt: skip
-    return samples, ran
+
+    def soak_and_show(load: Load) -> None:
+        soak(whole, load, samples, seconds)
+        show(describe_growth(samples))
+
+    return samples, use(whole, "soak", soak_and_show, sizes=LARGE_BATCHES, pause=pause)
 
 
-def test_nothing_grows(
-    tmp_path: Path, meta: FakePlatform, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    def print_at_once(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n{text}")  # noqa: T201 # a run for its figures
+
+    return print_at_once
+
+
+def test_nothing_grows(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
     whole = Whole(tmp_path, meta)
-    samples, ran = measure(whole, SECONDS)
-    with capsys.disabled():
-        print("\n" + "\n".join(show(samples, ran, whole)))  # noqa: T201 # a run for its figures
+    samples, ran = measure(whole, SECONDS, show)
+    show(describe(whole, ran))
     assert ran.broken == {}
     assert samples.growing() == set()
 
 
-def test_catches_a_leak(tmp_path: Path, meta: FakePlatform) -> None:
+def test_catches_a_leak(tmp_path: Path, meta: FakePlatform, show: Callable[[str], None]) -> None:
     leaking = Whole(tmp_path, meta, "tests.crash.mutant", "leak")
-    samples, _ = measure(leaking, LEAK_SECONDS)
+    samples, _ = measure(leaking, LEAK_SECONDS, show)
     assert samples.growing() >= {"memory of api", "descriptors of api", "an event's answer"}
