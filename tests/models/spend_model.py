@@ -42,6 +42,37 @@ def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:
     return max(whole, by_country, below)
 
 
+def pieces(rows: Sequence[Row]) -> list[Row]:
+    """What was spent, each part once: the countries of a place that nothing is below, else what a
+    place comes to beyond the places below it. A part of nothing is one where it is a row's own.
+    """
+    return [
+        piece
+        for group in sorted({row[:3] for row in rows})
+        for piece in _of_places(of_group(rows, group), group)
+    ]
+
+
+def _of_places(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
+    parts: list[Row] = []
+    figures = range(len(rows[0][8]))
+    for path in sorted({ids(row)[:depth] for row in rows for depth in range(len(ids(row)) + 1)}):
+        place = (*group, *path, *[""] * (4 - len(path)))
+        under = [ids(row) for row in rows if ids(row)[: len(path)] == path != ids(row)]
+        below = {each[: len(path) + 1] for each in under}
+        finer = [tuple(value(rows, each, figure) for figure in figures) for each in below]
+        here = [row for row in rows if ids(row) == path and row[7]]
+        if not below:
+            for country in sorted({row[7] for row in here}):
+                own = [row[8] for row in here if row[7] == country]
+                finer.append(tuple(max(each[figure] for each in own) for figure in figures))
+                parts.append((*place, country, finer[-1]))
+        rest = tuple(value(rows, path, f) - sum(each[f] for each in finer) for f in figures)
+        if any(rest) or not finer:
+            parts.append((*place, "", rest))
+    return parts
+
+
 def ids(row: Row) -> tuple[str, ...]:
     """The place of a row: its ids down to the last."""
     path = list(row[3:7])

@@ -111,6 +111,22 @@ def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
     assert report(api)["totals"]["revenue"] == 30
 
 
+def test_only_amounts_that_can_count_need_a_rate(api: Api, space: Stage) -> None:
+    """Of days after the period, and after the window of touches in it, none is missing."""
+    contact_id = space.contact()
+    space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00")
+    sale(space, "2026-05-13", 100, None, contact_id=contact_id)
+    sale(space, "2026-05-14", 10, "USD", contact_id=contact_id)
+    day = {"start_date": "2026-05-12 00:00:00", "end_date": "2026-05-13 23:59:59"}
+    assert report(api, **day)["totals"]["revenue"] == 100
+    by_touch = {"date_basis": "touch", "measures": "credited_revenue", **day}
+    credited = report(api, attribution_window=1, end_date="2026-05-12 23:59:59", **{
+        name: by_touch[name] for name in ("date_basis", "measures", "start_date")
+    })  # fmt: skip
+    assert credited["totals"]["credited_revenue"] == 100
+    report(api, 422, attribution_window=7, **by_touch)
+
+
 def test_a_rate_may_lead_by_way_of_another_currency(api: Api, space: Stage) -> None:
     put_rates(api, rate("2026-05-13", "USD", "GBP", "0.8"), rate("2026-05-13", "USD", "EUR", "0.4"))
     sale(space, "2026-05-13", 8, "GBP")

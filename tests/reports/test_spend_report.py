@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import random
-from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import msgspec
 import pytest
 
-from headwater.spend.models import source_of
-from tests.models import spend_model
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
-LEDGERS = int(os.environ.get("HEADWATER_LEDGERS", "8"))
 DECODE = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
@@ -174,61 +167,3 @@ def test_as_csv(api: Api) -> None:
 def test_other_groups_are_refused(api: Api) -> None:
     errors = report(api, 422, group_by="keyword", only="event:purchase")["errors"]
     assert sorted(errors) == ["group_by", "only"]
-
-
-def test_random_ledgers_come_to_the_ledger_in_every_total(api: Api, space: Stage) -> None:
-    """Rows and unmatched spend are all that was spent, whatever the group, in two currencies; and
-    a row is what the plain model says.
-    """
-    for seed in range(LEDGERS):
-        rng = random.Random(seed)
-        for table in ("spend", "rates", "ad_names"):
-            space.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (space.space_id,))
-        worth = {day: Decimal(rng.randrange(5_000, 20_000)) / 10_000 for day in range(11, 15)}
-        api.send("PUT", "/rates", json={"rates": [
-            {"date": f"2026-05-{day}", "base": "USD", "currency": "EUR", "rate": str(each)}
-            for day, each in worth.items()
-        ]})  # fmt: skip
-        ledger = random_rows(rng)
-        put(api, *ledger)
-        for group in ("none", "source", "campaign", "adset", "ad", "country", "day", "week"):
-            for target in ("EUR", "USD"):
-                answer = report(api, group_by=group, currency=target, limit=1000)
-                listed = sum(row[0] for row in rows(answer, "spend"))
-                whole = answer["totals"]["spend"]
-                if group != "none":
-                    assert listed + answer["unmatched"]["spend"] == whole, (seed, group, target)
-        assert report(api)["totals"]["spend"] >= 0
-        by_source = dict(rows(report(api), "source", "spend"))
-        plain = [plainly(row) for row in ledger if row["currency"] == "EUR"]
-        for platform in ("google", "meta"):
-            if any(r["currency"] == "USD" and r["platform"] == platform for r in ledger):
-                continue
-            mine = [row for row in plain if row[1] == platform]
-            expected = Fraction(spend_model.spent(last_ones(mine), 0), 10**6)
-            assert Fraction(by_source.get(source_of(platform), 0)) == expected, seed
-
-
-def random_rows(rng: random.Random) -> list[dict[str, Any]]:
-    ledger: list[dict[str, Any]] = []
-    for _ in range(rng.randrange(1, 20)):
-        ids = ["account_id", "campaign_id", "adset_id", "ad_id"][: rng.randrange(5)]
-        ledger.append(spent(
-            rng.randrange(11, 15), rng.choice(["google", "meta", "billboard"]),
-            str(Decimal(rng.randrange(10**8)) / 10 ** rng.randrange(7)),
-            currency=rng.choice(["EUR", "EUR", "USD"]), country=rng.choice([None, "DE", "FR"]),
-            **{name: rng.choice(["1", "2", "4711"]) for name in ids},
-        ))  # fmt: skip
-    return ledger
-
-
-def plainly(row: dict[str, Any]) -> spend_model.Row:
-    places = [row.get(name) or "" for name in ("account_id", "campaign_id", "adset_id", "ad_id")]
-    amount = int(Decimal(row["amount"]) * 10**6)
-    day = date.fromisoformat(row["date"])
-    return (day, row["platform"], row["currency"], *places, row["country"] or "", (amount,))
-
-
-def last_ones(ledger: list[spend_model.Row]) -> list[spend_model.Row]:
-    """Of rows of one key the last."""
-    return list({row[:8]: row for row in ledger}.values())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
@@ -63,8 +63,15 @@ class GroupLoader:
         return read[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
-        """Return the last day, in UTC, of the events that a range is about."""
-        return date.max if self._subject.of_touch_dates else self._reader.bounds(span).last_day
+        """Return the last day, in UTC, of the events that a range is about. Where it is of touches,
+        those are as long after it as the window is.
+        """
+        bounds, days = self._reader.bounds(span), self._subject.window_days
+        if not self._subject.of_touch_dates:
+            return bounds.last_day
+        if not days or bounds.last_day > date.max - timedelta(days=days):
+            return date.max
+        return bounds.last_day + timedelta(days=days)
 
     def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
         """Return the first and the last day, in UTC, on which there can be events of a range that

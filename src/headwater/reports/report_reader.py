@@ -145,7 +145,7 @@ class ReportReader:
         instants = between(span.start, span.end, self.space.zone)
         start, end = (moment.astimezone(UTC) for moment in (instants.start, instants.end))
         seconds = range(int(start.timestamp()), int(end.timestamp()))
-        return PeriodBounds(seconds, start.date(), end.date())
+        return PeriodBounds(seconds, start.date(), (end - timedelta(seconds=1)).date())
 
     async def load_conditions(self, filters: Filters) -> EventConditions:
         """Return conditions on events, of all of time, made ready for the Space's."""

@@ -1,0 +1,171 @@
+"""One definition of a report of spend: the page Campaigns, its CSV, the API, its CSV and assistants
+have the same figures, which are those of a plain model, to the last digit; or all refuse it, as a
+rate is missing.
+
+HEADWATER_SPEND_REPORTS makes the run longer, HEADWATER_FIRST_SPEND_REPORT begins it with another
+report.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import httpx
+import msgspec
+import psycopg
+import pytest
+
+from headwater.console.report_pages.campaigns import COLUMNS
+from headwater.reports.report_answer import in_digits
+from tests.conftest import Running
+from tests.console.conftest import Person
+from tests.console.tables import Cell, PageTables
+from tests.mcp.assistants import Assistant, connect
+from tests.reports.spend_court import faults_of
+from tests.reports.spend_worlds import (
+    ZONES,
+    World,
+    some_names,
+    some_question,
+    some_rates,
+    some_row,
+    some_sales,
+    written_rates,
+)
+from tests.support.factories import Stage
+from tests.support.report_model.spend import Spending
+
+REPORTS = int(os.environ.get("HEADWATER_SPEND_REPORTS", "60"))
+FIRST = int(os.environ.get("HEADWATER_FIRST_SPEND_REPORT", "0"))
+OF_A_WORLD = 6
+"""Reports of one Space as it is."""
+MOST_ROWS = 12
+CONVERSIONS = {None: "any", "purchase": "sales", "sign_up": "sign_up"}
+"""By the first of their events, what the page calls those that count."""
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+@pytest.fixture
+def assistant(
+    server: Running, connection: psycopg.Connection, space_id: int
+) -> Iterator[Assistant]:
+    with connect(server, connection, space_id) as assistant:
+        yield assistant
+
+
+def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
+    dice = Random(number)
+    zone, rate = dice.choice(ZONES), dice.choice((None, Decimal("33.33"), Decimal(40)))
+    world = World(stage.connection, stage.space_id)
+    world.begin(zone, rate)
+    some_sales(dice, stage, zone)
+    some_names(dice, stage)
+    rows = [some_row(dice) for _ in range(dice.randrange(MOST_ROWS))]
+    world.rates = some_rates(dice)
+    for body in ({"rates": written_rates(world.rates)}, {"spend": rows}):
+        if [*body.values()] != [[]]:
+            response = client.put("/rates" if "rates" in body else "/spend", json=body)
+            assert response.status_code == 200, response.text
+    world.note(rows)
+    return world
+
+
+def test_page_csv_api_assistant_and_model(
+    owner: Person, stage: Stage, client: httpx.Client, assistant: Assistant
+) -> None:
+    for number in range(FIRST, FIRST + REPORTS):
+        if number == FIRST or not number % OF_A_WORLD:
+            world = make_world(stage, client, number // OF_A_WORLD)
+            spendings = {target: world.spending(target) for target in ("EUR", "USD")}
+        asked = some_question(Random(f"report {number}"))
+        faults = faults_of_all(owner, client, assistant, spendings[asked["currency"]], asked)
+        assert faults == [], (number, asked)
+
+
+def faults_of_all(
+    owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
+    asked: dict[str, Any],
+) -> list[str]:  # fmt: skip
+    """What differs between any two ways to a report."""
+    response = client.get("/reports/spend", params=asked)
+    answer = msgspec.json.decode(response.content)
+    faults = faults_of(answer, spending, asked)
+    told = assistant.result("query_spend", asked)
+    if response.status_code != 200:
+        return faults + ["an assistant has it"] * (not told.get("isError"))
+    faults += [
+        f"an assistant has another {name}"
+        for name in answer
+        if name != "reading" and told["structuredContent"].get(name) != answer[name]
+    ]
+    text = client.get("/reports/spend", params=asked, headers={"Accept": "text/csv"}).text
+    faults += ["CSV is another"] * (list(csv.reader(text.splitlines())) != lines_of(answer))
+    if asked["currency"] == "EUR":
+        faults += faults_of_page(owner, assistant.space_id, answer, text, asked)
+    return faults
+
+
+def lines_of(answer: dict[str, Any]) -> list[list[str]]:
+    """The lines that an answer is in CSV."""
+    names = 0 if answer["columns"][0] == "spend" else 2
+    if not names:
+        whole = [in_digits(answer["totals"][name]) for name in answer["columns"]]
+        return [answer["columns"], whole]
+    rows = [[*(cell or "" for cell in row[:2]), *map(in_digits, row[2:])] for row in answer["rows"]]
+    rest = [in_digits(answer["unmatched"][name]) for name in answer["columns"][2:]]
+    return [answer["columns"], *rows, ["", "unmatched", *rest]]
+
+
+def faults_of_page(
+    owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
+) -> Iterator[str]:
+    """What the page, or its CSV, has otherwise."""
+    if asked["group_by"] == "none":
+        return
+    params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}
+    params["group"] = params.pop("group_by")
+    names = params.pop("event_names", None)
+    params["conversion"] = CONVERSIONS[names and names[0]]
+    path = f"/console/spaces/{space_id}/campaigns"
+    file = owner.browser.get(f"{path}.csv?{httpx.QueryParams(params)}")
+    if file.text != text:
+        yield "the page's CSV is another"
+    shown = owner.browser.get(f"{path}?{httpx.QueryParams(params)}")
+    page = PageTables(shown.text)
+    has_rate = answer["cost_rate"] is not None
+    columns = [each.figure for each in COLUMNS if has_rate or each.figure != "contribution"]
+    table = page.tables.get("rows", [[], [], [], []])[1:]
+    rows = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    if not rows and not table[0]:
+        if answer["totals"]["spend"]:
+            yield "the page has nothing"
+        return
+    *listed, matched, rest, whole = table
+    if len(listed) != len(rows):
+        yield f"the page has {len(listed)} rows"
+        return
+    pairs = [*zip(listed, rows, strict=True), (matched, answer["with_spend"])]
+    pairs += [(whole, answer["totals"])]
+    for cells, figures in pairs:
+        yield from _different(cells, figures, columns)
+    of_ledger = [name for name in columns if name in ("spend", "impressions", "clicks")]
+    yield from _different(rest, answer["unmatched"], of_ledger, columns)
+
+
+def _different(
+    cells: list[Cell], figures: dict[str, Any], names: list[str], columns: list[str] | None = None
+) -> Iterator[str]:
+    places = {name: place for place, name in enumerate(columns or names, 1)}
+    for name in names:
+        shown, right = cells[places[name]].value or "", in_digits(figures[name])
+        if shown != right:
+            yield f"the page has {name} {shown} instead of {right}: {cells[0].text.strip()}"

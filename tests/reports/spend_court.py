@@ -1,0 +1,150 @@
+"""What of an answer to a question about spend is not what the plain model says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from headwater.reports.spend_answer import FIGURES
+from tests.support.report_model.clock import STEPS, Period, compared, counterpart
+from tests.support.report_model.counting import rounded
+from tests.support.report_model.groups import Key
+from tests.support.report_model.question import Question, read_question
+from tests.support.report_model.spend import (
+    CostReport,
+    Figures,
+    MissingRates,
+    Spending,
+    make_cost_report,
+)
+
+IN_FOUR_DECIMALS = (
+    "credited_revenue", "credited_events", "new_customer_revenue", "roas", "cpa", "cac",
+)  # fmt: skip
+NOTHING: Figures = {
+    name: None if name in ("roas", "cpa", "cac") else Fraction(0) for name in FIGURES
+}
+
+
+def question_of(asked: dict[str, Any]) -> Question:
+    """A question as the model knows it."""
+    group = asked["group_by"]
+    return read_question({
+        **asked, "measures": ["credited_revenue"], "group_by": [] if group == "none" else [group],
+        "limit": 10**6,
+    })  # fmt: skip
+
+
+def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any]) -> list[str]:
+    """Every figure of an answer that differs from the model's, and every row too few or too many;
+    of one that is refused, whether it should be, and for which days.
+    """
+    question = question_of(asked)
+    try:
+        reports = [make_cost_report(spending, each) for each in _times(question)]
+    except MissingRates as error:
+        if answer.get("reason") != "missing_rates":
+            return [f"{error.missing} are missing"]
+        if question.compare != "none":
+            return []
+        right = missing_of(error)
+        return [] if answer["missing"] == right else [f"{answer['missing']} is not {right}"]
+    if "rows" not in answer:
+        return [f"refused: {answer}"]
+    return list(_differences(answer, question, *reports))
+
+
+def missing_of(error: MissingRates) -> list[dict[str, Any]]:
+    """The rates that are missing, as an answer names them."""
+    days = {
+        currency: sorted(day for each, day in error.missing if each == currency)
+        for currency in sorted({currency for currency, _ in error.missing})
+    }
+    return [
+        {"currency": currency, "first_day": f"{of[0]}", "last_day": f"{of[-1]}", "days": len(of)}
+        for currency, of in days.items()
+    ]
+
+
+def _times(question: Question) -> list[Question]:
+    """The question about its own time, and about that which it is compared with."""
+    other = compared(Period(question.start, question.end), question.compare)
+    alone = replace(question, compare="none")
+    return [alone, *([replace(alone, start=other.start, end=other.end)] if other else [])]
+
+
+def _differences(
+    answer: dict[str, Any], question: Question, now: CostReport, then: CostReport | None = None
+) -> Iterator[str]:
+    listed = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+    group = answer["columns"][0] if question.group_by else ""
+    by_key = {row[group]: row for row in listed}
+    if {*by_key} != {*now.rows} or len(by_key) != len(listed):
+        yield f"rows of {sorted(by_key, key=str)} instead of {sorted(now.rows, key=str)}"
+        return
+    for name, right, before in (
+        ("totals", now.totals, then and then.totals),
+        ("with_spend", now.with_spend, then and then.with_spend),
+        ("unmatched", now.unmatched, then and then.unmatched),
+    ):
+        yield from _wrong(name, answer[name], right, before)
+    for key, right in now.rows.items():
+        before = _before(question, key, then, right)
+        yield from _wrong(f"{key}", by_key[key], right, before, compared=then is not None)
+    order = [(-row["spend"], -row["credited_revenue"]) for row in listed]
+    if order != sorted(order):
+        yield "rows are not in order"
+
+
+def _before(question: Question, key: Key, then: CostReport | None, now: Figures) -> Figures | None:
+    """The row that another is compared with; None where there is none."""
+    if then is None:
+        return None
+    group, other = (
+        question.group_by[0],
+        compared(Period(question.start, question.end), question.compare),
+    )
+    nothing = dict(NOTHING)
+    if now["contribution"] is None:
+        nothing["contribution"] = None
+    if group not in STEPS:
+        return then.rows.get(key, nothing)
+    assert key is not None
+    assert other is not None
+    short = key[:7] if group == "month" else key
+    wanted = counterpart(
+        group, short, Period(question.start, question.end), other, question.compare
+    )
+    if wanted is None:
+        return None
+    return then.rows.get(f"{wanted}-01" if group == "month" else wanted, nothing)
+
+
+def _wrong(
+    where: str, told: dict[str, Any], right: Figures, before: Figures | None, *,
+    compared: bool = False,
+) -> Iterator[str]:  # fmt: skip
+    for name in FIGURES:
+        expected = {name: _written(name, right[name])}
+        if before is not None:
+            change = _change(right[name], before[name])
+            expected |= {f"{name}_before": _written(name, before[name]), f"{name}_change": change}
+        elif compared:
+            expected |= {f"{name}_before": None, f"{name}_change": None}
+        for column, value in expected.items():
+            if told[column] != value:
+                yield f"{where} {column}: {told[column]} is not {value}"
+
+
+def _written(name: str, figure: Fraction | None) -> float | None:
+    if figure is None:
+        return None
+    return round(float(figure), 4) if name in IN_FOUR_DECIMALS else float(figure)
+
+
+def _change(now: Fraction | None, then: Fraction | None) -> float | None:
+    if now is None or not then:
+        return None
+    return float(rounded((now - then) / abs(then)))

@@ -1,0 +1,265 @@
+"""What was spent beside what it brought, worked out part by part: each amount at the rate of its
+own day, or nothing at all where a rate is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from tests.models import spend_model
+from tests.support.report_model.clock import Period, step_of
+from tests.support.report_model.counting import rounded
+from tests.support.report_model.facts import Event, Facts
+from tests.support.report_model.groups import Key
+from tests.support.report_model.question import Question
+from tests.support.report_model.report import make_report
+
+SUMS = (
+    "spend", "impressions", "clicks", "platform_conversions", "platform_revenue",
+    "credited_revenue", "credited_events", "new_customers", "new_customer_revenue",
+)  # fmt: skip
+RATIOS = {
+    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_events"),
+    "cac": ("spend", "new_customers"),
+}  # fmt: skip
+OF_LEDGER = ("spend", "impressions", "clicks", "platform_conversions", "platform_revenue")
+MONEY = ("spend", "platform_revenue")
+DAYS_BACK = 7
+SOURCES = {"google": "google_ads", "meta": "facebook_ads", "tiktok": "tiktok_ads"}
+"""Of the platforms that the tests know; others are no source."""
+PLACES = {"campaign": 4, "adset": 5, "ad": 6}
+"""Of their ids in a row of the ledger."""
+
+Figures = dict[str, Fraction | None]
+CurrencyDay = tuple[str, date]
+
+
+class MissingRates(Exception):
+    """Some amounts cannot be converted."""
+
+    def __init__(self, missing: set[CurrencyDay]) -> None:
+        super().__init__(missing)
+        self.missing = missing
+
+
+@dataclass
+class Money:
+    """The currency of a report, and what others are worth in it."""
+
+    target: str
+    own: str
+    """The Space's, which amounts without one are in."""
+    rates: Mapping[tuple[date, str, str], Fraction] = field(
+        default_factory=dict[tuple[date, str, str], Fraction]
+    )
+    """Units of the second currency for one of the first."""
+
+    def convert(self, amount: Fraction, currency: str, day: date) -> Fraction:
+        """An amount, to hundredths, halves to the even one. Raises MissingRates."""
+        if currency == self.target:
+            return amount
+        for back in range(DAYS_BACK + 1):
+            worth = self._of_day(day - timedelta(days=back), currency)
+            if worth is not None:
+                return Fraction(round(amount * worth * 100), 100)
+        raise MissingRates({(currency, day)})
+
+    def _of_day(self, day: date, currency: str) -> Fraction | None:
+        """Directly or the other way round, else by way of the first currency that leads there."""
+        known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
+        known |= {
+            (there, here): 1 / worth
+            for (here, there), worth in known.items()
+            if (there, here) not in known
+        }
+        ways = [known.get((currency, self.target))]
+        for middle in sorted({here for here, _ in known}):
+            legs = known.get((currency, middle)), known.get((middle, self.target))
+            ways.append(legs[0] * legs[1] if legs[0] and legs[1] else None)
+        return next((way for way in ways if way is not None), None)
+
+
+@dataclass
+class Spending:
+    """All that a report of spend is made of."""
+
+    facts: Facts
+    currencies: Mapping[int, str | None]
+    """Those that events name."""
+    ledger: Sequence[spend_model.Row]
+    """Figures in millionths, counts whole."""
+    money: Money
+    cost_rate: Fraction | None = None
+
+
+@dataclass
+class CostReport:
+    """The answer to a question."""
+
+    rows: dict[Key, Figures]
+    totals: Figures
+    with_spend: Figures
+    unmatched: Figures
+
+
+def make_cost_report(spending: Spending, question: Question) -> CostReport:
+    """The report of a question about one group or none. Raises MissingRates."""
+    period = Period(question.start, question.end)
+    facts = _in_one_currency(spending, _days(spending, question, period))
+    spent = list(_spent(spending, question))
+    of_all = replace(question, measures=("credited_revenue", "credited_events", "new_customers"))
+    of_firsts = replace(
+        question, measures=("credited_revenue",), only=(*question.only, ("customer", "new"))
+    )
+    report, firsts = (make_report(facts, each) for each in (of_all, of_firsts))
+    group = question.group_by[0] if question.group_by else None
+    credit = {_key(group, row.keys[0]): row.figures for row in report.rows if group}
+    first = {_key(group, row.keys[0]): row.figures for row in firsts.rows if group}
+    by_key: dict[Key, list[Fraction]] = {}
+    whole, nowhere = _nothing(), _nothing()
+    for key, figures in spent:
+        whole = _plus(whole, figures)
+        place = _listed(group, key, set(credit), facts)
+        if group and place is None:
+            nowhere = _plus(nowhere, figures)
+        else:
+            by_key[place] = _plus(by_key.get(place, _nothing()), figures)
+    rows = {
+        key: _figures(spending, by_key.get(key), credit.get(key), first.get(key))
+        for key in {*credit, *by_key}
+        if group
+    }
+    of_ads = [row for row in rows.values() if any(row[name] for name in OF_LEDGER)]
+    return CostReport(
+        rows,
+        _figures(spending, whole, report.total.figures, firsts.total.figures),
+        _with_ratios(
+            spending, {name: sum((row[name] or Fraction(0) for row in of_ads), Fraction(0))
+                       for name in SUMS},
+        ),
+        _figures(spending, nowhere, None, None),
+    )  # fmt: skip
+
+
+def _days(spending: Spending, question: Question, period: Period) -> tuple[date, date]:
+    """The days, in UTC, of the events that have a part in the report; by the dates of touches the
+    window follows.
+    """
+    start, end = period.bounds(spending.facts.zone)
+    last = end - timedelta(seconds=1)
+    if question.by_touch_date:
+        last += timedelta(days=question.window) if question.window else timedelta(days=36_500)
+    return start.date(), last.date()
+
+
+def _in_one_currency(spending: Spending, days: tuple[date, date]) -> Facts:
+    """What has happened, with the amounts of some days in one currency."""
+    events: list[Event] = []
+    missing: set[CurrencyDay] = set()
+    for event in spending.facts.events:
+        amount = event.amount
+        if amount and days[0] <= event.event_time.astimezone(UTC).date() <= days[1]:
+            currency = spending.currencies.get(event.id) or spending.money.own
+            day = event.event_time.astimezone(spending.facts.zone).date()
+            try:
+                worth = spending.money.convert(Fraction(amount), currency, day)
+            except MissingRates as error:
+                missing |= error.missing
+            else:
+                amount = Decimal(worth.numerator) / worth.denominator
+        events.append(replace(event, amount=amount))
+    if missing:
+        raise MissingRates(missing)
+    return replace(spending.facts, events=events)
+
+
+def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[Fraction]]]:
+    """The parts of the ledger that a question is about, with the key of each. Raises MissingRates
+    for all that there are none for.
+    """
+    first, last = question.start.date(), question.end.date()
+    missing: set[CurrencyDay] = set()
+    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
+        if not _is_chosen(piece, question, spending.facts):
+            continue
+        figures = dict(zip(OF_LEDGER, map(Fraction, piece[8]), strict=True))
+        for name in ("spend", "platform_conversions", "platform_revenue"):
+            figures[name] /= 10**6
+        try:
+            for name in MONEY:
+                figures[name] = spending.money.convert(figures[name], piece[2], piece[0])
+        except MissingRates as error:
+            missing |= error.missing
+        group = question.group_by[0] if question.group_by else None
+        yield key_of(group, piece), list(figures.values())
+    if missing:
+        raise MissingRates(missing)
+
+
+def key_of(group: str | None, row: spend_model.Row) -> Key:
+    """The key of a part of the ledger."""
+    match group:
+        case None:
+            return None
+        case "source":
+            return SOURCES.get(row[1])
+        case "country":
+            return row[7] or None
+        case "campaign" | "adset" | "ad":
+            return row[PLACES[group]] or None
+        case _:
+            return _key(group, step_of(group, row[0]))
+
+
+def _key(group: str | None, key: Key) -> Key:
+    return f"{key}-01" if group == "month" else key
+
+
+def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool:
+    for group in {group for group, _ in question.only}:
+        key = key_of(group, piece)
+        known = {key, facts.ad_names.get((group, key or ""), key)}
+        if not known & {each for name, each in question.only if name == group}:
+            return False
+    return True
+
+
+def _listed(group: str | None, key: Key, listed: set[Key], facts: Facts) -> Key:
+    """The key of the row that spend is in: touchpoints may know a campaign by its name alone."""
+    name = facts.ad_names.get((group or "", key or ""))
+    is_under_name = key not in listed and name is not None and name in listed
+    return name if is_under_name else key
+
+
+def _nothing() -> list[Fraction]:
+    return [Fraction(0)] * len(OF_LEDGER)
+
+
+def _plus(some: list[Fraction], others: list[Fraction]) -> list[Fraction]:
+    return [a + b for a, b in zip(some, others, strict=True)]
+
+
+def _figures(
+    spending: Spending, spent: list[Fraction] | None,
+    credit: Mapping[str, Fraction | None] | None, firsts: Mapping[str, Fraction | None] | None,
+) -> Figures:  # fmt: skip
+    sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
+    for name in ("credited_revenue", "credited_events", "new_customers"):
+        sums[name] = Fraction((credit or {}).get(name) or 0)
+    sums["new_customer_revenue"] = Fraction((firsts or {}).get("credited_revenue") or 0)
+    return _with_ratios(spending, sums)
+
+
+def _with_ratios(spending: Spending, sums: dict[str, Fraction]) -> Figures:
+    """Sums with the ratios of them, and with what a cost rate and spend leave."""
+    figures: Figures = dict(sums)
+    for name, (part, whole) in RATIOS.items():
+        figures[name] = rounded(sums[part] / sums[whole]) if sums[whole] else None
+    rate = spending.cost_rate
+    left = None if rate is None else sums["credited_revenue"] * (100 - rate) / 100
+    figures["contribution"] = None if left is None else left - sums["spend"]
+    return figures
