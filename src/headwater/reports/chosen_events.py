@@ -198,7 +198,7 @@ _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
 
 
 class CreditShares(NamedTuple):
-    """What every touch that counts is credited with."""
+    """The credit of every touch that counts."""
 
     shares: IntArray
     """In whole units."""
