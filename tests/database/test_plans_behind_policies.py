@@ -24,10 +24,11 @@ AGE = re.compile(r"((?:now|clock_timestamp)\(\) [-+] )(%\(\w+\)s)")
 NOT_PLANNED = (
     psycopg.errors.SyntaxError,
     psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedFunction,
     psycopg.errors.DatatypeMismatch,
 )
-"""Parts of statements, statements on tables that are made just before, and the few parameters whose
-type the planner cannot know."""
+"""Parts of statements, statements on tables that are made just before or only of a cluster, and the
+few parameters whose type the planner cannot know."""
 LARGE = """
 SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', c.relname::text,
     'relpages', 1, 'reltuples', CASE pg_relation_size(c.oid) WHEN 0 THEN -1 ELSE 1e6 END::real)

@@ -15,6 +15,9 @@ def test_it_works() -> None:
     assert values.row_count("10000") == 10_000
     assert values.address("127.0.0.1:9464") == ("127.0.0.1", 9464)
     assert values.address("[::1]:9464") == ("::1", 9464)
+    assert values.node_address("[::1]:9464") == values.address("[::1]:9464")
+    assert values.node_address("[::1]") == ("::1", 5432)
+    assert values.node_address("node-2") == ("node-2", 5432)
     assert values.seconds("0.5") == 0.5
     assert values.read_pairs(["a=1", "b=", "c==x"]) == {"a": "1", "b": "", "c": "=x"}
 
@@ -27,6 +30,7 @@ def test_it_works() -> None:
         (values.process_count, "0"),
         (values.address, "9464"),
         (values.address, "127.0.0.1:0"),
+        (values.node_address, "node-2:0"),
         (values.row_count, "10001"),
         (values.seconds, "-1"),
         (values.seconds, "inf"),

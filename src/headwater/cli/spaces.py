@@ -8,21 +8,26 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from headwater.cluster import moves
+from headwater.cluster.moves import MoveError
 from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces import spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
 from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
+from headwater.terminal.connection import autocommit_connection, transaction
 from headwater.terminal.execution import prints
+from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Noted, Output, Row
-from headwater.terminal.values import read_pairs
+from headwater.terminal.output import Noted, Output, Row, print_output
+from headwater.terminal.values import node_address, read_pairs
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
 """The settings that a new Space may be created with."""
 _COLUMNS = ("id", *_SETTINGS, "subscription")
+
+DRY_RUN = Option("--dry-run", action="store_true", help="only say which steps are left")
 
 group = CommandGroup()
 
@@ -78,6 +83,52 @@ async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         rows = [asdict(space) for space in await spaces.list_spaces(connection)]
     return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
+
+
+@group.command(
+    "move",
+    "bring a Space to a node of a cluster, while it is in use",
+    SPACE,
+    Option("--node", type=node_address, required=True, metavar="HOST[:PORT]",
+           help="the node, as the cluster names it"),
+    DRY_RUN,
+    JSON,
+)  # fmt: skip
+def move_space(settings: Settings, arguments: Namespace) -> int:
+    return _place(settings, arguments, arguments.node)
+
+
+@group.command(
+    "isolate",
+    "give a Space a place of its own on its node of a cluster",
+    SPACE,
+    DRY_RUN,
+    JSON,
+)
+def isolate_space(settings: Settings, arguments: Namespace) -> int:
+    return _place(settings, arguments, None)
+
+
+def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> int:
+    """Take the steps that are left until a Space is where it should be, and print them."""
+    with autocommit_connection(settings) as connection:
+        try:
+            steps = moves.plan_steps(connection, arguments.space, address)
+            for step in () if arguments.dry_run else steps:
+                moves.take_step(connection, arguments.space, step)
+        except MoveError as error:
+            raise Failure(str(error)) from None
+    rows = [
+        {
+            "step": step.step,
+            "node": str(step.node),
+            "neighbors": step.neighbors,
+            "neighbors_node": step.neighbors_node and str(step.neighbors_node),
+        }
+        for step in steps
+    ]
+    print_output(rows, as_json=arguments.json)
+    return 0
 
 
 async def _describe(connection: AsyncConnection, space: Space) -> dict[str, Any]:

@@ -17,11 +17,13 @@ TRANSIENT_ERRORS = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.ProgrammingError,
+    psycopg.errors.InternalError_,
     psycopg.errors.ReadOnlySqlTransaction,
     MemoryError,
 )
 """Errors that no row is to blame for: the database is away, full, read-only or of another version,
-or another transaction was in the way. Trying later is right; rejecting would not be.
+another transaction was in the way, or in a cluster a Space has just changed its node. Trying later
+is right; rejecting would not be.
 """
 
 

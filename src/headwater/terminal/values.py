@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from headwater.terminal.failure import Failure
 
+POSTGRESQL_PORT = 5432
+
 
 def port(text: str) -> int:
     """A TCP port; 0 takes a free one."""
@@ -20,6 +22,14 @@ def address(text: str) -> tuple[str, int]:
     host, _, number = text.rpartition(":")
     if not host:
         raise argparse.ArgumentTypeError("must be HOST:PORT")
+    return host.strip("[]"), _whole(number, 1, 65535)
+
+
+def node_address(text: str) -> tuple[str, int]:
+    """The address of a PostgreSQL, HOST or HOST:PORT."""
+    host, colon, number = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        return text.strip("[]"), POSTGRESQL_PORT
     return host.strip("[]"), _whole(number, 1, 65535)
 
 

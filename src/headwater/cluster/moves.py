@@ -1,0 +1,215 @@
+"""Moves of Spaces between the nodes of a cluster, while they are in use. Citus copies the rows,
+follows what is written meanwhile, and holds writes back only for the moment of the switch.
+
+    node 1                    isolate    node 2      node 3              move   node 1
+    │ a   b   huge   c   d │ ─────────▶ │ huge │    │ a   b │ c   d │  ──────▶ │ huge │
+
+A Space shares its shard, a range of hashes, with others, and only a shard as a whole can move. So
+the shard is split first, around the Space's hash. No part stays where the shard was: Citus cannot
+follow what is changed while it prepares such a part, and the split would never end.
+
+Each step is Citus' own transaction; what is cut off between them is gone on with by another run.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import Connection
+
+from headwater.cluster.presence import is_cluster
+from headwater.cluster.tables import DISTRIBUTED
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "moves.sql")
+
+
+class MoveRefusal(StrEnum):
+    """The reasons why a Space cannot be moved."""
+
+    NO_CLUSTER = "no_cluster"
+    NOT_FIRST_NODE = "not_first_node"
+    NOT_DISTRIBUTED = "not_distributed"
+    UNKNOWN_SPACE = "unknown_space"
+    UNKNOWN_NODE = "unknown_node"
+    NO_OTHER_NODE = "no_other_node"
+    NO_KEY = "no_key"
+    WAL_LEVEL = "wal_level"
+    CITUS = "citus"
+    """Citus itself said no."""
+
+
+class MoveError(Exception):
+    """A Space cannot be moved. The message says what to do."""
+
+    def __init__(self, reason: MoveRefusal, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Node(NamedTuple):
+    """A server of the cluster."""
+
+    id: int
+    host: str
+    port: int
+    takes_spaces: bool
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class MoveStep(NamedTuple):
+    """A step on a Space's way."""
+
+    step: str
+    """`isolate` or `move`."""
+    node: Node
+    """The node on which the Space is afterwards."""
+    neighbors: int = 0
+    """The number of other Spaces in its shard, which leave their node as well."""
+    neighbors_node: Node | None = None
+    """The node on which they are afterwards; None where no shard is split."""
+
+
+class _Place(NamedTuple):
+    """The shard of a Space, and the node that it is on."""
+
+    shard: int
+    node_id: int
+    first_hash: int
+    hash: int
+    last_hash: int
+
+    @property
+    def is_isolated(self) -> bool:
+        return self.first_hash == self.last_hash
+
+
+def plan_steps(
+    connection: Connection[Any], space_id: int, address: tuple[str, int] | None = None
+) -> list[MoveStep]:
+    """Return the steps that are left until a Space has a shard of its own and, with an address
+    (host and port), is on that node: none where all is so. The connection is in autocommit.
+
+    Raises MoveError where they cannot be taken while the Space is in use.
+    """
+    _require_first_node(connection)
+    nodes = [Node._make(row) for row in connection.execute(queries["nodes"])]
+    place = _fetch_place(connection, space_id)
+    here = next(node for node in nodes if node.id == place.node_id)
+    target = None if address is None else _find_node(nodes, address)
+    steps: list[MoveStep] = []
+    if not place.is_isolated:
+        values = {"space_id": space_id, **place._asdict()}
+        ((neighbors,),) = connection.execute(queries["neighbors"], values).fetchall()
+        steps.append(_plan_isolation(nodes, here, target, neighbors))
+        here = steps[0].node
+    if target is not None and target != here:
+        steps.append(MoveStep("move", target))
+    if steps:
+        _require_followed(connection)
+    return steps
+
+
+def _plan_isolation(nodes: list[Node], here: Node, target: Node | None, neighbors: int) -> MoveStep:
+    """Return the step that splits a shard: the Space goes to the target, unless that is where it
+    is, and its neighbors to another node, if there is a third.
+    """
+    others = [node for node in nodes if node.takes_spaces and node != here]
+    if not others:
+        raise MoveError(
+            MoveRefusal.NO_OTHER_NODE,
+            f"a Space is isolated by way of another node than {here}, and none takes Spaces",
+        )
+    node = target if target is not None and target in others else others[0]
+    third = next((other for other in others if other != node), node)
+    return MoveStep("isolate", node, neighbors, third)
+
+
+def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> None:
+    """Take a planned step, which lasts as long as copying the rows. Raises MoveError where Citus
+    refuses.
+    """
+    place = _fetch_place(connection, space_id)
+    values: dict[str, Any] = {"shard": place.shard}
+    if step.neighbors_node is None:
+        values |= {"source": place.node_id, "target": step.node.id}
+    else:
+        points, own = split_points(place.first_hash, place.hash, place.last_hash)
+        parts = [step.neighbors_node.id] * (len(points) + 1)
+        parts[own] = step.node.id
+        values |= {"points": points, "nodes": parts}
+    try:
+        connection.execute(queries[step.step], values)
+    except psycopg.Error as error:
+        if connection.closed:
+            raise
+        message = error.diag.message_primary
+        raise MoveError(MoveRefusal.CITUS, f"Citus refuses to {step.step}: {message}") from None
+
+
+def split_points(first: int, own: int, last: int) -> tuple[list[int], int]:
+    """Return the last hashes of all parts but the last of a range that is split around one hash,
+    and which of the parts is of that hash alone.
+    """
+    before, after = own > first, own < last
+    return [own - 1] * before + [own] * after, int(before)
+
+
+def _require_first_node(connection: Connection[Any]) -> None:
+    if not is_cluster(connection):
+        raise MoveError(
+            MoveRefusal.NO_CLUSTER,
+            "the database is a single PostgreSQL, which has no other node for a Space",
+        )
+    if not connection.execute(queries["is_first"]).fetchall()[0][0]:
+        raise MoveError(
+            MoveRefusal.NOT_FIRST_NODE,
+            "only the first node moves Spaces: name it in HEADWATER_DATABASE_URL",
+        )
+
+
+def _fetch_place(connection: Connection[Any], space_id: int) -> _Place:
+    if not connection.execute(queries["is_distributed"]).fetchall()[0][0]:
+        raise MoveError(
+            MoveRefusal.NOT_DISTRIBUTED,
+            "no Space lies on a node of its own yet: run `headwater distribute` first",
+        )
+    values = {"space_id": space_id}
+    if not connection.execute(queries["exists"], values).fetchall():
+        raise MoveError(MoveRefusal.UNKNOWN_SPACE, f"Space {space_id} not found")
+    return _Place._make(connection.execute(queries["place"], values).fetchall()[0])
+
+
+def _find_node(nodes: list[Node], address: tuple[str, int]) -> Node:
+    takers = [node for node in nodes if node.takes_spaces]
+    for node in takers:
+        if (node.host, node.port) == address:
+            return node
+    host, port = address
+    raise MoveError(
+        MoveRefusal.UNKNOWN_NODE,
+        f"{host}:{port} is no node that takes Spaces: there are {', '.join(map(str, takers))}",
+    )
+
+
+def _require_followed(connection: Connection[Any]) -> None:
+    """Raise MoveError where writes could not be followed while rows are copied: Citus would hold
+    them back all that time, or refuse.
+    """
+    for node, level in connection.execute(queries["wal_levels"]).fetchall():
+        if level != "logical":
+            raise MoveError(
+                MoveRefusal.WAL_LEVEL,
+                f"wal_level of {node} is {level}: set it to logical there and start it again",
+            )
+    keyless = connection.execute(queries["keyless"], {"tables": list(DISTRIBUTED)}).fetchall()
+    if keyless:
+        names = ", ".join(name for (name,) in keyless)
+        raise MoveError(
+            MoveRefusal.NO_KEY,
+            f"rows of {names} have no primary key or replica identity to follow them by",
+        )

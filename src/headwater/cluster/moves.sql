@@ -1,0 +1,57 @@
+-- name: is_first
+-- Whether this is the first node, the only one that moves Spaces.
+SELECT g.groupid = 0 FROM pg_dist_local_group g;
+
+-- name: nodes
+-- The servers of the cluster, and whether each takes Spaces.
+SELECT n.nodeid, n.nodename, n.nodeport, n.shouldhaveshards AND n.isactive AS takes_spaces
+FROM pg_dist_node n
+WHERE n.noderole = 'primary'
+ORDER BY n.nodeid;
+
+-- name: is_distributed
+-- Whether the rows of Spaces lie on nodes.
+SELECT EXISTS (SELECT 1 FROM pg_dist_partition p
+               WHERE p.logicalrelid = 'space_locks'::regclass AND p.partmethod = 'h');
+
+-- name: exists
+-- Whether there is such a Space.
+SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s;
+
+-- name: place
+-- Where the rows of a Space are: its hash, and the range of hashes that lie there.
+SELECT s.shardid, n.nodeid, s.shardminvalue::integer AS first_hash,
+       worker_hash(%(space_id)s::bigint) AS hash, s.shardmaxvalue::integer AS last_hash
+FROM pg_dist_shard s
+JOIN pg_dist_placement p ON p.shardid = s.shardid
+JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+WHERE s.shardid = get_shard_id_for_distribution_column('space_locks', %(space_id)s::bigint);
+
+-- name: neighbors
+-- How many other Spaces lie there.
+SELECT count(*) FROM space_locks l
+WHERE worker_hash(l.space_id) BETWEEN %(first_hash)s AND %(last_hash)s
+  AND l.space_id <> %(space_id)s;
+
+-- name: keyless
+-- The tables beside which changes cannot be followed, as nothing says which row a change is of.
+SELECT c.relname FROM pg_class c
+WHERE c.oid = ANY(%(tables)s::regclass[]) AND c.relkind = 'r' AND (
+    c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS (
+        SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary))
+ORDER BY c.relname;
+
+-- name: wal_levels
+-- How much each node writes down of changes.
+SELECT n.nodename || ':' || n.nodeport AS node, r.result
+FROM run_command_on_all_nodes('SHOW wal_level') r
+JOIN pg_dist_node n ON n.nodeid = r.nodeid;
+
+-- name: isolate
+-- Split shards behind these hashes and put the parts on these nodes, while they are in use.
+SELECT citus_split_shard_by_split_points(%(shard)s::bigint, %(points)s::text[],
+                                         %(nodes)s::integer[], 'auto');
+
+-- name: move
+-- Bring a Space's shards to another node, while they are in use.
+SELECT citus_move_shard_placement(%(shard)s::bigint, %(source)s, %(target)s, 'auto');

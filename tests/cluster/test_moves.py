@@ -1,0 +1,224 @@
+"""Moves of Spaces between nodes. What is done on a real cluster needs HEADWATER_TEST_CITUS_URL; on
+a single PostgreSQL, tables and functions of the names of Citus' stand in for it in planning.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from headwater.cli import FAILED, main
+from headwater.cluster import moves
+from headwater.cluster.moves import (
+    MoveError,
+    MoveRefusal,
+    MoveStep,
+    Node,
+    plan_steps,
+    split_points,
+    take_step,
+)
+from headwater.cluster.tables import DISTRIBUTED
+from tests.support.spaces import insert_space
+
+IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+on_cluster = pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+on_single = pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
+
+A, B, EMPTY = Node(2, "a", 5432, True), Node(3, "b", 5433, True), Node(4, "c", 5432, False)
+STAND_IN = """
+CREATE SCHEMA stand_in;
+SET LOCAL search_path = public, stand_in;
+CREATE TABLE stand_in.pg_dist_local_group AS SELECT 0 AS groupid;
+CREATE TABLE stand_in.pg_dist_node AS
+SELECT * FROM (VALUES (2, 1, 'a', 5432, true, true, 'primary'),
+                      (3, 2, 'b', 5433, true, true, 'primary'),
+                      (4, 3, 'c', 5432, false, true, 'primary'),
+                      (5, 2, 'standby', 5432, true, true, 'secondary')) AS n
+    (nodeid, groupid, nodename, nodeport, shouldhaveshards, isactive, noderole);
+CREATE TABLE stand_in.pg_dist_partition AS
+SELECT 'space_locks'::regclass AS logicalrelid, 'h' AS partmethod;
+CREATE TABLE stand_in.pg_dist_shard (shardid bigint, shardminvalue text, shardmaxvalue text);
+INSERT INTO stand_in.pg_dist_shard VALUES (101, '-9', '-1'), (102, '0', '0'), (103, '1', '9');
+CREATE TABLE stand_in.pg_dist_placement AS
+SELECT * FROM (VALUES (101, 1), (102, 2), (103, 3)) AS p (shardid, groupid);
+CREATE TABLE stand_in.hashes (space_id bigint, hash integer);
+CREATE FUNCTION stand_in.worker_hash(bigint) RETURNS integer LANGUAGE sql STABLE AS
+'SELECT h.hash FROM stand_in.hashes h WHERE h.space_id = $1';
+CREATE FUNCTION stand_in.get_shard_id_for_distribution_column(regclass, bigint) RETURNS bigint
+LANGUAGE sql STABLE AS 'SELECT s.shardid FROM stand_in.pg_dist_shard s
+    WHERE stand_in.worker_hash($2) BETWEEN s.shardminvalue::int AND s.shardmaxvalue::int';
+CREATE TABLE stand_in.levels AS SELECT n.nodeid, 'logical' AS result FROM stand_in.pg_dist_node n;
+CREATE FUNCTION stand_in.run_command_on_all_nodes(text) RETURNS SETOF stand_in.levels
+LANGUAGE sql AS 'TABLE stand_in.levels';
+"""
+
+
+def place_space(connection: psycopg.Connection, hashed: int) -> int:
+    """Insert a Space of this hash: 0 is isolated on b, less is on a, and more on c."""
+    space_id = insert_space(connection)
+    connection.execute("INSERT INTO stand_in.hashes VALUES (%s, %s)", (space_id, hashed))
+    return space_id
+
+
+@pytest.fixture
+def stand_in(
+    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[psycopg.Connection]:
+    """A connection to what looks like a cluster of the nodes A, B, and one that is to be empty."""
+    if IS_CLUSTER:
+        pytest.skip("on a single PostgreSQL")
+    monkeypatch.setattr(moves, "is_cluster", lambda _: True)
+    with connection.transaction(force_rollback=True):
+        connection.execute(STAND_IN)
+        yield connection
+
+
+def refusal(connection: psycopg.Connection, space_id: int, *address: str | int) -> MoveError:
+    with pytest.raises(MoveError) as refused:
+        plan_steps(connection, space_id, address or None)  # type: ignore[arg-type]
+    return refused.value
+
+
+@on_cluster
+def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
+    """A Space goes to every node and back, and its rows with it."""
+    connection.execute(
+        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
+        " VALUES (%s, 1, 'event', now(), '{}', 'test', 'test')",
+        (space_id,),
+    )
+    ((shard_node,),) = connection.execute(
+        "SELECT p.nodeport FROM pg_dist_shard_placement p WHERE p.shardid ="
+        " get_shard_id_for_distribution_column('rejected', %s::bigint)",
+        (space_id,),
+    ).fetchall()
+    (first,) = plan_steps(connection, space_id)
+    assert first.step == "isolate"
+    assert first.node.port != shard_node
+    ports = [
+        (host, port)
+        for host, port in connection.execute(
+            "SELECT nodename, nodeport FROM pg_dist_node WHERE shouldhaveshards ORDER BY nodeid"
+        )
+    ]
+    for address in [*ports, ports[0]]:
+        for step in plan_steps(connection, space_id, address):
+            take_step(connection, space_id, step)
+        assert plan_steps(connection, space_id, address) == []
+        assert plan_steps(connection, space_id) == []
+        counted = connection.execute(
+            "SELECT count(*) FROM rejected WHERE space_id = %s", (space_id,)
+        )
+        assert counted.fetchall() == [(1,)]
+
+
+@on_cluster
+def test_citus_itself_refuses(connection: psycopg.Connection, space_id: int) -> None:
+    with pytest.raises(MoveError, match="Citus refuses to move") as refused:
+        take_step(connection, space_id, MoveStep("move", Node(0, "nowhere", 1, True)))
+    assert refused.value.reason is MoveRefusal.CITUS
+
+
+@on_cluster
+def test_another_node_than_the_first_refuses(
+    connection: psycopg.Connection, database_url: str, space_id: int
+) -> None:
+    ((host, port),) = connection.execute(
+        "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid LIMIT 1"
+    ).fetchall()
+    parts = {**conninfo_to_dict(database_url), "host": host, "port": port}
+    with psycopg.connect(**parts, autocommit=True) as node:
+        assert refusal(node, space_id).reason is MoveRefusal.NOT_FIRST_NODE
+
+
+def test_steps_are_those_that_are_left(stand_in: psycopg.Connection) -> None:
+    shared, beside, isolated = (place_space(stand_in, hashed) for hashed in (-3, -4, 0))
+    to_b = MoveStep("isolate", B, 1, B)
+    assert plan_steps(stand_in, shared) == [to_b]
+    assert plan_steps(stand_in, shared, ("a", 5432)) == [to_b, MoveStep("move", A)]
+    assert plan_steps(stand_in, beside, ("b", 5433)) == [to_b]
+    assert plan_steps(stand_in, isolated) == []
+    assert plan_steps(stand_in, isolated, ("b", 5433)) == []
+    assert plan_steps(stand_in, isolated, ("a", 5432)) == [MoveStep("move", A)]
+
+
+def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection) -> None:
+    """And its neighbors go to a third, so that it is alone where it goes."""
+    space_id = place_space(stand_in, 5)
+    assert plan_steps(stand_in, space_id, ("a", 5432)) == [MoveStep("isolate", A, 0, B)]
+    assert plan_steps(stand_in, space_id, ("b", 5433)) == [MoveStep("isolate", B, 0, A)]
+
+
+@pytest.mark.parametrize(
+    ("own", "points", "part"), [(5, [4, 5], 1), (0, [0], 0), (9, [8], 1), (1, [0, 1], 1)]
+)
+def test_a_range_is_split_around_one_hash(own: int, points: list[int], part: int) -> None:
+    assert split_points(0, own, 9) == (points, part)
+
+
+def test_refusals(stand_in: psycopg.Connection) -> None:
+    space_id = place_space(stand_in, 0)
+    for address in (("c", 5432), ("b", 5432), ("standby", 5432)):
+        refused = refusal(stand_in, space_id, *address)
+        assert refused.reason is MoveRefusal.UNKNOWN_NODE
+        assert "there are a:5432, b:5433" in str(refused)
+    assert refusal(stand_in, 2**60).reason is MoveRefusal.UNKNOWN_SPACE
+    with stand_in.transaction(force_rollback=True):
+        stand_in.execute("UPDATE stand_in.levels SET result = 'replica' WHERE nodeid = 3")
+        refused = refusal(stand_in, space_id, "a", 5432)
+        assert refused.reason is MoveRefusal.WAL_LEVEL
+        assert str(refused).startswith("wal_level of b:5433 is replica")
+    with stand_in.transaction(force_rollback=True):
+        stand_in.execute("ALTER TABLE alert_steps REPLICA IDENTITY NOTHING")
+        refused = refusal(stand_in, space_id, "a", 5432)
+        assert refused.reason is MoveRefusal.NO_KEY
+        assert "rows of alert_steps have" in str(refused)
+    with stand_in.transaction(force_rollback=True):
+        stand_in.execute("UPDATE stand_in.pg_dist_local_group SET groupid = 2")
+        assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_FIRST_NODE
+    with stand_in.transaction(force_rollback=True):
+        stand_in.execute("UPDATE stand_in.pg_dist_node SET isactive = false WHERE nodeid = 3")
+        alone = place_space(stand_in, -3)
+        assert refusal(stand_in, alone).reason is MoveRefusal.NO_OTHER_NODE
+    stand_in.execute("DELETE FROM stand_in.pg_dist_partition")
+    assert refusal(stand_in, space_id).reason is MoveRefusal.NOT_DISTRIBUTED
+
+
+def test_every_distributed_table_can_be_followed(connection: psycopg.Connection) -> None:
+    """A table without a key would keep every Space where it is."""
+    keyless = connection.execute(moves.queries["keyless"], {"tables": list(DISTRIBUTED)})
+    assert keyless.fetchall() == []
+
+
+@on_single
+@pytest.mark.parametrize("command", [["isolate"], ["move", "--node", "a"]])
+def test_a_single_postgresql_is_refused(
+    command: list[str],
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    assert main(["space", *command, "--space", "1", "--dry-run", "--json"]) == FAILED
+    assert "the database is a single PostgreSQL" in capsys.readouterr().err
+
+
+@on_cluster
+def test_the_command_prints_the_steps(
+    database_url: str,
+    space_id: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
+    printed = []
+    for options in (["--dry-run"], [], []):
+        assert main(["space", "isolate", "--space", str(space_id), "--json", *options]) == 0
+        printed.append([row["step"] for row in json.loads(capsys.readouterr().out)])
+    assert printed == [["isolate"], ["isolate"], []]
