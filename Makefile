@@ -27,7 +27,8 @@ crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count wh
 	HEADWATER_CRASH_EVENTS=$(or $(EVENTS),0) HEADWATER_KILLS=$(or $(KILLS),20) \
 	$(BIN)/python -m pytest $(or $(filter tests/%,$(ARGS)),$(CRASH)) $(filter-out tests/%,$(ARGS))
 
-CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py
+CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py \
+	tests/upgrades/test_killed_upgrade.py
 
 soak: $(VENV)/.dev ## Use everything at once for half an hour, and see whether anything grows
 	HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \

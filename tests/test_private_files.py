@@ -171,7 +171,7 @@ def open_directory(tmp_path: Path) -> Path:
 
 
 def test_a_socket_directory_that_others_can_write(far: Embedded) -> None:
-    far._create()
+    far.create()
     far.sockets.mkdir()
     far.sockets.chmod(0o777)
     with pytest.raises(EmbeddedError, match="is open to other accounts"):
@@ -179,7 +179,7 @@ def test_a_socket_directory_that_others_can_write(far: Embedded) -> None:
 
 
 def test_a_socket_directory_that_leads_elsewhere(far: Embedded, tmp_path: Path) -> None:
-    far._create()
+    far.create()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     far.sockets.symlink_to(elsewhere)
@@ -189,7 +189,7 @@ def test_a_socket_directory_that_leads_elsewhere(far: Embedded, tmp_path: Path) 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory another's")
 def test_a_socket_directory_of_somebody_else(far: Embedded) -> None:
-    far._create()
+    far.create()
     far.sockets.mkdir(mode=0o700)
     os.chown(far.sockets, STRANGER, STRANGER)
     with pytest.raises(EmbeddedError, match=f"belongs to another account .uid {STRANGER}"):
@@ -222,7 +222,7 @@ class Impostor:
 
 def test_an_impostor_gets_no_password(tmp_path: Path) -> None:
     server = Embedded(tmp_path / "data")
-    server._create()
+    server.create()
     server.sockets.mkdir(mode=0o700)
     impostor = Impostor(server.sockets)
     with pytest.raises(psycopg.OperationalError, match="scram-sha-256"):

@@ -13,10 +13,11 @@ import pytest
 
 from headwater.cli import main
 from headwater.database import migrator
+from headwater.database.embedded import Embedded
 from headwater.privacy import erasure_job
 from tests.backups.conftest import SECRET_KEY, Databases, Installation, all_rows, emails
 from tests.conftest import UNSAFE
-from tests.database.test_postgresql_16 import Oldest
+from tests.support.old_postgresql import OLDEST
 
 Run = Callable[..., dict[str, Any]]
 Refused = Callable[..., str]
@@ -103,7 +104,7 @@ def test_between_versions_of_postgresql(
 ) -> None:  # fmt: skip
     """From 18 to 16, the oldest supported, and back."""
     run("backup", folder / "18.zip", "--with-secret-key", "--data-dir", installation.data_dir)
-    server = Oldest(tmp_path / "oldest")
+    server = Embedded(tmp_path / "oldest", OLDEST)
     url = server.start(UNSAFE, tied=True)
     try:
         monkeypatch.setenv("HEADWATER_DATABASE_URL", url)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from headwater.database.data_directory import POSTGRESQL_MAJOR
-from headwater.database.embedded import Embedded, EmbeddedError, program_path, tie
+from headwater.database.account import tie
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.programs import MAJOR, program_path
 from tests.support.durability import Disk
 
 
@@ -24,7 +25,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 def test_it_works(disk: Disk, tmp_path: Path) -> None:
     disk.sync(tmp_path)
     server = Embedded(tmp_path / "one" / "two")
-    server._create()
+    server.create()
     assert server.cluster in disk.renamed
     assert disk.unsynced == []
     assert "listen_addresses = ''" in (server.cluster / "postgresql.conf").read_text()
@@ -53,7 +54,7 @@ def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
     told = subprocess.run(
         [program_path("postgres"), "--version"], capture_output=True, text=True, check=True
     )
-    assert f" {POSTGRESQL_MAJOR}." in told.stdout
+    assert f" {MAJOR}." in told.stdout
 
 
 def test_a_server_that_cannot_be_tied_starts_all_the_same(

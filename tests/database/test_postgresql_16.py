@@ -13,20 +13,13 @@ from headwater.jobs.connection import connect
 from headwater.pipeline.batch_runner import drain
 from headwater.settings import Settings
 from tests.conftest import UNSAFE, client_for, run_application
-
-
-class Oldest(Embedded):
-    """The wheel's other PostgreSQL."""
-
-    @staticmethod
-    def _binary(name: str) -> str:
-        return Embedded._binary(name).replace("pginstall18", "pginstall")
+from tests.support.old_postgresql import OLDEST
 
 
 @pytest.fixture(scope="module")
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """In place of the newest one that other tests use."""
-    server = Oldest(tmp_path_factory.mktemp("oldest"))
+    server = Embedded(tmp_path_factory.mktemp("oldest"), OLDEST)
     url = server.start(UNSAFE, tied=True)
     migrate(url)
     yield url

@@ -18,8 +18,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from headwater.backups.programs import connected
-from headwater.database.embedded import program_path
 from headwater.database.migrator import compare_schema, migrate
+from headwater.database.programs import program_path
 from tests.support.kills import KILLS, Victim
 from tests.support.schema_changes import Schema, read_schema
 from tests.support.sizes import ROOT

@@ -14,14 +14,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from headwater.database import embedded
-from headwater.database.embedded import NOBODY, Embedded
+from headwater.database import account
+from headwater.database.account import NOBODY
+from headwater.database.embedded import Embedded
+from headwater.database.programs import program_path
 
 
 def can_be_tried() -> bool:
     if os.geteuid() != 0:
         return False
-    command = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", Embedded._binary("postgres"), "-V"]
+    command = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", program_path("postgres"), "-V"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
@@ -33,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A data directory below one that `nobody` can reach."""
-    monkeypatch.setattr(embedded, "_may_map_users", lambda: False)
+    monkeypatch.setattr(account, "_may_map_users", lambda: False)
     before = os.umask(0o077)
     with tempfile.TemporaryDirectory(prefix="headwater-test-") as folder:
         Path(folder).chmod(0o711)

@@ -31,6 +31,7 @@ NOT_RUN = {
     r"cp secret.key ": "the file of an installation that is restored: tests/backups",
     r'\{"url"': "what the line before it prints",
     r"headwater (backup|restore|serve) ": "takes the whole installation: tests/backups",
+    r"headwater upgrade ": "takes an installation on an older PostgreSQL: tests/upgrades",
     r"headwater reload ": "takes a service that runs: tests/crash/test_reload.py",
     r"headwater destination test ": "calls Meta: tests/destinations call a pretend one",
     r"30 3 \* \* \* ": "a line of cron",

@@ -166,6 +166,7 @@ def test_a_database(facts: DatabaseFacts, found: list[str]) -> None:
         (replace(FILES, is_root=True), ["root"]),
         (replace(FILES, has_key_file=True), ["key_beside_data"]),
         (replace(FILES, shares_disk=True), ["backups_on_same_disk"]),
+        (replace(FILES, old_clusters=(FOLDER / "postgresql.16",)), ["old_cluster"]),
         (replace(FILES, has_journal=False), ["no_erasure_journal"]),
         (replace(FILES, backup_dir=None, has_journal=False), []),
         (replace(FILES, disks=(DiskFacts(FOLDER, 40 * GB, 3 * GB),)), ["disk_nearly_full"]),

@@ -17,8 +17,8 @@ from headwater.backups.errors import BackupError
 from headwater.backups.programs import connected
 from headwater.backups.records import queries
 from headwater.backups.snapshot import CONNECT_SECONDS, count_rows
-from headwater.database.embedded import program_path
 from headwater.database.installation import restore_description
+from headwater.database.programs import program_path
 
 BEGIN, COMMIT = b"BEGIN;\n", b"\nCOMMIT;\n"
 

@@ -5,16 +5,14 @@ environment, as a command line can be read by everybody on the machine.
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headwater.backups.errors import BackupError
-from headwater.database.embedded import program_path
+from headwater.database.programs import program_path, read_version, to_major
 
 
 class Program(NamedTuple):
@@ -26,7 +24,7 @@ class Program(NamedTuple):
     @property
     def major(self) -> int:
         """The major version."""
-        return int(re.split("[^0-9]", self.version, maxsplit=1)[0])
+        return to_major(self.version)
 
 
 class ProgramCall(NamedTuple):
@@ -53,17 +51,8 @@ def find_dump_program(server_major: int) -> Program:
 
 def _dump_programs() -> Iterator[Program]:
     for path in (program_path("pg_dump"), shutil.which("pg_dump")):
-        if path is not None and (version := _read_version(path)) is not None:
+        if path is not None and (version := read_version(path)) is not None:
             yield Program(path, version)
-
-
-def _read_version(path: str) -> str | None:
-    try:
-        ran = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    match = re.search(r"\(PostgreSQL\) ([0-9][^\s]*)", ran.stdout)
-    return match[1] if match else None
 
 
 def connected(program: str, url: str) -> ProgramCall:

@@ -40,6 +40,7 @@ COMMANDS = (
     CommandEntry("check", "say what is unsafe in this installation", "check:command"),
     CommandEntry("backup", "back everything up, or verify or list backups", "backups:command"),
     CommandEntry("restore", "bring an installation back from a backup", "restorations:command"),
+    CommandEntry("upgrade", "bring PostgreSQL's data to its next major version", "upgrade:command"),
     CommandEntry("space", "create and change Spaces", "spaces:group"),
     CommandEntry("key", "create and revoke API keys", "keys:group"),
     CommandEntry("contact", "manage contacts", "contacts:group"),

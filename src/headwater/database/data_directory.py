@@ -1,5 +1,5 @@
 """A data directory as a whole: the lock of whatever serves on it or restores into it, and what a
-restore that has not finished leaves in it.
+restore or an upgrade of PostgreSQL that has not finished leaves in it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ import fcntl
 from pathlib import Path
 from typing import IO
 
+from headwater.failpoints import failpoint
+from headwater.files import sync_directory
+
 LOCK = "serve.lock"
-POSTGRESQL_MAJOR = "18"
-"""The major version of PostgreSQL that comes with this version."""
 
 
 class DirectoryInUseError(RuntimeError):
@@ -37,16 +38,62 @@ def restoration_directory(root: Path) -> Path:
     return root / "postgresql.restoring"
 
 
-def explain_other_major(cluster: Path) -> str | None:
-    """Return why a cluster cannot be used, and what to do, if another major version of PostgreSQL
-    has made it; None for one of ours.
+def read_major(cluster: Path) -> int:
+    """The major version of PostgreSQL that has made a cluster. Raises OSError without one."""
+    return int((cluster / "PG_VERSION").read_text())
+
+
+def explain_other_major(root: Path, major: int) -> str | None:
+    """Return why a data directory's cluster cannot be used by this major version of PostgreSQL, and
+    what to do; None if it can.
     """
-    major = (cluster / "PG_VERSION").read_text().strip()
-    if major == POSTGRESQL_MAJOR:
+    cluster = root / "postgresql"
+    made_by = read_major(cluster)
+    if made_by == major:
         return None
-    return (
-        f"{cluster} is of PostgreSQL {major}, and this version brings {POSTGRESQL_MAJOR}: back it"
-        " up with the version of Headwater that last served it (`headwater backup FILE"
-        " --with-secret-key`), and restore it with this one into a new data directory (`headwater"
-        " restore FILE --data-dir NEW`); nothing here was changed"
-    )
+    brings = f"{cluster} is of PostgreSQL {made_by}, and this version brings {major}"
+    if made_by > major:
+        return f"{brings}: use the version of Headwater that last served it; nothing was changed"
+    return f"{brings}: stop the service and run `headwater upgrade --data-dir {root}`, once"
+
+
+def upgrading_directory(root: Path) -> Path:
+    """The directory in which an upgrade makes a cluster of another major version."""
+    return root / "postgresql.upgrading"
+
+
+def upgraded_directory(root: Path) -> Path:
+    """The name of a cluster that an upgrade has finished and checked. Once it is there, the upgrade
+    is done but for renaming.
+    """
+    return root / "postgresql.upgraded"
+
+
+def kept_directory(root: Path, major: int) -> Path:
+    """The name under which an upgrade keeps the cluster of before."""
+    return root / f"postgresql.{major}"
+
+
+def list_kept(root: Path) -> list[Path]:
+    """The clusters that upgrades have kept, and what an upgrade that was killed has left."""
+    kept = root.glob("postgresql.[0-9]*")
+    left = upgrading_directory(root)
+    return [*sorted(kept), *([left] if left.exists() else [])]
+
+
+def complete_upgrade(root: Path) -> None:
+    """Rename what an upgrade has made into its place, if one has got so far: whoever comes next
+    after a kill goes on here. Two renames, of which the first may have been done.
+
+        postgresql          -> postgresql.16
+        postgresql.upgraded -> postgresql
+    """
+    upgraded, cluster = upgraded_directory(root), root / "postgresql"
+    if not upgraded.exists():
+        return
+    if cluster.exists():
+        cluster.rename(kept_directory(root, read_major(cluster)))
+        sync_directory(root)
+    failpoint("upgrade_between_renames")
+    upgraded.rename(cluster)
+    sync_directory(root)

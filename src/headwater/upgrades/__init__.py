@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL from one major version to the next."""

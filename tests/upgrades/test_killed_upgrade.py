@@ -1,0 +1,68 @@
+"""An upgrade of PostgreSQL that is killed at any moment leaves a data directory on which this
+version starts, or the one of before, with everything in it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from headwater.database.data_directory import complete_upgrade, read_major
+from headwater.database.programs import MAJOR
+from headwater.upgrades.upgrade import upgrade
+from tests.support.kills import KILLS, Victim
+from tests.support.old_postgresql import OLDEST
+from tests.support.processes import environment
+from tests.upgrades.conftest import Installation, read, serving
+
+BEFORE = (
+    "upgrade_before_copy", "upgrade_new_cluster", "upgrade_after_copy", "upgrade_before_commit",
+)  # fmt: skip
+AFTER = ("upgrade_after_commit", "upgrade_between_renames")
+POINTS = (*BEFORE, *AFTER) if KILLS else ("upgrade_new_cluster",)
+
+
+def assert_starts(old: Installation) -> int:
+    """Somebody starts on it and finds everything. Returns the major version."""
+    root = old.data_dir
+    complete_upgrade(root)  # as each start does, whatever the version
+    major = read_major(root / "postgresql")
+    with serving(root, None if major == MAJOR else OLDEST) as connection:
+        assert read(connection) == old.holds
+    return major
+
+
+def test_it_works(old: Installation) -> None:
+    for point in POINTS:
+        words = [sys.executable, "-m", "headwater", "upgrade", "--data-dir", str(old.data_dir)]
+        ran = subprocess.run(
+            words, env=environment(HEADWATER_FAILPOINT=point), capture_output=True, check=False
+        )
+        assert ran.returncode < 0, ran.stderr
+        assert assert_starts(old) == (MAJOR if point in AFTER else 16)
+        if point in AFTER:
+            assert upgrade(old.data_dir, None, print) is None
+            assert not (old.data_dir / "postgresql.upgrading").exists()
+            back(old)
+
+
+def back(old: Installation) -> None:
+    """What an operator does who goes back to the version of before."""
+    root = old.data_dir
+    shutil.rmtree(root / "postgresql")
+    (root / "postgresql.16").rename(root / "postgresql")
+
+
+@pytest.mark.skipif(not KILLS, reason="HEADWATER_KILLS kills at random moments, too")
+def test_at_random_moments(old: Installation) -> None:
+    victim = Victim("-m", "headwater", "upgrade", "--data-dir", str(old.data_dir))
+    victim.seconds = 6.0
+    while victim.killed < KILLS:
+        victim.strike()
+        if assert_starts(old) == MAJOR:
+            back(old)
+    assert upgrade(old.data_dir, None, print) is not None
+    assert assert_starts(old) == MAJOR

@@ -1,0 +1,170 @@
+"""`headwater upgrade`: the embedded PostgreSQL from one major version to the next, for real."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.cli import main
+from headwater.database.data_directory import lock_directory, read_major
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.programs import MAJOR, own_folder
+from headwater.settings import Settings
+from headwater.supervision.preparation import ServeError, prepare_beside
+from headwater.upgrades import upgrade as module
+from headwater.upgrades.cluster_copy import copy_cluster
+from headwater.upgrades.content import read_content, require_same
+from headwater.upgrades.errors import UpgradeError
+from headwater.upgrades.old_programs import find_programs
+from tests.upgrades.conftest import Installation, read, serving
+
+Shell = Callable[[int], Path]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
+    """The command's result as JSON."""
+    capsys.readouterr()
+    assert main(["upgrade", *map(str, words), "--json"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    capsys.readouterr()
+    assert main(["upgrade", *map(str, words)]) == 2
+    return capsys.readouterr().err
+
+
+def test_it_works(old: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+    root = old.data_dir
+    where = ("--data-dir", root)
+    sentence = f"run `headwater upgrade --data-dir {root}`"
+    with pytest.raises(EmbeddedError, match=sentence):
+        Embedded(root).start()
+    with pytest.raises(ServeError, match=sentence):  # a reload of the service that runs on it
+        prepare_beside(Settings(data_dir=root))
+    upgraded = run(capsys, *where)
+    assert upgraded == {
+        "before": 16, "now": MAJOR, "tables": len(old.holds) - 4 + 1, "settings_left": ["work_mem"],
+        "kept": str(root / "postgresql.16"),
+    }  # fmt: skip
+    names = {path.name for path in root.iterdir()}
+    assert names >= {"postgresql", "postgresql.16"}
+    assert not names & {"postgresql.upgrading", "postgresql.upgraded"}
+    with serving(root) as connection:
+        assert connection.info.server_version // 10_000 == MAJOR
+        assert read(connection) == old.holds
+        a_missing_row_and_a_changed_one_show(connection)
+    assert run(capsys, *where) == {"before": MAJOR, "now": MAJOR}
+    assert run(capsys, *where, "--remove-old") == {"removed": [str(root / "postgresql.16")]}
+    assert not (root / "postgresql.16").exists()
+
+
+def a_missing_row_and_a_changed_one_show(connection: psycopg.Connection) -> None:
+    """The comparison that decides whether the upgrade is kept finds each kind of loss."""
+    url = Embedded(Path(connection.info.host).parent).url
+    before = read_content(url)
+    for table, statement, undo in (
+        ("spaces", "UPDATE spaces SET name = name || '!'",
+         "UPDATE spaces SET name = rtrim(name, '!')"),
+        ("places", "DELETE FROM places", "INSERT INTO places VALUES ('[3,4]')"),
+        ("policy", "DROP POLICY space ON contacts", None),
+    ):  # fmt: skip
+        connection.execute(statement.encode())
+        with pytest.raises(UpgradeError, match=table):
+            require_same(before, read_content(url))
+        if undo is not None:
+            connection.execute(undo.encode())
+
+
+def test_programs_are_found_where_they_are_named(tmp_path: Path) -> None:
+    assert find_programs(16, None).folder == own_folder(16)
+    environment = own_folder(16).parents[4]
+    beside = tmp_path / "headwater-0.2.0"
+    beside.mkdir()
+    (beside / ".venv").symlink_to(environment.parent)
+    for named in (own_folder(16), own_folder(16).parent, environment.parent, beside):
+        assert find_programs(16, named).folder.resolve() == own_folder(16)
+    with pytest.raises(UpgradeError, match=r"not found in .*apt-get install postgresql-16"):
+        find_programs(16, tmp_path)
+    with pytest.raises(UpgradeError, match="postgresql-11"):
+        find_programs(11, None)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "postgres").symlink_to(own_folder(16) / "postgres")
+    with pytest.raises(UpgradeError, match="has no pg_controldata"):
+        find_programs(16, tmp_path)
+
+
+def test_what_cannot_come_to_its_end_is_not_begun(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = shell(16)
+    where = ("--data-dir", root)
+    with lock_directory(root):
+        assert "`headwater serve` runs on" in refused(capsys, *where)
+    (root / "postgresql.16").mkdir()
+    assert "is there already" in refused(capsys, *where)
+    (root / "postgresql.16").rmdir()
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=200 * 1024**2))
+    assert "and 200 MB are free" in refused(capsys, *where)
+    assert [path.name for path in (root / "postgresql").iterdir()] == ["PG_VERSION"]
+    assert not (root / "postgresql.upgrading").exists()
+    (root / "postgresql").rename(root.parent / "elsewhere")
+    (root / "postgresql").symlink_to(root.parent / "elsewhere")
+    assert "on another disk" in refused(capsys, *where)
+
+
+def test_a_data_directory_that_is_none_or_newer(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    assert "no Headwater data" in refused(capsys, "--data-dir", tmp_path / "none")
+    root = shell(MAJOR + 1)
+    assert "use the version of Headwater that last served" in refused(capsys, "--data-dir", root)
+    with pytest.raises(EmbeddedError, match="use the version of Headwater that last served it"):
+        Embedded(root).start()
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", "postgresql://elsewhere/headwater")
+    assert "yours to upgrade" in refused(capsys)
+
+
+def test_a_failure_leaves_the_cluster_as_it_was(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was begun is removed."""
+    root = shell(16)
+
+    def fail(old: Embedded, _: object) -> None:
+        (old.root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
+        raise UpgradeError("pg_upgrade: no room")
+
+    monkeypatch.setattr(module, "_make", fail)
+    assert "pg_upgrade: no room. The cluster is as it was" in refused(capsys, "--data-dir", root)
+    assert {path.name for path in root.iterdir()} == {"postgresql", "serve.lock"}
+
+
+def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None:
+    """The new cluster is missing here, which is a fault that it finds at once."""
+    old, new = Embedded(shell(16), find_programs(16, None)), Embedded(tmp_path / "new")
+    new.cluster.mkdir(parents=True)
+    (old.root / "postgresql.password").write_text("secret")
+    with pytest.raises(UpgradeError, match=r"pg_upgrade: .* has all it says"):
+        copy_cluster(old, new)
+
+
+@pytest.mark.parametrize("renamed", [False, True], ids=["neither", "the first"])
+def test_whoever_starts_next_does_the_renamings(shell: Shell, *, renamed: bool) -> None:
+    root = shell(16)
+    shutil.copytree(root / "postgresql", root / "postgresql.upgraded")
+    (root / "postgresql.upgraded" / "PG_VERSION").write_text(f"{MAJOR}\n")
+    if renamed:
+        (root / "postgresql").rename(root / "postgresql.16")
+    Embedded(root).create()
+    assert read_major(root / "postgresql") == MAJOR
+    assert read_major(root / "postgresql.16") == 16
+    assert not (root / "postgresql.upgraded").exists()
