@@ -7,13 +7,16 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.database import migrations
 from headwater.jobs.connection import connect
 from headwater.paths import builder
-from headwater.paths.builder import DueRule, build_next, make_paths_duty
+from headwater.paths.builder import NEW, DueRule, build_next, choose, make_paths_duty
 from headwater.paths.changes import note_events
 from headwater.paths.path_data import Column
 from headwater.paths.segments import ALL_COLUMNS, read_query, unpacked
@@ -95,6 +98,61 @@ def test_a_full_segment_is_followed_by_another(
         build_all(stage)
     assert [segment.paths.events for segment in segments(stage)] == [2, 2, 1]
     assert checked(stage) == (5, 0, 0)
+
+
+def test_changes_all_over_a_large_day_are_taken_some_segments_at_a_time(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "MOST_EVENTS", 2)
+    monkeypatch.setattr(builder, "MOST_PARTS", 2)
+    events: list[int] = []
+    for _ in range(9):
+        events.append(event(stage, stage.contact()))
+        build_all(stage)
+    before = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
+    stage.connection.execute("UPDATE events SET amount = 2 WHERE id = ANY(%s)", (events,))
+    note_events(stage.connection, stage.space_id, events)
+    new = event(stage, stage.contact())
+    for left in (6, 2, 0):
+        assert build_next(stage.connection, stage.space_id)
+        assert changes(stage) == left
+        assert checked(stage) == (10, 0, 0)
+    after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
+    assert after == [*before[:-1], [*before[-1], new]]
+
+
+IDS = st.integers(1, 30)
+
+
+@given(
+    noted=st.lists(IDS, min_size=1, max_size=40),
+    parts=st.lists(st.lists(IDS, unique=True, max_size=5), max_size=6),
+    most_changes=st.integers(1, 9), most_parts=st.integers(1, 4),
+)  # fmt: skip
+def test_whatever_is_chosen_all_changes_are_taken_in_the_end(
+    noted: list[int], parts: list[list[int]], most_changes: int, most_parts: int
+) -> None:
+    known: set[int] = set()
+    for part in parts:
+        part[:] = [number for number in part if number not in known]
+        known.update(part)
+    columns = {place: np.array(ids, dtype=np.int64) for place, ids in enumerate(parts)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builder, "MOST_CHANGES", most_changes)
+        patch.setattr(builder, "MOST_PARTS", most_parts)
+        while noted:
+            taken = choose(np.array(noted, dtype=np.int64), columns)
+            assert 0 < len(taken) <= most_parts
+            for part, ids in taken.items():
+                assert set(ids.tolist()) <= set(noted)
+                if part == NEW:
+                    assert known.isdisjoint(ids.tolist())
+                    assert len(ids) <= most_changes
+                else:
+                    assert set(ids.tolist()) == set(parts[part]) & set(noted)
+            gone = {number for ids in taken.values() for number in ids.tolist()}
+            assert gone
+            noted = [number for number in noted if number not in gone]
 
 
 def test_an_event_that_went_leaves_its_segment(stage: Stage) -> None:

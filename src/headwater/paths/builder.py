@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from headwater.database.queries import Queries
 from headwater.jobs.duties import Duty
 from headwater.paths import changes, segments
 from headwater.paths.live import OF_DAY, OF_IDS, assemble, live_paths, live_values
+from headwater.paths.lookup import are_among
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.paths.segments import (
     ALL_COLUMNS,
@@ -32,11 +34,21 @@ from headwater.paths.segments import (
 queries = Queries(__name__, "builder.sql")
 
 MOST_CHANGES = 10_000
-"""The changes that are taken at once, as the worker has other duties."""
+"""The events that are taken at once, more or less, as the worker has other duties."""
+MOST_PARTS = 8
+"""The same of segments that are written."""
+MOST_LOOKED_AT = 100_000
+"""The changes among which those to take are chosen."""
 MANY_CHANGES = 500
-"""A day with so many changes is due at once, any other after a while."""
+"""A day with so many changes for every MOST_PARTS segments is due at once, others after a while."""
+MOST_COUNTED = 10_000
+"""Changes of a day are counted no further, as that would take long."""
 PATIENCE = timedelta(seconds=60)
 LOOK_SECONDS = 2.0
+
+NEW = -1
+"""The place of events that are in no segment yet."""
+_NO_IDS = np.array([], dtype=np.int64)
 
 log = structlog.get_logger()
 
@@ -49,10 +61,13 @@ class DueRule:
     patience: timedelta = PATIENCE
 
     def values(self) -> dict[str, Any]:
-        return {"many": self.many, "patience": self.patience}
+        return {
+            "many": self.many, "patience": self.patience, "parts": MOST_PARTS,
+            "counted": max(self.many, MOST_COUNTED),
+        }  # fmt: skip
 
 
-AT_ONCE = DueRule(many=1)
+AT_ONCE = DueRule(patience=timedelta())
 
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
@@ -99,6 +114,32 @@ def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONC
     return True
 
 
+def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
+    """Return the events of some changes, the oldest first, that are to be taken now: ascending, by
+    the segment that they are in, or NEW. `parts` has the events of each segment.
+    """
+    changed = np.unique(event_ids)
+    waiting = {part: np.sort(ids[are_among(changed, ids)]) for part, ids in parts.items()}
+    known = np.sort(np.concatenate([_NO_IDS, *waiting.values()]))
+    waiting[NEW] = changed[~are_among(known, changed)][:MOST_CHANGES]
+    oldest = event_ids[0]
+
+    def rank(part: int) -> tuple[bool, int]:
+        return oldest not in waiting[part], -len(waiting[part])
+
+    taken: dict[int, IntArray] = {}
+    for part in sorted((part for part, ids in waiting.items() if len(ids)), key=rank):
+        if sum(map(len, taken.values())) >= MOST_CHANGES or len(taken) == MOST_PARTS:
+            break
+        taken[part] = waiting[part]
+    return taken
+
+
+def _some(paths: PathData, event_ids: IntArray) -> PathData:
+    """Return the events with these ids, which are ascending, without the touches of others."""
+    return paths.select(are_among(event_ids, paths[Column.EVENT_IDS])).without_unused()
+
+
 class _Day:
     """A day of a Space whose segments are brought up to date, in a transaction."""
 
@@ -109,30 +150,46 @@ class _Day:
         self._space_id = space_id
         self.day = day
 
+    # A day of four segments, in which changes of many events wait. Segment 1 has the oldest of
+    # them, 3 has most, and some events are new. What is taken is written in its place:
+    #
+    #     part          0       1       2       3      new
+    #     changes       ▂       ▃       ▂       █       ▅
+    #     taken                 ▃               █       ▅ ──▶ into 3, which has room, or a part 4
+    #     left          ▂               ▂
+    #
+    # So however large the day is, and however evenly changes lie over it, they are taken as fast as
+    # they come: the longer a segment waits, the more changes one writing of it is good for.
+
     def build(self) -> None:
         """Bring some changes into the segments. Raises DamagedSegment."""
-        limit = {"limit": MOST_CHANGES}
-        noted = self._connection.execute(queries["changes"], self._values | limit).fetchall()
-        changed = np.unique(np.array([event_id for _, event_id in noted], dtype=np.int64))
+        noted = self._connection.execute(
+            queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
+        ).fetchall()
+        numbers, event_ids = np.array(noted, dtype=np.int64).T
         parts = self._event_ids()
-        fresh = self._live(changed)
-        for part, ids in parts.items():
-            kept = ~np.isin(ids, changed)
-            room = MOST_EVENTS - int(np.count_nonzero(kept))
-            last = part == len(parts) - 1
-            if kept.all() and not (last and fresh.events and room >= fresh.events):
-                continue
-            paths = self._read(part).select(kept)
-            if last and room >= fresh.events:
-                paths, fresh = PathData.join([paths, fresh]), fresh.select(np.array([], dtype=int))
-            self._write(part, paths)
-        if fresh.events:
-            self._write(len(parts), fresh)
-        count = len(parts) + bool(fresh.events)
-        day = self._values | {"parts": count}
-        self._connection.execute(segments.queries["write_day"], day)
-        ids = {"ids": [number for number, _ in noted]}
-        self._connection.execute(queries["delete_changes"], self._values | ids)
+        taken = choose(event_ids, parts)
+        every = np.sort(np.concatenate([*taken.values()]))
+        count = self._put(taken, parts, self._live(every))
+        self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
+        done = {"ids": numbers[are_among(every, event_ids)].tolist()}
+        self._connection.execute(queries["delete_changes"], self._values | done)
+
+    def _put(
+        self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
+    ) -> int:
+        """Write the segments of what was taken, whose paths are `fresh`, and return how many there
+        are now.
+        """
+        new, last = _some(fresh, taken.get(NEW, _NO_IDS)), len(parts) - 1
+        has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
+        home = last if has_room else last + 1
+        for part in {*taken, *([home] if new.events else [])} - {NEW}:
+            ids = taken.get(part, _NO_IDS)
+            kept = [self._read(part, without=ids)] if part in parts else []
+            added = [new] if part == home else []
+            self._write(part, PathData.join([*kept, _some(fresh, ids), *added]))
+        return max(len(parts), home + 1 if new.events else 0)
 
     def start_anew(self) -> None:
         """Drop the segments of the day, and note all its events as changed."""
@@ -167,11 +224,13 @@ class _Day:
         assert record is not None
         return assemble(record)
 
-    def _read(self, part: int) -> PathData:
+    def _read(self, part: int, *, without: IntArray) -> PathData:
+        """Return the segment without some events, whose ids are ascending."""
         query = read_query("read_part", ALL_COLUMNS)
         record = self._cursor.execute(query, self._values | {"part": part}).fetchone()
         assert record is not None
-        return unpacked(record, ALL_COLUMNS).paths
+        paths = unpacked(record, ALL_COLUMNS).paths
+        return paths.select(~are_among(without, paths[Column.EVENT_IDS]))
 
     def _write(self, part: int, paths: PathData) -> None:
         segment = Segment(self.day, part, paths.without_unused())

@@ -20,11 +20,14 @@ SELECT DISTINCT due.space_id
 FROM (
     SELECT hop.space_id
     FROM hop
-    WHERE (SELECT p.changed_at < now() - %(patience)s FROM pending_paths p
+    WHERE (SELECT p.changed_at <= now() - %(patience)s FROM pending_paths p
            WHERE p.space_id = hop.space_id AND p.day = hop.day ORDER BY p.id LIMIT 1)
        OR (SELECT count(*) FROM (
                SELECT FROM pending_paths p
-               WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
+               WHERE p.space_id = hop.space_id AND p.day = hop.day LIMIT %(counted)s) p)
+          >= least(%(counted)s, %(many)s * greatest(1, (
+              SELECT d.parts / %(parts)s FROM path_days d
+              WHERE d.space_id = hop.space_id AND d.day = hop.day)))
     LIMIT 1000) due;
 
 -- name: spaces_of_nodes
@@ -32,14 +35,14 @@ FROM (
 -- long enough, or there are %(many)s of them; of many changes no more are read. Some Spaces are enough
 -- at a time.
 SELECT l.space_id FROM space_locks l
-WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) < now() - %(patience)s
+WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) <= now() - %(patience)s
        FROM (SELECT p.changed_at FROM pending_paths p
              WHERE p.space_id = l.space_id LIMIT %(many)s) waiting)
 LIMIT 1000;
 
 -- name: next_day
--- The latest day that is due, as most reports are about the latest days: one on which %(many)s
--- events have changed, or one has waited for longer than %(patience)s.
+-- The latest day that is due, as most reports are about the latest days: one that has %(many)s changes
+-- for every %(parts)s segments, or of which one has waited for %(patience)s.
 WITH RECURSIVE hop (day) AS (
     (SELECT p.day FROM pending_paths p
      WHERE p.space_id = %(space_id)s ORDER BY p.day DESC LIMIT 1)
@@ -52,11 +55,14 @@ WITH RECURSIVE hop (day) AS (
 )
 SELECT hop.day
 FROM hop
-WHERE (SELECT p.changed_at < now() - %(patience)s FROM pending_paths p
+WHERE (SELECT p.changed_at <= now() - %(patience)s FROM pending_paths p
        WHERE p.space_id = %(space_id)s AND p.day = hop.day ORDER BY p.id LIMIT 1)
    OR (SELECT count(*) FROM (
            SELECT FROM pending_paths p
-           WHERE p.space_id = %(space_id)s AND p.day = hop.day LIMIT %(many)s) p) >= %(many)s
+           WHERE p.space_id = %(space_id)s AND p.day = hop.day LIMIT %(counted)s) p)
+      >= least(%(counted)s, %(many)s * greatest(1, (
+          SELECT d.parts / %(parts)s FROM path_days d
+          WHERE d.space_id = %(space_id)s AND d.day = hop.day)))
 LIMIT 1;
 
 -- name: changes
