@@ -80,7 +80,7 @@ class World:
         return Spending(
             loading.load(self.connection, self.space_id), dict(currencies),
             [(*key, figures) for key, figures in self.ledger.items()],
-            Money(target, "EUR", self.rates),
+            Money(target, "EUR", dict(self.rates)),
             None if self.cost_rate is None else Fraction(self.cost_rate),
         )  # fmt: skip
 
@@ -159,7 +159,9 @@ def written_rates(rates: Rates) -> list[Row]:
     ]  # fmt: skip
 
 
-def some_sales(dice: Random, stage: Stage, zone: str) -> None:
+def some_sales(
+    dice: Random, stage: Stage, zone: str, currencies: tuple[str, ...] = CURRENCIES
+) -> None:
     """People with touches and sales, some in other currencies, at any hour."""
     for _ in range(dice.randrange(1, 5)):
         contact_id = stage.contact(country=dice.choice((None, "DE", "FR")))
@@ -169,7 +171,8 @@ def some_sales(dice: Random, stage: Stage, zone: str) -> None:
                 **dice.choice(CAMPAIGNS),
             )  # fmt: skip
         for _ in range(dice.randrange(1, 4)):
-            _sell(dice, stage, contact_id, _some_moment(dice, zone))
+            currency = dice.choice((None, None, *currencies))
+            _sell(dice, stage, contact_id, _some_moment(dice, zone), currency)
 
 
 def _some_moment(dice: Random, zone: str) -> datetime:
@@ -179,14 +182,15 @@ def _some_moment(dice: Random, zone: str) -> datetime:
     return datetime(day.year, day.month, day.day, hour, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
-def _sell(dice: Random, stage: Stage, contact_id: int, moment: datetime) -> None:
+def _sell(
+    dice: Random, stage: Stage, contact_id: int, moment: datetime, currency: str | None
+) -> None:
     amount = dice.choice((None, 0, Decimal(dice.randrange(-3000, 10**6)) / 10 ** dice.randrange(5)))
-    currency = dice.choice((None, None, *CURRENCIES)) if amount else None
     stage.event(
         contact_id, event_name=dice.choice(("purchase", "purchase", "sign_up")), amount=amount,
-        event_time=moment, currency=currency,
+        event_time=moment, currency=currency if amount else None,
     )  # fmt: skip
-    if currency:
+    if currency and amount:
         stage.connection.execute(
             "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s)"
             " ON CONFLICT DO NOTHING",

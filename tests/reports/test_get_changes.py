@@ -216,19 +216,6 @@ def test_a_rate_that_there_was_none_of(api: Api, shop: Stage) -> None:
     assert (status, refused["reason"]) == (422, "rates_unknown")
 
 
-def test_a_first_order_that_there_was_no_rate_of(api: Api, shop: Stage) -> None:
-    measures = {"measures": "new_customers"}
-    first = read(api, **measures)
-    shop.run(event(email="bob@example.com", currency="JPY", amount="1000"))
-    put_rate(api, 0.01)
-    assert changes(api, first, **measures)["overall"] == {
-        "before": {"new_customers": 1, "credited_revenue": 100},
-        "after": {"new_customers": 2, "credited_revenue": 110},
-        "difference": {"new_customers": 1, "credited_revenue": 10},
-        "causes": {"late_events": {"new_customers": 1, "credited_revenue": 10}},
-    }  # fmt: skip
-
-
 def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> None:
     day = datetime.fromtimestamp(T0 / 1000, UTC).date()
 

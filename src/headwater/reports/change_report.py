@@ -88,10 +88,7 @@ async def load_changes(reader: ReportReader, planned: PeriodPlan, readings: Read
         for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
     ]
     split = await _split(reader, terms, readings.start, readings.end)
-    if split.lack_rates(readers[terms[0].rates_at].unknown):
-        raise RatesUnknown("since")
-    if readers[terms[-1].rates_at].unknown:
-        raise RatesUnknown("until")
+    split.require_rates(*(readers[each.rates_at].unknown for each in (terms[0], terms[-1])))
     return await in_thread(Changes, planned.plan.query, terms, sums, split)
 
 
@@ -102,13 +99,17 @@ class _Split:
     sums: ChangeSums
     amounts: list[FormerAmounts]
 
-    def lack_rates(self, unknown: set[int]) -> bool:
-        """Return whether no rate was known of an amount at the earlier reading: of an event of now
-        that is known to be without one, and was there, or of one as it was.
+    def require_rates(self, at_start: set[int], at_end: set[int]) -> None:
+        """Raise RatesUnknown where no rate was known of an amount at a reading: of an event of now
+        that is without one by the rates of then, and was the same then, or of one as it was.
         """
-        first, is_unknown = self.sums.first, self.amounts[0].is_unknown
-        there = any(event_id not in first for event_id in unknown)
-        return there or any(state is not None and is_unknown(state) for state in first.values())
+        for name, unknown, states, amounts in (
+            ("since", at_start, self.sums.first, self.amounts[0]),
+            ("until", at_end, self.sums.last, self.amounts[-1]),
+        ):
+            was_there = any(event_id not in states for event_id in unknown)
+            if was_there or any(each and amounts.is_unknown(each) for each in states.values()):
+                raise RatesUnknown(name)
 
 
 async def _split(

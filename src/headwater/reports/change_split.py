@@ -22,6 +22,7 @@ from headwater.reports.tally import Tally
 MOST_WORK = 30_000_000
 """The touches that are looked at, for all states of all events: some ten seconds."""
 _MICROSECONDS = 1_000_000
+_DAY = 86_400
 _AT_ONCE = 20_000
 """States that are added up at once."""
 
@@ -52,6 +53,8 @@ class ChangeSums:
     """Those that are not there any more."""
     first: dict[int, EventState | None]
     """Each as it was at the earlier reading; None is not to be there."""
+    last: dict[int, EventState | None]
+    """Likewise at the later one."""
 
 
 def piece_sums(
@@ -99,13 +102,13 @@ def split_up(
     """Return what has changed after the moment at which `between` starts, by cause as far as it did
     until the one at which it stops. Raises ReportTooLarge.
     """
-    result = ChangeSums({}, CauseSums(), {}, set(), {})
+    result = ChangeSums({}, CauseSums(), {}, set(), {}, {})
     by_cause: dict[ChangeCause, list[Transition]] = {}
     later: list[Transition] = []
     for transition in _transitions(plan, families, between.start):
         in_time = transition.moment < between.stop
         (by_cause.setdefault(transition.cause, []) if in_time else later).append(transition)
-        _follow(result, transition)
+        _follow(result, transition, in_time=in_time)
     plans = ChangePlans(plan)
     for cause, transitions in by_cause.items():
         result.causes[cause] = _added_up(plans, transitions, amount_of)
@@ -135,7 +138,8 @@ def order_names(query: ReportQuery) -> frozenset[str] | None:
 
 
 def _transitions(plan: Plan, families: Iterable[Family], since: int) -> Iterator[Transition]:
-    names, first = order_names(plan.query), plan.scope.period.start * _MICROSECONDS
+    names, first = order_names(plan.query), plan.scope.period.start
+    first = (first - first % _DAY) * _MICROSECONDS  # as amounts are read
     work = 0
     for family in families:
         history = FamilyHistory(family, since, names)
@@ -146,10 +150,14 @@ def _transitions(plan: Plan, families: Iterable[Family], since: int) -> Iterator
         work += history.work
 
 
-def _follow(result: ChangeSums, transition: Transition) -> None:
+def _follow(result: ChangeSums, transition: Transition, *, in_time: bool) -> None:
     state = transition.after or transition.before
     assert state is not None
     result.first.setdefault(transition.event_id, transition.before)
+    if in_time:
+        result.last[transition.event_id] = transition.after
+    else:
+        result.last.setdefault(transition.event_id, transition.before)
     result.events[transition.event_id] = state
     if transition.after is None:
         result.gone.add(transition.event_id)

@@ -134,12 +134,12 @@ async def load_terms(reader: ReportReader, planned: PeriodPlan, readings: Readin
 async def _load_rate_points(
     reader: ReportReader, readings: Readings
 ) -> tuple[RatePoint | None, RatePoint | None]:
-    """Return the points whose rates count at both readings; None where they are those of now."""
+    """Return the points whose rates count at both readings; None where the later one is of now."""
     if not reader.is_about_money:
         return None, None
     start, end, now = (each.rates_at for each in readings)
     connection, space_id = reader.connection, reader.space.id
-    at_end = end if await have_changed(connection, space_id, end, now) else None
+    at_end = None if end == now else end
     return start if await have_changed(connection, space_id, start, end) else at_end, at_end
 
 

@@ -4,7 +4,7 @@ own day, or nothing at all where a rate is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, timedelta
 from decimal import Decimal
@@ -57,6 +57,8 @@ class Money:
         default_factory=dict[tuple[date, str, str], Fraction]
     )
     """Units of the second currency for one of the first."""
+    is_lenient: bool = False
+    """True where amounts without a rate are 0."""
 
     def convert(self, amount: Fraction, currency: str, day: date) -> Fraction:
         """An amount, to hundredths, halves to the even one. Raises MissingRates."""
@@ -66,6 +68,8 @@ class Money:
             worth = self._of_day(day - timedelta(days=back), currency)
             if worth is not None:
                 return Fraction(round(amount * worth * 100), 100)
+        if self.is_lenient:
+            return Fraction(0)
         raise MissingRates({(currency, day)})
 
     def _of_day(self, day: date, currency: str) -> Fraction | None:
@@ -106,8 +110,12 @@ class CostReport:
     unmatched: Figures
 
 
-def make_cost_report(spending: Spending, question: Question) -> CostReport:
-    """The report of a question about one group or none. Raises MissingRates."""
+def make_cost_report(
+    spending: Spending, question: Question, also: Collection[Key] = ()
+) -> CostReport:
+    """The report of a question about one group or none, with some keys that rows have even without
+    credit. Raises MissingRates.
+    """
     period = Period(question.start, question.end)
     facts = _in_one_currency(spending, _days(spending, question, period))
     spent = list(_spent(spending, question))
@@ -119,15 +127,11 @@ def make_cost_report(spending: Spending, question: Question) -> CostReport:
     group = question.group_by[0] if question.group_by else None
     credit = {_key(group, row.keys[0]): row.figures for row in report.rows if group}
     first = {_key(group, row.keys[0]): row.figures for row in firsts.rows if group}
-    by_key: dict[Key, list[Fraction]] = {}
-    whole, nowhere = _nothing(), _nothing()
-    for key, figures in spent:
+    by_key = sums_of(spent, group, {*credit, *also}, facts)
+    whole = _nothing()
+    for figures in by_key.values():
         whole = _plus(whole, figures)
-        place = _listed(group, key, set(credit), facts)
-        if group and place is None:
-            nowhere = _plus(nowhere, figures)
-        else:
-            by_key[place] = _plus(by_key.get(place, _nothing()), figures)
+    nowhere = by_key.pop(None, _nothing()) if group else _nothing()
     rows = {
         key: _figures(spending, by_key.get(key), credit.get(key), first.get(key))
         for key in {*credit, *by_key}
@@ -143,6 +147,25 @@ def make_cost_report(spending: Spending, question: Question) -> CostReport:
         ),
         _figures(spending, nowhere, None, None),
     )  # fmt: skip
+
+
+def spent_by_key(
+    spending: Spending, question: Question, listed: Collection[Key]
+) -> dict[Key, list[Fraction]]:
+    """What was spent by the keys of a group, some of which rows have by their credit."""
+    group = question.group_by[0] if question.group_by else None
+    return sums_of(_spent(spending, question), group, listed, spending.facts)
+
+
+def sums_of(
+    spent: Iterable[tuple[Key, list[Fraction]]], group: str | None, listed: Collection[Key],
+    facts: Facts,
+) -> dict[Key, list[Fraction]]:  # fmt: skip
+    by_key: dict[Key, list[Fraction]] = {}
+    for key, figures in spent:
+        place = _listed(group, key, listed, facts)
+        by_key[place] = _plus(by_key.get(place, _nothing()), figures)
+    return by_key
 
 
 def _days(spending: Spending, question: Question, period: Period) -> tuple[date, date]:
@@ -228,7 +251,7 @@ def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool
     return True
 
 
-def _listed(group: str | None, key: Key, listed: set[Key], facts: Facts) -> Key:
+def _listed(group: str | None, key: Key, listed: Collection[Key], facts: Facts) -> Key:
     """The key of the row that spend is in: touchpoints may know a campaign by its name alone."""
     name = facts.ad_names.get((group or "", key or ""))
     is_under_name = key not in listed and name is not None and name in listed

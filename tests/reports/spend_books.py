@@ -1,0 +1,171 @@
+"""Random things that happen to a Space's spend, sales and rates, and the moments between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import msgspec
+
+from tests.reports import spend_worlds
+from tests.reports.spend_court import faults_of
+from tests.reports.spend_worlds import World, key_of, plain_figures, some_row, written_rates
+from tests.support.pipeline import Stage as Pipeline
+from tests.support.pipeline import event, touch
+from tests.support.reading_fixtures import Api
+from tests.support.report_model.spend import Spending
+
+FIRST_DAY = spend_worlds.FIRST
+DAYS = 4
+"""Of the ledger, so that its rows meet."""
+NOON = 1_777_636_800_000
+"""Of the first day of the ledger, in ms since 1970."""
+OLD = "2026-07-01T00:{:02}:00Z"
+"""When older exports are of: the later in the history, the later."""
+
+Ledger = dict[tuple[Any, ...], tuple[int, ...]]
+
+
+@dataclass
+class Moment:
+    """What a Space was after something had happened to it."""
+
+    reading: str
+    spending: Spending
+
+
+@dataclass
+class Book:
+    """The things that happen to a Space, with its moments and what each has done to the ledger."""
+
+    api: Api
+    world: World
+    shop: Pipeline
+    dice: Random
+    asked: dict[str, Any]
+    moments: list[Moment] = field(default_factory=list[Moment])
+    moves: list[list[tuple[str, Ledger, Ledger]]] = field(
+        default_factory=list[list[tuple[str, Ledger, Ledger]]]
+    )
+    """For each thing, by cause, the ledger before and after it."""
+    current: set[tuple[Any, ...]] = field(default_factory=set[tuple[Any, ...]])
+    """The keys of rows that no older export replaces."""
+
+    def look(self) -> list[str]:
+        """Read the report, or, where a rate is missing, one that needs none."""
+        spending = self.world.spending("EUR")
+        answer = get(self.api, "/reports/spend", self.asked)
+        faults = faults_of(answer, spending, self.asked)
+        if "reading" not in answer:
+            without_money = {"measures": "new_customers", **self.asked}
+            answer = get(self.api, "/reports", {**without_money, "group_by": "none"})
+        self.moments.append(Moment(answer["reading"], spending))
+        return faults
+
+    def act(self) -> None:
+        """Let something happen."""
+        self.moves.append([])
+        self.dice.choice((
+            self.put, self.put, self.put, self.put_older, self.delete, self.delete, self.sell,
+            self.sell, self.rate, self.rate, self.edit, self.rate_all,
+        ))()  # fmt: skip
+
+    def put(self, **also: Any) -> None:
+        rows = {key_of(row): row for row in (some_row(self.dice, DAYS) for _ in range(1, 7))}
+        if self.dice.random() < 0.3:
+            rows |= {key: self._again(key) for key in self.dice.sample([*self.world.ledger], min(
+                2, len(self.world.ledger)))}  # fmt: skip
+        self._send("PUT", "/spend", json={"spend": [*rows.values()], **also})
+        before = self.world.ledger
+        new = {
+            key: plain_figures(row)
+            for key, row in rows.items()
+            if not also or key not in self.current
+        }
+        self.current |= {*new} if not also else set()
+        known = {key: figures for key, figures in new.items() if key in before}
+        self._change("spend_replacements", {**before, **known})
+        self._change("spend_imports", {**before, **new})
+
+    def _again(self, key: tuple[Any, ...]) -> dict[str, Any]:
+        """A row of a key that there is, with other figures."""
+        day, platform, currency, account, campaign, adset, ad, country = key
+        return {
+            **some_row(self.dice, DAYS), "date": f"{day}", "platform": platform,
+            "currency": currency, "account_id": account, "campaign_id": campaign,
+            "adset_id": adset, "ad_id": ad, "country": country,
+        }  # fmt: skip
+
+    def put_older(self) -> None:
+        self.put(as_of=OLD.format(len(self.moves)))
+
+    def delete(self) -> None:
+        first = FIRST_DAY + timedelta(days=self.dice.randrange(DAYS))
+        last = first + timedelta(days=self.dice.choice((0, 0, 1)))
+        place, (name, values) = self.dice.choice((
+            (1, ("platform", ("google", "meta"))), (2, ("currency", ("EUR", "USD"))),
+            (3, ("account_id", ("1", "2"))), (4, ("campaign_id", ("1", "2"))),
+        ))  # fmt: skip
+        value = self.dice.choice(values)
+        days = {"start_date": f"{first}", "end_date": f"{last}"}
+        self._send("DELETE", "/spend", params={**days, name: value})
+        kept = {
+            key: figures
+            for key, figures in self.world.ledger.items()
+            if not (first <= key[0] <= last and key[place] == value)
+        }
+        self.current &= {*kept}
+        self._change("spend_deletions", kept)
+
+    def sell(self) -> None:
+        who = {"email": f"{self.dice.choice('abcd')}@example.com"}
+        at = NOON + self.dice.choice((-40, *range(-4, 10))) * 43_200_000
+        click = touch(
+            **who,
+            occurred_at=at - 43_200_000,
+            source=self.dice.choice(("google_ads", "email")),
+            **self.dice.choice(({"campaign_id": "1"}, {"campaign_name": "Spring"}, {})),
+        )
+        currency = self.dice.choice((None, "EUR", "USD", "JPY"))
+        amount = f"{self.dice.randrange(-20, 99)}"
+        self.shop.run(click, event(**who, amount=amount, event_time=at, currency=currency))
+
+    def edit(self) -> None:
+        """Change the amount of a sale, or delete it."""
+        ids = self.shop.values("events", "id")
+        if ids and self.dice.random() < 0.5:
+            self._send("DELETE", f"/events/{self.dice.choice(ids)}")
+        elif ids:
+            path = f"/events/{self.dice.choice(ids)}"
+            self._send("PUT", path, json={"amount": self.dice.randrange(99)})
+
+    def rate(self) -> None:
+        day = FIRST_DAY + timedelta(days=self.dice.randrange(-8, DAYS))
+        pair = self.dice.choice((("USD", "EUR"), ("JPY", "EUR"), ("EUR", "JPY"), ("USD", "JPY")))
+        self.put_rates({(day, *pair): Fraction(self.dice.randrange(5_000, 20_000), 10_000)})
+
+    def rate_all(self) -> None:
+        """Rates of all days come in."""
+        self.put_rates({
+            (FIRST_DAY + timedelta(days=place), "EUR", currency): Fraction(5, 4)
+            for place in range(-40, DAYS + 10, 5) for currency in ("USD", "JPY")
+        })  # fmt: skip
+
+    def put_rates(self, rates: dict[tuple[date, str, str], Fraction]) -> None:
+        self._send("PUT", "/rates", json={"rates": written_rates(rates)})
+        self.world.rates |= rates
+
+    def _send(self, method: str, path: str, **options: Any) -> None:
+        response = self.api.send(method, path, **options)
+        assert response.status_code == 200, response.text
+
+    def _change(self, cause: str, ledger: Ledger) -> None:
+        self.moves[-1].append((cause, self.world.ledger, ledger))
+        self.world.ledger = ledger
+
+
+def get(api: Api, path: str, params: dict[str, Any]) -> dict[str, Any]:
+    return msgspec.json.decode(api.get(path, params=params).content)

@@ -1,0 +1,36 @@
+"""Changes between readings, while some amount has, or had, no rate."""
+
+from __future__ import annotations
+
+from tests.reports.test_get_changes import ADA, changes, put_rate, read, refusal, shop
+from tests.support.pipeline import Stage, event
+from tests.support.reading_fixtures import Api
+
+REVENUE = {"measures": "revenue"}
+__all__ = ["shop"]
+
+
+def test_an_amount_without_a_rate_that_came_in_afterwards(api: Api, shop: Stage) -> None:
+    """Between readings that could be made, nothing is refused; up to now it is."""
+    shop.run(event(**ADA, amount="7"))
+    first = read(api, **REVENUE)
+    shop.run(event(**ADA, amount="5"))
+    second = read(api, **REVENUE)
+    shop.run(event(**ADA, currency="JPY", amount="1000"))
+    between = changes(api, first, until=second, **REVENUE)
+    assert between["overall"]["difference"]["revenue"] == 5
+    status, refused = refusal(api, first, REVENUE)
+    assert (status, refused["reason"]) == (422, "missing_rates")
+
+
+def test_a_first_order_that_there_was_no_rate_of(api: Api, shop: Stage) -> None:
+    measures = {"measures": "new_customers"}
+    first = read(api, **measures)
+    shop.run(event(email="bob@example.com", currency="JPY", amount="1000"))
+    put_rate(api, 0.01)
+    assert changes(api, first, **measures)["overall"] == {
+        "before": {"new_customers": 1, "credited_revenue": 100},
+        "after": {"new_customers": 2, "credited_revenue": 110},
+        "difference": {"new_customers": 1, "credited_revenue": 10},
+        "causes": {"late_events": {"new_customers": 1, "credited_revenue": 10}},
+    }  # fmt: skip
