@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,9 +19,11 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg import AsyncConnection
 
+from headwater.spend.inputs import SpendReport, read_spend
+from headwater.spend.ledger import put_report
 from tests.conftest import API, BASE_URL
-from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
 AD = {
@@ -195,35 +201,64 @@ REPORTS = st.lists(
 )
 
 
+@pytest.fixture
+def ledger(database_url: str, space_id: int) -> Iterator[Ledger]:
+    with asyncio.Runner() as runner:
+        connection = runner.run(AsyncConnection.connect(database_url))
+        yield Ledger(runner, connection, space_id)
+        runner.run(connection.close())
+
+
+@dataclass
+class Ledger:
+    """The ledger of a Space without a server before it."""
+
+    runner: asyncio.Runner
+    connection: AsyncConnection
+    space_id: int
+
+    def after(self, reports: Sequence[SpendReport]) -> list[tuple[Any, ...]]:
+        """The rows that some reports leave, one after the other."""
+
+        async def run() -> list[tuple[Any, ...]]:
+            async with self.connection.transaction(force_rollback=True):
+                for report in reports:
+                    await put_report(self.connection, self.space_id, report.rows, report.as_of)
+                cursor = await self.connection.execute(
+                    "SELECT campaign_id, amount, clicks, timezone, as_of, place FROM spend"
+                    " WHERE space_id = %s ORDER BY campaign_id", (self.space_id,),
+                )  # fmt: skip
+                return await cursor.fetchall()
+
+        return self.runner.run(run())
+
+
 @settings(
     max_examples=ORDERS, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(reports=REPORTS, data=st.data())
 def test_no_order_of_reports_makes_another_ledger(
-    api: Api, stage: Stage, reports: list[Any], data: st.DataObject
+    ledger: Ledger, reports: list[Any], data: st.DataObject
 ) -> None:
     """Any permutation, repetitions included, ends in the same rows."""
-    orders = [reports, data.draw(st.permutations([*reports, *reports[:1]]))]
-    ledgers: list[Any] = []
-    for order in orders:
-        stage.connection.execute("DELETE FROM spend WHERE space_id = %s", (stage.space_id,))
-        for as_of, rows in order:
-            put(
-                api,
-                *(
-                    of_day(amount, campaign_id=each, clicks=clicks, timezone=zone)
-                    for each, amount, clicks, zone in rows
-                ),
-                as_of=as_of,
-            )
-        ledgers.append(sorted(listed(api), key=lambda row: row["campaign_id"] or ""))
-    assert ledgers[0] == ledgers[1]
+    read = [
+        read_spend({
+            "as_of": as_of,
+            "spend": [
+                of_day(amount, campaign_id=each, clicks=clicks, timezone=zone)
+                for each, amount, clicks, zone in rows
+            ],
+        }, datetime.now(UTC))
+        for as_of, rows in reports
+    ]  # fmt: skip
+    stored = ledger.after(read)
+    assert stored == ledger.after(data.draw(st.permutations([*read, *read[:1]])))
     newest: dict[str, tuple[Any, ...]] = {}
     for as_of, rows in reports:
         for place, (each, amount, clicks, zone) in enumerate(rows):
             value = (as_of, place, Decimal(amount), clicks or -1, zone or "")
             newest[each] = max(value, newest.get(each, value))
-    assert [Decimal(row["amount"]) for row in ledgers[0]] == [
-        newest[each][2] for each in sorted(newest)
+    assert [(row[0], row[1], row[2] or -1, row[3] or "") for row in stored] == [
+        (each, *newest[each][2:]) for each in sorted(newest)
     ]
