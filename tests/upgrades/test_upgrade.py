@@ -129,6 +129,8 @@ def test_a_data_directory_that_is_none_or_newer(
     assert "use the version of Headwater that last served" in refused(capsys, "--data-dir", root)
     with pytest.raises(EmbeddedError, match="use the version of Headwater that last served it"):
         Embedded(root).start()
+    (root / "postgresql" / "PG_VERSION").write_text("15\n")
+    assert "on which Headwater never ran" in refused(capsys, "--data-dir", root)
     monkeypatch.setenv("HEADWATER_DATABASE_URL", "postgresql://elsewhere/headwater")
     assert "yours to upgrade" in refused(capsys)
 

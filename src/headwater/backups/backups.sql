@@ -52,6 +52,13 @@ SELECT setval(%(sequence)s::regclass, nextval(%(sequence)s::regclass) + %(gap)s)
 -- The planner has no statistics of rows that were restored.
 ANALYZE;
 
+-- name: recovering
+-- Whether PostgreSQL has not come to the end of its recovery, and the other sessions in the database.
+SELECT pg_is_in_recovery(),
+       (SELECT count(*) FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND a.backend_type = 'client backend'
+          AND a.pid <> pg_backend_pid());
+
 -- name: sealed
 -- For the operator's side: the secrets that only the secret key opens.
 SELECT (SELECT count(*) FROM destinations d WHERE d.secrets IS NOT NULL AND d.status <> 'removed'),

@@ -151,8 +151,16 @@ def bring_up(
     """
     with psycopg.connect(url, autocommit=True) as connection:
         settle(connection, archive, secret_key)
-        migrated = migrate(url)
-        _skip_ids(connection, archive.manifest.made_at)
+    return catch_up(url, archive.manifest.made_at, erasures)
+
+
+def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Restored:
+    """Turn a database that is as it was at an earlier moment into an installation of this version,
+    and take away the mark of what has not finished. Raises MigrationError, psycopg.Error.
+    """
+    migrated = migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        _skip_ids(connection, moment)
         connection.execute(queries["analyze"])
     with connect(url) as connection:
         requested = erase_again(connection, erasures)

@@ -1,8 +1,11 @@
-"""`headwater restore`: an installation from a backup, without those erased since it was made."""
+"""`headwater restore`: an installation from a backup, or from a database that PostgreSQL itself has
+brought back, without those erased since.
+"""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 from headwater.backups import journal
 from headwater.backups.archive import Archive, open_archive
+from headwater.backups.recovery import finish_recovery, recovered_server
 from headwater.backups.restoration import Progress, Restored, restore_embedded, restore_external
 from headwater.cli.backups import explain_failures, progress_bar
 from headwater.files import keep_private
@@ -21,13 +25,18 @@ from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON
 from headwater.terminal.output import print_note, print_output
 from headwater.terminal.tables import to_text
+from headwater.terminal.values import moment
 
 
 def restore(settings: Settings, arguments: Namespace) -> int:
-    """Restore a backup into a new data directory or an empty database. Returns 1 when erasures are
-    left that the worker has to try again.
+    """Restore a backup into a new data directory or an empty database, or finish what PostgreSQL
+    has recovered. Returns 1 when erasures are left that the worker has to try again.
     """
     keep_private()
+    if arguments.recovered_to is not None:
+        return _finish_recovery(settings, arguments)
+    if arguments.file is None:
+        raise Failure("name a backup, or say --recovered-to")
     with explain_failures(settings), open_archive(Path(arguments.file)) as archive:
         erasures, until = _read_erasures(arguments, archive)
         with progress_bar(archive.manifest.dump.bytes) as bar:
@@ -37,6 +46,40 @@ def restore(settings: Settings, arguments: Namespace) -> int:
     for note in _notes(settings, archive, restored, until, key):
         print_note(note)
     return 1 if restored.waiting else 0
+
+
+def _finish_recovery(settings: Settings, arguments: Namespace) -> int:
+    if arguments.file is not None:
+        raise Failure("--recovered-to: the database is there already; leave FILE away")
+    with explain_failures(settings):
+        erasures = _read_named_journal(settings, arguments)
+        url = settings.database_url
+        with nullcontext(url) if url else recovered_server(settings.data_dir) as url:
+            restored = finish_recovery(url, arguments.recovered_to, erasures)
+    until = None if erasures is None else erasures.complete_until
+    described = {
+        "recovered_to": arguments.recovered_to, "migrated": restored.migrated,
+        "erased_again": restored.erased, "erasures_waiting": restored.waiting,
+        "erasures_complete_until": until,
+    }  # fmt: skip
+    print_output(described, as_json=arguments.json)
+    for note in _notes_on_erasures(restored, arguments.recovered_to, until):
+        print_note(note)
+    return 1 if restored.waiting else 0
+
+
+def _read_named_journal(settings: Settings, arguments: Namespace) -> journal.Journal | None:
+    """The journal that is named, or lies in the folder of backups. Raises Failure."""
+    if arguments.without_erasures:
+        return None
+    if arguments.erasures is not None:
+        return journal.read(Path(arguments.erasures))
+    if settings.backup_dir is None:
+        raise Failure(
+            "people who have been erased since then would come back: name the journal of erasures"
+            " with --erasures, or say --without-erasures if that is meant"
+        )
+    return journal.read(settings.backup_dir / journal.NAME)
 
 
 def _restore(
@@ -91,22 +134,7 @@ def _notes(
     settings: Settings, archive: Archive, restored: Restored, until: datetime | None, key: str
 ) -> list[str]:
     """Sentences on what is left to do."""
-    notes: list[str] = []
-    if until is None:
-        notes.append(
-            "No erasures were carried out again: ask again for every one since"
-            f" {to_text(archive.manifest.made_at)}."
-        )
-    else:
-        notes.append(
-            f"The journal of erasures was last known to be complete at {to_text(until)}: ask again"
-            " for those requested after it, unless they are in it."
-        )
-    if restored.waiting:
-        notes.append(
-            f"{restored.waiting} erasures failed. The worker tries them again: see `headwater"
-            " contact erasures`."
-        )
+    notes = _notes_on_erasures(restored, archive.manifest.made_at, until)
     if key == "missing":
         sealed = restored.sealed
         notes.append(
@@ -119,10 +147,31 @@ def _notes(
     return notes
 
 
+def _notes_on_erasures(restored: Restored, moment: datetime, until: datetime | None) -> list[str]:
+    notes: list[str] = []
+    if until is None:
+        notes.append(
+            f"No erasures were carried out again: ask again for every one since {to_text(moment)}."
+        )
+    else:
+        notes.append(
+            f"The journal of erasures was last known to be complete at {to_text(until)}: ask again"
+            " for those requested after it, unless they are in it."
+        )
+    if restored.waiting:
+        notes.append(
+            f"{restored.waiting} erasures failed. The worker tries them again: see `headwater"
+            " contact erasures`."
+        )
+    return notes
+
+
 command = Command(
     restore,
-    Option("file", metavar="FILE", help="a backup; --data-dir is the new directory"),
+    Option("file", nargs="?", metavar="FILE", help="a backup; --data-dir is the new directory"),
+    Option("--recovered-to", type=moment, metavar="TIME",
+           help="without FILE: PostgreSQL has brought the database back to TIME"),
     Option("--erasures", metavar="J", help="the journal of erasures (the one beside FILE)"),
     Option("--without-erasures", action="store_true", help="go on without: erased people return"),
     JSON,
-)
+)  # fmt: skip

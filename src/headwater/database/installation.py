@@ -81,7 +81,8 @@ def require_finished(connection: Connection[Any]) -> None:
     if row is not None and row[0]:
         raise UnfinishedRestoreError(
             "`headwater restore` has not finished on this database. While it runs, wait; else drop"
-            " the database, make an empty one, and run `headwater restore` again"
+            " the database, make an empty one, and run `headwater restore` again (with"
+            " --recovered-to run it again on this one)"
         )
 
 
@@ -98,6 +99,11 @@ def restore_description(
     """Insert the row of a backup, marked as that of a restore which has not finished."""
     values = {"description": Jsonb(description), "secret_key": secret_key}
     connection.execute(queries["restore"], values)
+
+
+def begin_restore(connection: Connection[Any]) -> None:
+    """Mark the database as one that a restore has not finished."""
+    connection.execute(queries["begin_restore"])
 
 
 def finish_restore(connection: Connection[Any]) -> None:

@@ -27,6 +27,10 @@ SELECT * FROM jsonb_populate_record(
     %(description)s::jsonb || jsonb_build_object(
         'singleton', true, 'restoring', true, 'secret_key', %(secret_key)s::text));
 
+-- name: begin_restore
+-- The database is that of an earlier moment: until the restore is through it is no installation.
+UPDATE installation SET restoring = true;
+
 -- name: finish_restore
 -- The restore is through: the database is an installation from now on.
 UPDATE installation SET restoring = false;

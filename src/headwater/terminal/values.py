@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from datetime import datetime
 
 from headwater.terminal.failure import Failure
 
@@ -61,6 +62,14 @@ def seconds(text: str) -> float:
     if not 0 <= duration < 1e9:
         raise argparse.ArgumentTypeError("must be a number of seconds")
     return duration
+
+
+def moment(text: str) -> datetime:
+    """A moment with its distance from UTC, as ISO 8601 has it."""
+    parsed = datetime.fromisoformat(text)
+    if parsed.tzinfo is None:
+        raise argparse.ArgumentTypeError("must say its time zone, such as 2026-11-22T03:30:00Z")
+    return parsed
 
 
 def read_pairs(texts: Iterable[str]) -> dict[str, str]:

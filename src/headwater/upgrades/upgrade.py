@@ -47,6 +47,7 @@ from headwater.upgrades.errors import UpgradeError
 from headwater.upgrades.old_programs import find_programs
 
 FAILURES = (EmbeddedError, OSError, psycopg.Error, subprocess.SubprocessError)
+OLDEST_MAJOR = 16
 MARGIN_BYTES = 256 * 1024**2
 """Room for the log of a cluster that is being filled."""
 
@@ -82,6 +83,11 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
             raise UpgradeError(
                 f"the data is of PostgreSQL {before}, and this version brings {MAJOR}: use the"
                 " version of Headwater that last served it"
+            )
+        if before < OLDEST_MAJOR:
+            raise UpgradeError(
+                f"the data is of PostgreSQL {before}, on which Headwater never ran: the oldest is"
+                f" {OLDEST_MAJOR}"
             )
         old = Embedded(root, find_programs(before, programs))
         _refuse_unfit(old)

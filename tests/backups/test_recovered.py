@@ -1,0 +1,82 @@
+"""`headwater restore --recovered-to`: a database that PostgreSQL has brought back to an earlier
+moment by itself, from a base backup, becomes an installation without those erased since.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.backups import journal
+from headwater.backups.journal_duty import refresh
+from headwater.backups.programs import connected
+from headwater.database.embedded import Embedded
+from headwater.database.installation import UnfinishedRestoreError, begin_restore, require_finished
+from headwater.database.programs import program_path
+from tests.backups.conftest import BOB, Installation, emails
+
+Run = Callable[..., dict[str, Any]]
+Refused = Callable[..., str]
+
+
+def take_base_backup(installation: Installation, data_dir: Path) -> Path:
+    """What an operator has who keeps base backups and the log: here up to the base backup's end."""
+    data_dir.mkdir()
+    url = Embedded(installation.data_dir).url
+    words, variables = connected(program_path("pg_basebackup"), url.replace("/headwater?", "?"))
+    cluster = ["--checkpoint=fast", "--no-sync", "--pgdata", str(data_dir / "postgresql")]
+    subprocess.run([*words, *cluster], env=variables, check=True, capture_output=True)
+    shutil.copy(installation.data_dir / "postgresql.password", data_dir)
+    return data_dir
+
+
+def test_it_works(
+    installation: Installation, folder: Path, tmp_path: Path, run: Run,
+    refused: Refused, serving: Callable[[Path], psycopg.Connection],
+) -> None:  # fmt: skip
+    earlier = take_base_backup(installation, tmp_path / "earlier")
+    moment = datetime.now(UTC)
+    before = installation.stage._next("contact_ids")
+    file = folder / journal.NAME
+    installation.erase(installation.ada)
+    refresh(installation.connection, file)
+    words = ("restore", "--recovered-to", moment.isoformat(), "--data-dir", earlier, "--erasures")
+    journal.append(folder / "other", "another", [], None)
+    assert "of another installation" in refused(*words, folder / "other")
+    found = run(*words, file)
+    assert (found["erased_again"], found["erasures_waiting"], found["migrated"]) == (1, 0, [])
+    connection = serving(earlier)
+    assert emails(connection, installation.ada, installation.bob) == [None, BOB]
+    require_finished(connection)
+    (after,) = connection.execute("SELECT last_value FROM contact_ids").fetchone() or (0,)
+    assert after > before + 900_000, "an id that was used since is not used again"
+    begin_restore(connection)
+    with pytest.raises(UnfinishedRestoreError, match="--recovered-to"):
+        require_finished(connection)
+
+
+def test_what_is_refused(
+    installation: Installation, folder: Path, tmp_path: Path, refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    moment = datetime.now(UTC)
+    to = ("restore", "--recovered-to", moment.isoformat())
+    none = ("--without-erasures", "--data-dir", str(tmp_path / "none"))
+    assert "no Headwater data" in refused(*to, *none)
+    here = ("--without-erasures", "--data-dir", str(installation.data_dir))
+    assert "name a backup, or say --recovered-to" in refused("restore")
+    assert "leave FILE away" in refused(*to, str(folder / "b.zip"))
+    assert "people who have been erased since then would come back" in refused(*to)
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", Embedded(installation.data_dir).url)
+    assert "other sessions use the database" in refused(*to, *here)
+    later = (moment + timedelta(hours=1)).isoformat()
+    assert "in the future" in refused("restore", "--recovered-to", later, *here)
+    with pytest.raises(SystemExit):
+        refused("restore", "--recovered-to", "2026-11-22T03:30:00", *here)
