@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headwater.spend.file_formats import FORMATS
+from headwater.spend.file_formats import FORMATS, recognize
 from tests.support.factories import Stage
 from tests.support.importing import Importer
 
@@ -86,6 +87,33 @@ def test_lines_before_the_header_and_other_encodings(importer: Importer, stage: 
     assert row[:8] == (
         "2026-05-13", "linkedin", "", "77", "4711", "", "USD", Decimal("12.34"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(GOOGLE, "google"), (META, "meta"), (TIKTOK, "tiktok"), (LINKEDIN, "linkedin"),
+     (MICROSOFT, "microsoft"), (GA4, "ga4"), (DBT, "dbt"), (OWN, "headwater")],
+    ids=["google", "meta", "tiktok", "linkedin", "microsoft", "ga4", "dbt", "own"],
+)  # fmt: skip
+def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name: str) -> None:
+    """Also with columns that are nobody's among them."""
+    separator = "\t" if name == "linkedin" else ","
+    lines = (line.split(separator) for line in text.splitlines())
+    header = next(cells for cells in lines if len(cells) > 5)
+    known = recognize(header)
+    assert known is not None
+    for seed in range(30):
+        rng = random.Random(seed)
+        others = [*header, "Status", "Budget"]
+        rng.shuffle(others)
+        written = {
+            each: rng.choice((each, each.upper(), each.replace(" ", "_"))) for each in others
+        }
+        again = recognize([written[each] for each in others])
+        assert again is not None
+        assert again.form.name == known.form.name == name
+        assert again.columns == {written[each]: field for each, field in known.columns.items()}
+        assert again.constants == known.constants
 
 
 def test_every_format_is_tested() -> None:
