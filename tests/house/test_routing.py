@@ -239,11 +239,16 @@ def cut_short(_: str, tree: Any, __: Volatility) -> bool:
     )
 
 
+def compared(_: str, tree: Any, __: Volatility) -> bool:
+    """12. CASE of a value in a change: nodes get its comparisons without what is compared."""
+    cases = of_kind([changes(write) for write in writes(tree)], ast.CaseExpr)
+    return any(case.arg is not None for case in cases)
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
-    locked_everywhere, drawn_on_node, copied, cut_short,
+    locked_everywhere, drawn_on_node, copied, cut_short, compared,
 )  # fmt: skip
-
 
 SINGLE: dict[str, str] = {
     "inbox/inbox.sql::append": "append_listed is its other form",
@@ -316,6 +321,7 @@ PLANTED = {
         " FROM json_to_recordset('[]') AS t (contact_id bigint) CROSS JOIN LATERAL (SELECT e.id"
         " FROM events e WHERE e.space_id = 1 AND e.contact_id = t.contact_id OFFSET 0) later"
     ),
+    "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
 """Each fault as it once stood."""
 

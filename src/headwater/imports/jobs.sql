@@ -125,10 +125,10 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 -- name: complete
 -- All rows are checked, or done.
 UPDATE import_jobs x
-SET status = CASE x.status WHEN 'checking' THEN 'checked' ELSE 'finished' END,
+SET status = CASE WHEN x.status = 'checking' THEN 'checked' ELSE 'finished' END,
     bytes_done = x.bytes, rows_done = %(rows_done)s, taken = %(taken)s, refused = %(refused)s,
     error = %(note)s, erased = '{}', lease = NULL, leased_until = NULL,
-    ended_at = CASE x.status WHEN 'checking' THEN NULL ELSE %(now)s::timestamptz END
+    ended_at = CASE WHEN x.status = 'checking' THEN NULL ELSE %(now)s::timestamptz END
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: put_back

@@ -16,14 +16,14 @@ WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour';
 
 -- name: figures
 -- For the operator's side: the same of every Space that had some.
-SELECT s.id, lately.merges
-FROM spaces s
+SELECT l.space_id, lately.merges
+FROM space_locks l
 CROSS JOIN LATERAL (
     SELECT count(*) AS merges FROM merges m
-    WHERE m.space_id = s.id AND m.merged_at > now() - interval '1 hour'
+    WHERE m.space_id = l.space_id AND m.merged_at > now() - interval '1 hour'
 ) lately
 WHERE lately.merges > 0
-ORDER BY s.id;
+ORDER BY l.space_id;
 
 -- name: list
 -- The latest merges of a Space, undone ones included.

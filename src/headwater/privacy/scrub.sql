@@ -172,8 +172,9 @@ SET status = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN 'fa
                   ELSE 'queued' END,
     error = CASE WHEN x.status = 'completed' AND x.schedule_id IS NULL THEN %(withdrawn)s
                  ELSE x.error END,
-    attempts = CASE x.status WHEN 'completed' THEN 0 WHEN 'processing' THEN x.attempts - 1
-                             ELSE x.attempts END,
+    attempts = CASE WHEN x.status = 'completed' THEN 0
+                    WHEN x.status = 'processing' THEN x.attempts - 1
+                    ELSE x.attempts END,
     was_withdrawn = x.was_withdrawn OR x.status = 'processing',
     lease = NULL, leased_until = now()
 WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
