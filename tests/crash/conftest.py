@@ -20,6 +20,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """
     service = Service(tmp_path_factory.mktemp("crash"))
     try:
+        service.install()
         service.start()
         yield service
     finally:

@@ -38,6 +38,7 @@ def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -
 def run_mutant(directory: Path, fault: str, *kills: str) -> Verdict:
     """A round against Headwater with a planted fault."""
     service = Service(directory, "tests.crash.mutant", fault)
+    service.install()
     try:
         service.start()
         return Campaign(service, [service.open_account("Shop")]).round("mutant", kills)

@@ -62,6 +62,7 @@ class Whole:
     def start(self, seed: str) -> list[Client]:
         """Start it all; the clients still have to be started."""
         service = self.service
+        service.install()
         service.start()
         account = self.account = service.open_account("Everything")
         space = ("--space", str(account.space_id))

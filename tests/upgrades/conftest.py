@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from headwater.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_all
 from tests.backups.conftest import all_rows
 from tests.conftest import UNSAFE
+from tests.support.directories import copy_with_owners
 from tests.support.factories import make_stage
 from tests.support.old_postgresql import OLDEST
 from tests.support.people import person
@@ -113,8 +113,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 @pytest.fixture
 def old(made: Installation, tmp_path: Path) -> Installation:
     """A copy of it."""
-    shutil.copytree(made.data_dir, tmp_path / "data", ignore=lambda _, names: [
-        name for name in names if name.endswith(".sockets")])  # fmt: skip
+    copy_with_owners(made.data_dir, tmp_path / "data")
     return Installation(tmp_path / "data", made.holds)
 
 

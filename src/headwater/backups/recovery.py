@@ -42,8 +42,8 @@ def recovered_server(data_dir: Path) -> Generator[str]:
 
 def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Restored:
     """Carry the erasures of a journal out in a database which is as it was at `moment`, and skip
-    the ids that may have been used since. Raises BackupError; nothing starts on what that leaves once
-    it has begun, and it can be begun again.
+    the ids that may have been used since. Raises BackupError; once it has begun,
+    nothing starts on what is left, and it can be begun again.
     """
     if moment > datetime.now(UTC):
         raise BackupError("--recovered-to lies in the future")
