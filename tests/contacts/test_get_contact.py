@@ -76,7 +76,7 @@ def test_the_primary_value_comes_first_then_the_most_recent(
     for value in ("a", "b", "c", "d"):
         stage.identifier(contact_id, kind, value)
     stage.connection.execute(
-        "UPDATE contact_identifiers SET recency = nextval('receipt_ids')"
+        "UPDATE contact_identifiers SET recency = recency + 1000000"
         " WHERE space_id = %s AND value = 'a'",
         (stage.space_id,),
     )

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
@@ -130,8 +131,8 @@ def test_a_lease_that_was_lost_writes_nothing(sending: Sending, platform: FakePl
 
     def stolen(_: object) -> Answer:
         sending.connection.execute(
-            "UPDATE destinations SET lease = gen_random_uuid(),"
-            " leased_until = now() + interval '30 seconds' WHERE id = %s", (destination,),
+            "UPDATE destinations SET lease = %s,"
+            " leased_until = now() + interval '30 seconds' WHERE id = %s", (uuid4(), destination),
         )  # fmt: skip
         return Answer()
 
@@ -148,8 +149,8 @@ def test_a_lease_that_ran_out_is_taken_over(sending: Sending, platform: FakePlat
     delivery = sending.delivery(destination)
     for left, calls in (("30 seconds", 0), ("-1 second", 1)):
         sending.connection.execute(
-            "UPDATE destinations SET lease = gen_random_uuid(),"
-            " leased_until = now() + %s::interval WHERE id = %s", (left, destination),
+            "UPDATE destinations SET lease = %s,"
+            " leased_until = now() + %s::interval WHERE id = %s", (uuid4(), left, destination),
         )  # fmt: skip
         sending.run()
         assert len(platform.requests) == calls
@@ -162,8 +163,9 @@ def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.connection.execute(
-        "UPDATE destinations SET lease = gen_random_uuid(),"
-        " leased_until = now() + interval '1 hour 30 seconds' WHERE id = %s", (destination,),
+        "UPDATE destinations SET lease = %s,"
+        " leased_until = now() + interval '1 hour 30 seconds' WHERE id = %s",
+        (uuid4(), destination),
     )  # fmt: skip
     sending.run()
     assert len(platform.requests) == 1
