@@ -50,6 +50,8 @@ def squeeze(text: str) -> str:
 ABANDONED_TRANSITION = "Transition was "
 """How the browser begins its report of a fade between two pages that it left out, as where keys
 are pressed quickly: "skipped", "aborted because of invalid state"."""
+QUICKER_THAN_AUTOFOCUS = "Autofocus processing was blocked"
+"""The same where a test fills a field before the browser has put the cursor into the first one."""
 
 
 class Visit:
@@ -64,7 +66,7 @@ class Visit:
         page.on("dialog", self._dialog)
 
     def _report(self, text: str) -> None:
-        if not text.startswith(ABANDONED_TRANSITION):
+        if not text.startswith((ABANDONED_TRANSITION, QUICKER_THAN_AUTOFOCUS)):
             self.reports.append(text)
 
     def _dialog(self, dialog: Any) -> None:

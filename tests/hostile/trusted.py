@@ -23,6 +23,7 @@ TRUSTED: Mapping[str, str] = {
     "console/report_pages/ledger.py _amount": "a figure of ours",
     "console/report_pages/ledger.py _decoded": "rows that we wrote",
     "console/report_pages/rates.py _decoded": "rows that we wrote",
+    "console/report_pages/spend_changes.py amount_of": "a row that we wrote",
     "contacts/profiles.py": "a date that parse_slot_date wrote",
     "egress/addresses.py first_refusal": "addresses as the resolver writes them",
     "egress/client.py _is_address": "an address as the resolver writes it",
@@ -58,5 +59,6 @@ TRUSTED: Mapping[str, str] = {
     "site_tests/site_test.py fetch_test": "a column that we wrote",
     "settings.py": "settings of the operator",
     "webhooks/signatures.py _standard_key": "a secret that an admin entered",
+    "terminal/values.py moment": "typed by the operator",
 }
 """Functions that parse but read nothing of strangers, and why; a folder or a file for all of it."""
