@@ -292,6 +292,19 @@ def test_few_changes_wait_a_while(stage: Stage) -> None:
     assert stage.space_id not in duty.waiting(stage.connection)
 
 
+@pytest.mark.parametrize(("of_the_day_before", "first"), [(3, 0), (4, 1)])
+def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
+    stage: Stage, of_the_day_before: int, first: int
+) -> None:
+    days = [NOON.date(), (NOON - 24 * HOUR).date()]
+    for _ in range(2):
+        event(stage, stage.contact())
+    for _ in range(of_the_day_before):
+        event(stage, stage.contact(), event_time=NOON - 24 * HOUR)
+    assert build_next(stage.connection, stage.space_id)
+    assert [segment.day for segment in segments(stage)] == [days[first]]
+
+
 def test_forgetting_notes_every_event(stage: Stage) -> None:
     event(stage, stage.contact())
     build_all(stage)

@@ -96,8 +96,8 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
 
 
 def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    """Put some changes of the latest day that is due into its segments. Returns whether there were
-    any. Needs a connection without a transaction.
+    """Put some changes of the day that is due and has most of them into its segments. Returns
+    whether there were any. Needs a connection without a transaction.
     """
     with connection.transaction():
         connection.execute(queries["snapshot"])
