@@ -35,6 +35,7 @@ MOST_BETWEEN_SAMPLES, LEAST_SAMPLES = 5.0, 60
 BETWEEN_PROBES = 0.2
 SHOP_CONNECTIONS = 2
 MEGABYTE = 1024.0
+TABLES, DELETED = "/postgresql/base/", " (deleted)"
 QUEUED = """
 SELECT pg_total_relation_size('inbox') + pg_total_relation_size('rate_limits')
        + pg_total_relation_size('pending_paths')
@@ -58,10 +59,15 @@ def memory_of(processes: Iterable[Process]) -> float:
 
 
 def descriptors_of(processes: Iterable[Process]) -> int:
+    """What these processes hold open but for files of tables: PostgreSQL keeps those of all that a
+    connection has ever read, up to a bound of its own, so that they grow as connections age.
+    """
     count = 0
     for process in processes:
-        with suppress(OSError):
-            count += len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+        for descriptor in Path(f"/proc/{process.pid}/fd").glob("*"):
+            with suppress(OSError):
+                name = str(descriptor.readlink())
+                count += TABLES not in name or name.endswith(DELETED)
     return count
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.reports.order import distinct, distinct_values, firsts, in_order
+from headwater.reports.order import distinct, distinct_values, firsts
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**62), 2**62))
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20)
@@ -26,12 +26,6 @@ def test_it_works() -> None:
 def test_each_pair_is_there_once(pairs: list[tuple[int, int]]) -> None:
     once = zip(*(column.tolist() for column in distinct(*columns(pairs))), strict=True)
     assert list(once) == sorted(set(pairs))
-
-
-@given(PAIRS)
-def test_the_order_is_that_of_both_columns(pairs: list[tuple[int, int]]) -> None:
-    ordered = zip(*(column.tolist() for column in in_order(*columns(pairs))), strict=True)
-    assert list(ordered) == sorted(pairs)
 
 
 @given(st.lists(NUMBERS))

@@ -39,10 +39,12 @@ def _weights_of_steps() -> list[int]:
 #     steps of a half-life              0          512       1024      2048      3072
 #     weight                      1048576      741455    524288    262144    131072
 #
-# After the first half-life the numbers are those of the table, halved as often as half-lives have
+# After the first half-life the numbers are those of before, halved as often as half-lives have
 # passed, and rounded down: after twenty-one of them 0.
 
-_TABLE = np.array(_weights_of_steps(), dtype=np.int64)
+_FIRST = np.array(_weights_of_steps(), dtype=np.int64)
+_TABLE = np.concatenate([_FIRST >> halvings for halvings in range(LATEST_WEIGHT.bit_length() + 1)])
+"""The weights by steps: the last is 0, as all after it."""
 
 
 def weigh(seconds: IntArray, half_life_days: int) -> IntArray:
@@ -50,4 +52,4 @@ def weigh(seconds: IntArray, half_life_days: int) -> IntArray:
     The same as the database's function `decayed_weight`.
     """
     steps = seconds * STEPS // (half_life_days * _DAY)
-    return _TABLE.take(steps % STEPS) >> np.minimum(steps // STEPS, 63)
+    return _TABLE.take(np.minimum(steps, len(_TABLE) - 1))

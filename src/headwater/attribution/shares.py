@@ -42,8 +42,9 @@ class Recipients:
         """Return each one's share; the first ones get one more, as many as are left over."""
         if not left_over.any():
             return each[self.events]
-        served = (self.firsts + left_over)[self.events]
-        return each[self.events] + (np.arange(len(self.events)) < served)
+        shares = each[self.events]
+        shares += np.arange(len(shares)) < (self.firsts + left_over)[self.events]
+        return shares
 
     def u_shaped(self, units: IntArray) -> IntArray:
         """Return two fifths for the first and for the last, and one for those between."""
@@ -76,32 +77,49 @@ class Recipients:
     #
     def by_weight(self, units: IntArray, weights: IntArray) -> IntArray:
         """Return shares by weights, which are at most a billion and of no event all 0."""
-        before = np.concatenate([[0], np.cumsum(weights)])
-        ends = self.firsts + self.counts
+        if (weights == weights[:1]).all():
+            return self.evenly(units)
+        before, ends = _running(weights), self.firsts + self.counts
         starts, totals = before[self.firsts], before[ends] - before[self.firsts]
         shares, lost = _divided(units[self.events], weights, totals[self.events])
-        sums = np.concatenate([[0], np.cumsum(shares)])  # may go round, as may the differences
+        sums = _running(shares)  # may go round, as may the differences
         left_over = units - (sums[ends] - sums[self.firsts])
         served = np.flatnonzero((left_over > 0) & (self.counts > 0))
         if not len(served):
             return shares
         places = (starts + totals)[self.events] - lost
+        ordered, next_ones = np.sort(places), self.firsts + left_over
         last = np.full(len(units), -1)
-        last[served] = np.sort(places)[self.firsts[served] + left_over[served] - 1]
-        last_of_all = last[self.events]
-        first, equal = places < last_of_all, places == last_of_all
-        return shares + (first | (equal & self._served(equal, first, left_over)))
+        last[served] = ordered[next_ones[served] - 1]
+        shares += places <= last[self.events]
+        some = served[left_over[served] < self.counts[served]]
+        tied = some[ordered[next_ones[some]] == last[some]]
+        shares[self._too_late(tied, places, last, left_over)] -= 1
+        return shares
 
-    def _served(
-        self, equal: NDArray[np.bool_], first: NDArray[np.bool_], left_over: IntArray
-    ) -> NDArray[np.bool_]:
-        """Return who is served of those that lost equally much, when others are served first: the
-        earlier ones, as long as there is something left.
+    def _too_late(
+        self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray
+    ) -> IntArray:
+        """Return who of some events is not served although it lost as much as the last one who is:
+        the later ones.
         """
-        before, firsts = count_before(first), self.firsts
-        left = left_over - (before[firsts + self.counts] - before[firsts])
-        equals = count_before(equal)
-        return equals[:-1] - equals[firsts][self.events] < left[self.events]
+        counts = self.counts[tied]
+        events = np.repeat(np.arange(len(tied)), counts)
+        at = np.arange(len(events)) + (self.firsts[tied] - np.cumsum(counts) + counts)[events]
+        places, last = places[at], last[tied][events]
+        equal = np.flatnonzero(places == last)
+        events_of_equal = events[equal]
+        equals = np.bincount(events_of_equal, minlength=len(tied))
+        turns = np.arange(len(equal)) - (np.cumsum(equals) - equals)[events_of_equal]
+        left = left_over[tied] - np.bincount(events[places < last], minlength=len(tied))
+        return at[equal[turns >= left[events_of_equal]]]
+
+
+def _running(values: IntArray) -> IntArray:
+    """Return the sum of the values before each place, and of all."""
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
 
 
 def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:

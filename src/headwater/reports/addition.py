@@ -123,7 +123,9 @@ class _Addition:
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
             tallies.append(self._whole_events(events.cells.by(groups), None, plan.event_sums))
         elif plan.event_sums or plan.needs(Measure.CONTACTS) or not plan.credits:
-            members, cells = first.cells.by(groups).each_once(first.counted.events)
+            members, cells = first.counted.events, first.cells.by(groups)
+            if plan.event_sums:  # contacts are each counted once anyway
+                members, cells = cells.each_once(members)
             tallies.append(self._whole_events(cells, members, plan.event_sums))
         for credited in self._credits.values() if plan.credits else ():
             cells = credited.cells.by(groups)
