@@ -47,10 +47,6 @@ holds the socket, and learns that it is an orphan once it has started.
 """
 SUCCESSION_SECONDS = 0.02
 """Between two looks whether a process has begun."""
-KEPT_FREE_BYTES = 32 * 1024 * 1024
-"""The freed memory that each thread of an API process keeps for its next arrays. Without it, glibc
-gives every large one back, and up to a fifth of a report's time goes into making them anew.
-"""
 
 
 @dataclass(frozen=True)
@@ -154,10 +150,9 @@ class Supervisor:
         where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
         counting = self._share_counters()
-        memory = {"MALLOC_TOP_PAD_": str(KEPT_FREE_BYTES)}
         children: dict[str, ChildProcess] = {}
         for number in range(1, self.plan.api_processes + 1):
-            variables = memory | counting | child_variables(f"api-{number}")
+            variables = counting | child_variables(f"api-{number}")
             children[f"api {number}"] = ChildProcess(
                 "api", "--fd", str(descriptor), *where,
                 pass_fds=(descriptor,), variables=variables, announces=True,

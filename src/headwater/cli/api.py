@@ -10,7 +10,7 @@ from functools import partial
 import psycopg
 import structlog
 
-from headwater import app, listening_socket, log_lines, logs
+from headwater import allocator, app, listening_socket, log_lines, logs
 from headwater.database.installation import write_addresses
 from headwater.files import keep_private
 from headwater.jobs import leash
@@ -29,6 +29,7 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
     keep_private()
     logs.configure(settings.log_level, settings.log_format)
     leash.hold(arguments)
+    allocator.keep_freed_memory()
     try:
         with exported(), _socket(arguments) as bound, explain_failures(settings):
             url, base_url = database_url(settings), listening_socket.base_url(bound)

@@ -131,6 +131,6 @@ def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
     customers = observed.customers.keys(firsts)
     if acquisition.only or acquisition.unattributed:
         events = ChosenEvents(plan.scope, firsts)
-        statuses = events.credits[plan.query.models[0]].statuses
+        statuses = events.credit(plan.query.models[0]).statuses
         customers = customers[(statuses != COUNTS) == acquisition.unattributed]
     return np.sort(customers)

@@ -4,6 +4,7 @@ objects per event or touch, so that a million events take a blink.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +22,7 @@ from headwater.reports.chosen_events import (
 from headwater.reports.forms import Sum, credit_sum
 from headwater.reports.models import CREDITED, Measure
 from headwater.reports.order import firsts
-from headwater.reports.plan import Plan, ReportScope
+from headwater.reports.plan import Plan
 from headwater.reports.selection import count_names
 from headwater.reports.tally import NO_PAIRS, Tally
 
@@ -50,10 +51,10 @@ def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
     """Add up the events of a piece for each plan; None is of no event. What plans of one scope have
     in common, the choice of events and the credit of touches, is worked out once.
     """
-    chosen: dict[ReportScope, ChosenEvents] = {}
-    for plan in plans:
-        if plan.scope not in chosen:
-            chosen[plan.scope] = ChosenEvents.of(plan.scope, paths)
+    uses = Counter(plan.scope for plan in plans)
+    chosen = {
+        scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()
+    }
     return [
         add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None
         for plan in plans
@@ -70,34 +71,67 @@ class _Addition:
 
     def __init__(self, plan: Plan, events: ChosenEvents) -> None:
         self._plan, self._events = plan, events
-        self._credits: Mapping[str, ModelCredit] = events.credits if plan.is_about_touches else {}
+        self._by_group: list[Tally] = []
+        self._counted: BoolArray | None = None
+        """Which events are added up: of some touches, those with such a touch; None is all."""
+        if events.counted_touches is not None:
+            self._counted = np.zeros(events.count, dtype=np.bool_)
 
     def sums(self) -> PieceSums:
-        statuses = {model: self._by_status(model) for model in self._plan.query.models}
-        names = count_names(self._events.paths, self._counted())
-        return PieceSums(self._groups(), statuses, names)
+        plan, statuses = self._plan, dict[str, Tally]()
+        for model in plan.query.models:
+            credit = self._events.credit(model) if plan.is_about_touches else None
+            if not statuses:
+                self._add_whole_events(credit)
+            if credit is not None:
+                self._add_credit(credit)
+            statuses[model] = self._by_status(credit)
+        if plan.is_about_touches and plan.touched:
+            self._add_touched()
+        names = count_names(self._events.paths, self._counted)
+        return PieceSums(Tally.join(self._by_group), statuses, names)
 
-    def _counted(self) -> BoolArray | None:
-        """Return which events are added up: of some touches, those with such a touch. None is
-        all.
+    def _add_whole_events(self, first: ModelCredit | None) -> None:
+        """Add sums of whole events by the groups of the report: of touches, those that the first
+        model credits.
         """
-        events = self._events
-        if events.counted_touches is None:
-            return None
-        pairs = [credited.counted for credited in self._credits.values()]
-        pairs += [events.touched] if self._plan.touched else []
-        counted = np.zeros(events.count, dtype=np.bool_)
-        for some in pairs:
-            counted[some.events] = True
-        return counted
+        plan, events, groups = self._plan, self._events, self._plan.dimensions
+        if first is None or (not plan.query.by_touch and events.counted_touches is None):
+            cells, members = events.cells.by(groups), None
+        elif plan.event_sums:
+            members, cells = first.cells.by(groups).each_once(first.counted.events)
+        elif plan.needs(Measure.CONTACTS) or not plan.credits:
+            cells, members = first.cells.by(groups), first.counted.events
+        else:
+            return
+        self._by_group.append(self._whole_events(cells, members, plan.event_sums))
 
-    def _by_status(self, model: str) -> Tally:
+    def _add_credit(self, credit: ModelCredit) -> None:
+        if self._counted is not None:
+            self._counted[credit.counted.events] = True
+        if self._plan.credits:
+            cells = credit.cells.by(self._plan.dimensions)
+            self._by_group.append(cells.tally({
+                credit_sum(measure, credit.model): credit.sums(measure, cells)
+                for measure in self._plan.query.measures
+                if measure in CREDITED
+            }))  # fmt: skip
+
+    def _add_touched(self) -> None:
+        events, pairs = self._events, self._events.touched.pairs
+        if self._counted is not None:
+            self._counted[pairs.events] = True
+        cells = events.touched.cells.by(self._plan.dimensions)
+        members, cells = cells.each_once(pairs.events)
+        self._by_group.append(cells.tally(cells.sums(events.touched_values, members)))
+
+    def _by_status(self, credit: ModelCredit | None) -> Tally:
         """Return the sums of whole events by what became of them, which plans of a scope share."""
-        credited, sums = self._credits.get(model), self._plan.status_sums
-        wanted = StatusSums(model if credited else None, sums, self._plan.touched)
+        model, sums = credit.model if credit else None, self._plan.status_sums
+        wanted = StatusSums(model, sums, self._plan.touched)
         by_status = self._events.by_status
         if wanted not in by_status:
-            by_status[wanted] = self._sum_by_status(credited)
+            by_status[wanted] = self._sum_by_status(credit)
         return by_status[wanted]
 
     def _sum_by_status(self, credited: ModelCredit | None) -> Tally:
@@ -109,35 +143,10 @@ class _Addition:
         return Tally.join([tally, self._touched_by_status(cells)])
 
     def _touched_by_status(self, cells: Cells) -> Tally:
-        pairs = self._events.touched.events
+        pairs = self._events.touched.pairs.events
         touched = pairs[firsts(pairs)]
         chosen = Cells(cells.codes[touched], cells.size, cells.keys)
         return chosen.tally(chosen.sums(self._events.touched_values, touched))
-
-    def _groups(self) -> Tally:
-        """Return all sums by the groups of the report."""
-        plan, events = self._plan, self._events
-        groups = plan.dimensions
-        first = next(iter(self._credits.values()), None)
-        tallies: list[Tally] = []
-        if first is None or (not plan.query.by_touch and events.counted_touches is None):
-            tallies.append(self._whole_events(events.cells.by(groups), None, plan.event_sums))
-        elif plan.event_sums or plan.needs(Measure.CONTACTS) or not plan.credits:
-            members, cells = first.counted.events, first.cells.by(groups)
-            if plan.event_sums:  # contacts are each counted once anyway
-                members, cells = cells.each_once(members)
-            tallies.append(self._whole_events(cells, members, plan.event_sums))
-        for credited in self._credits.values() if plan.credits else ():
-            cells = credited.cells.by(groups)
-            tallies.append(cells.tally({
-                credit_sum(measure, credited.model): credited.sums(measure, cells)
-                for measure in plan.query.measures
-                if measure in CREDITED
-            }))  # fmt: skip
-        if self._credits and plan.touched:
-            members, cells = events.touched_cells.by(groups).each_once(events.touched.events)
-            tallies.append(cells.tally(cells.sums(events.touched_values, members)))
-        return Tally.join(tallies)
 
     def _whole_events(
         self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]

@@ -54,26 +54,45 @@ class StatusSums(NamedTuple):
     """True with the sums of touched events."""
 
 
+class CountedTouches(NamedTuple):
+    """Those of credited touches whose credit counts."""
+
+    credited: Credited
+    places: IntArray | None
+    """Their places among the credited touches; None is everywhere."""
+    pairs: Pairs
+    cells: PairCells
+
+
 class ChosenEvents:
     """The chosen events of a piece."""
 
-    def __init__(self, scope: ReportScope, paths: PathData) -> None:
-        """`paths` are those of these events alone."""
-        self.scope, self.paths = scope, paths
+    def __init__(self, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> None:
+        """`paths` are those of these events alone. With `keeps`, credit that was worked out is kept
+        for whoever wants it next, which takes as much memory as a model's shares do.
+        """
+        self.scope, self.paths, self._keeps = scope, paths, keeps
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
+        self._credits: dict[str, ModelCredit] = {}
+        self._counted: dict[int, CountedTouches] = {}
+        """By the identity of the credited touches, which are kept here."""
         self.by_status: dict[StatusSums, Tally] = {}
         """The sums by what became of events that some plan of the scope has added up."""
 
     @classmethod
-    def of(cls, scope: ReportScope, paths: PathData) -> Self:
+    def of(cls, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> Self:
         """Return the events of a piece that are in a scope."""
-        return cls(scope, paths.select(scope.conditions.chosen(paths)))
+        return cls(scope, paths.select(scope.conditions.chosen(paths)), keeps=keeps)
 
-    @cached_property
-    def credits(self) -> Mapping[str, ModelCredit]:
-        """The credit that each model gives."""
-        return {model: ModelCredit(self, model) for model in self.scope.query.models}
+    def credit(self, model: str) -> ModelCredit:
+        """Return the credit that a model gives."""
+        if model in self._credits:
+            return self._credits[model]
+        credit = ModelCredit(self, model)
+        if self._keeps:
+            self._credits[model] = credit
+        return credit
 
     @cached_property
     def amounts(self) -> IntArray:
@@ -131,31 +150,29 @@ class ChosenEvents:
         return {model: weights for model in self.scope.query.models if MODELS[model].is_fitted}
 
     @cached_property
-    def touched(self) -> Pairs:
+    def touched(self) -> CountedTouches:
         """Every touch in the windows whose credit counts, if a model gives it any."""
-        every = self.crediting.every_touch()
-        return self.pairs(every, self.counted_of(every))
+        return self.counted_of(self.crediting.every_touch())
 
     @cached_property
     def cells(self) -> EventCells:
         """The cells of the events."""
         return EventCells(self.paths)
 
-    @cached_property
-    def touched_cells(self) -> PairCells:
-        """The cells of `touched`."""
-        return PairCells(self.paths, self.touched, self.cells)
-
-    def counted_of(self, credited: Credited) -> IntArray | None:
-        """Return the places of the credited touches whose credit counts; None is everywhere."""
-        counted = self.counted_touches
-        return None if counted is None else np.flatnonzero(counted[credited.touches])
-
-    def pairs(self, credited: Credited, counted: IntArray | None) -> Pairs:
-        """Return the credited touches at some places, or all."""
-        if counted is None:
-            return Pairs(credited.events, credited.touches)
-        return Pairs(credited.events[counted], credited.touches[counted])
+    def counted_of(self, credited: Credited) -> CountedTouches:
+        """Return those of credited touches whose credit counts: the same for all models that credit
+        the same touches.
+        """
+        same = id(credited.touches)  # which they then have in common
+        if same not in self._counted:
+            counted, events, touches = self.counted_touches, credited.events, credited.touches
+            places = None if counted is None else np.flatnonzero(counted[touches])
+            pairs = Pairs(events, touches)
+            if places is not None:
+                pairs = Pairs(events[places], touches[places])
+            cells = PairCells(self.paths, pairs, self.cells)
+            self._counted[same] = CountedTouches(credited, places, pairs, cells)
+        return self._counted[same]
 
     def values(self, part: Sum) -> IntArray:
         """Return what each event adds to a sum."""
@@ -218,8 +235,7 @@ class ModelCredit:
         self.model = model
         self._spread = MODELS[model].share.spread
         self.credited = events.crediting.credit(model)
-        self._places = events.counted_of(self.credited)
-        self.counted = events.pairs(self.credited, self._places)
+        _, self._places, self.counted, self.cells = events.counted_of(self.credited)
         self._known: dict[Measure, CreditShares] = {}
 
     @cached_property
@@ -233,11 +249,6 @@ class ModelCredit:
         outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
         return np.where(self.credited.counts > 0, COUNTS, without)
-
-    @cached_property
-    def cells(self) -> PairCells:
-        """The cells of the touches that count."""
-        return PairCells(self._events.paths, self.counted, self._events.cells)
 
     def sums(self, measure: Measure, cells: Cells) -> WideSums:
         """Return the sums of a credited measure by the cells of the touches that count."""

@@ -55,7 +55,7 @@ class _CohortAddition:
     def __init__(self, plan: Plan, followed: FollowedCustomers) -> None:
         self._plan = plan
         self._events = ChosenEvents(plan.scope, followed.paths)
-        self._credit: ModelCredit = self._events.credits[plan.query.models[0]]
+        self._credit: ModelCredit = self._events.credit(plan.query.models[0])
         keys = {ACQUIRED: followed.acquired, SINCE: followed.since}
         self._by_event = cells_of(keys, self._events.count)
         self._is_buying = np.zeros(self._events.count, dtype=np.bool_)

@@ -91,7 +91,7 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
         return np.ones(events.count, dtype=np.bool_)
     if credit is CreditFilter.TOUCHED:
         listed = np.zeros(events.count, dtype=np.bool_)
-        listed[events.touched.events] = True
+        listed[events.touched.pairs.events] = True
         return listed
     statuses = _only(events).statuses
     if credit is CreditFilter.CREDITED:
@@ -120,7 +120,7 @@ class SharedOut:
         events = ChosenEvents(plan.scope, paths)
         credited = _only(events)
         self._statuses = credited.statuses
-        self._pairs = events.touched if credit is CreditFilter.TOUCHED else credited.counted
+        self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted
         of_events, self.unit = credited.shares_of_events()
         self._of_events = self._placed(credited, of_events)
         self._of_amounts = self._placed(credited, credited.shares_of_amounts())
@@ -149,8 +149,8 @@ class SharedOut:
 
 def _only(events: ChosenEvents) -> ModelCredit:
     """Return the credit of the only model."""
-    (credited,) = events.credits.values()
-    return credited
+    (model,) = events.scope.query.models
+    return events.credit(model)
 
 
 def _most(seconds: IntArray, most: int, *, largest: bool) -> IntArray:

@@ -24,12 +24,15 @@ def distinct_values(values: IntArray) -> IntArray:
         ordered = np.sort(values)
         return ordered[_begins(ordered)]
     occurs = np.zeros(most - least + 1, dtype=np.bool_)
-    occurs[values - least] = True
-    return np.flatnonzero(occurs) + least
+    occurs[values - least if least else values] = True
+    once = np.flatnonzero(occurs)
+    once += least
+    return once
 
 
 def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     """Return each pair of two columns once, in order."""
+    # In place, as there may be millions: new arrays of that size cost more than what is done.
     (least, most), (second_least, second_most) = _ends(first), _ends(second)
     bits = (second_most - second_least).bit_length()
     if (most - least).bit_length() + bits > _BITS:
@@ -41,8 +44,13 @@ def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
     pairs -= least
     pairs <<= bits
     pairs += second
-    pairs = distinct_values(pairs - second_least)
-    return (pairs >> bits) + least, (pairs & ((1 << bits) - 1)) + second_least
+    pairs -= second_least
+    second_once = distinct_values(pairs)
+    first_once = second_once >> bits
+    first_once += least
+    second_once &= (1 << bits) - 1
+    second_once += second_least
+    return first_once, second_once
 
 
 def firsts(*columns: IntArray) -> IntArray:
