@@ -30,7 +30,7 @@ thread.start()
 thread.join()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
-"""A process that makes and drops arrays as reports do, and prints how many pages the system made."""
+"""A process that makes and drops arrays as reports do, and prints how many pages were made."""
 
 
 def count_pages(how: str) -> int:
