@@ -45,9 +45,9 @@ from tests.support.fits import plant_fit
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.spend import Spending
 
-REPORTS = int(os.environ.get("HEADWATER_COHORT_REPORTS", "16"))
+REPORTS = int(os.environ.get("HEADWATER_COHORT_REPORTS", "12"))
 FIRST = int(os.environ.get("HEADWATER_FIRST_COHORT_REPORT", "0"))
-OF_A_WORLD = 8
+OF_A_WORLD = 6
 """Reports of one Space as it is."""
 AGO = (130, 90, 50)
 """The days ago about which people come and buy, of which the latest are some days past."""
@@ -69,8 +69,9 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
     rows: list[dict[str, Any]] = []
     for ago in AGO:
         first = today - timedelta(days=ago)
-        some_sales(dice, stage, zone, first=first)
-        rows += [some_row(dice, first=first) for _ in range(dice.randrange(8))]
+        for _ in range(2):
+            some_sales(dice, stage, zone, first=first)
+        rows += [some_row(dice, first=first) for _ in range(dice.randrange(9))]
     world.rates = some_rates(dice, today)
     for body in ({"spend": rows}, {"rates": written_rates(world.rates)}):
         if [*body.values()] != [[]]:
@@ -86,7 +87,7 @@ def some_rates(dice: Random, today: date) -> Rates:
     rates: Rates = {}
     for ago in range(190):
         day = today - timedelta(days=ago)
-        if dice.randrange(3) or (gone and gone <= day < gone + timedelta(days=14)):
+        if not dice.randrange(3) or (gone and gone <= day < gone + timedelta(days=14)):
             continue
         for pair in (("USD", "EUR"), ("EUR", "JPY")):
             rates[day, *pair] = Fraction(dice.randrange(1, 30_000), 10_000)
@@ -96,7 +97,9 @@ def some_rates(dice: Random, today: date) -> Rates:
 def some_question(dice: Random) -> dict[str, Any]:
     """A question, under the names that the API has for it."""
     today = datetime.now(UTC).date()
-    first, last = sorted(today - timedelta(days=dice.randrange(150)) for _ in range(2))
+    first, last = sorted(today - timedelta(days=dice.randrange(170)) for _ in range(2))
+    if dice.random() < 0.6:
+        first, last = today - timedelta(days=dice.randrange(90, 170)), today
     question: dict[str, Any] = {
         "start_date": f"{first} 00:00:00", "end_date": f"{last} 23:59:59",
         "group_by": dice.choice(GROUPS), "attribution_model": dice.choice(sorted(MODELS)),

@@ -75,13 +75,14 @@ def _of_xml(content: bytes) -> Iterator[ReferenceRate]:
         raise ValueError("its end is missing")
     day: date | None = None
     for match in _CUBE.finditer(content):
-        found = {name.decode(): text.decode() for name, text in _ATTRIBUTE.findall(match[1])}
-        if "time" in found:
-            day = _day(found["time"], "a Cube")
+        attributes = {name.decode(): text.decode() for name, text in _ATTRIBUTE.findall(match[1])}
+        if "time" in attributes:
+            day = _day(attributes["time"], "a Cube")
         elif day is None:
             raise ValueError("a rate has no day")
         else:
-            yield _rate(day, found.get("currency", ""), found.get("rate", ""), f"the day {day}")
+            currency, rate = (attributes.get(name, "") for name in ("currency", "rate"))
+            yield _rate(day, currency, rate, f"the day {day}")
 
 
 def _day(text: str, place: str) -> date:
