@@ -99,6 +99,24 @@ def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> N
         page = owner.browser.get(f"{base}{end}?{models}")
         assert "markov needs a fit" in page.text, end
         assert f'href="{base}/fits">Fits</a>' in page.text
+    asked = "attribution_model=markov&measures=credited_revenue&group=source"
+    for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
+        answer = owner.browser.get(f"{base}/{file}?{asked}")
+        assert answer.status_code == 422, file
+        assert "markov needs a fit" in answer.text, file
+
+
+def test_fits_of_every_month_say_why_there_was_none(
+    owner: Person, space_id: int, connection: psycopg.Connection
+) -> None:
+    connection.execute(
+        "INSERT INTO monthly_fits (space_id, event_name, next_at, error)"
+        " VALUES (%s, 'purchase', '2027-01-01 06:00Z', 'purchase has 12 conversions.')",
+        (space_id,),
+    )
+    text = owner.browser.get(f"/console/spaces/{space_id}/fits").text
+    assert "is made every month, the next one" in text
+    assert "The last time there was none: purchase has 12 conversions." in text
 
 
 def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:

@@ -230,7 +230,7 @@ def test_ended_anywhere_the_ledger_is_that_of_one_run(
 ) -> None:
     """Ended before a commit or after one, as often as you like, and then run to the end."""
     monkeypatch.setitem(KINDS, "spend", replace(KINDS["spend"], chunk=2))
-    for seed in range(int(os.environ.get("HEADWATER_INTERRUPTED_IMPORTS", "6"))):
+    for seed in range(int(os.environ.get("HEADWATER_INTERRUPTED_IMPORTS", "3"))):
         dice = Random(seed)
         text = exported(dice)
         whole, parts = make_stage(connection), make_stage(connection)

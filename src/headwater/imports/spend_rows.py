@@ -18,10 +18,15 @@ _IDS = ("account_id", "campaign_id", "adset_id", "ad_id")
 _NAMES = ("campaign_name", "adset_name", "ad_name")
 _KEY = frozenset({DAY, "platform", "currency", "country", *_IDS, *_NAMES})
 """The fields that tell one row from another."""
-_TOTAL = (
-    "(?:grand |overall )?(?:totale?s?|totaal|totais|totalt|gesamt|summe|suma|razem|łącznie|celkem"
-    "|összesen|toplam|итого|всего|合計|总计|總計|합계)"
-)
+_WORDS = (
+    "totale", "totales", "total", "totals", "totaal", "totais", "totalt", "gesamt", "summe", "suma",
+    "razem", "łącznie", "celkem", "összesen", "toplam", "итого", "всего", "合計", "总计", "總計",
+    "합계",
+)  # fmt: skip
+_BEFORE = ("grand ", "overall ")
+_TOTAL = rf"(?:{'|'.join(_BEFORE)})?(?:{'|'.join(_WORDS)})"
+_BEGINNINGS = frozenset(word[:2] for word in (*_WORDS, *_BEFORE))
+"""By which nearly all rows are told from totals, as there may be a million."""
 _OF_TOTALS = re.compile(rf"{_TOTAL}(?:\s*:|\s+of\s+\d|\s*$)", re.IGNORECASE)
 """The first cell of such a row, whatever is in the others. Campaigns may begin with the word."""
 _NAMES_TOTAL = re.compile(rf"\b{_TOTAL}\b", re.IGNORECASE)
@@ -38,12 +43,12 @@ def make_total_test(columns: Columns) -> RowTest:
     places = [by_field[name] for name in (*_IDS, *_NAMES) if name in by_field]
 
     def is_total(values: Mapping[str, Any]) -> bool:
-        first = next((value for value in values.values() if value), "")
+        first = next(filter(None, values.values()), "")
         if not isinstance(first, str):
             return False
-        if _OF_TOTALS.match(first):
+        if first[:2].lower() in _BEGINNINGS and _OF_TOTALS.match(first):
             return True
-        text = "" if day is None else values.get(day, "").lstrip()
+        text = "" if day is None else values.get(day, "")
         if day is None or text[:1].isdigit():
             return False
         filled = sum(1 for value in values.values() if value)
