@@ -208,11 +208,17 @@ def test_rows_of_several_days(importer: Importer) -> None:
     assert "of several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in said
 
 
-def test_the_same_rows_twice_are_no_breakdown(importer: Importer, stage: Stage) -> None:
-    row = "2026-05-13,1,5,1.2%\n"
-    text = f"Day,Campaign ID,Amount spent (EUR),CTR\n{row}{row}2026-05-13,1,7,1.3%\n"
+def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
+    """With another amount it is of something else, by hours in whatever language, say."""
+    row = "2026-05-13,1,5,7\n"
+    text = f"Day,Campaign ID,Amount spent (EUR),Stunde\n{row}2026-05-13,1,5,8\n"
     importer.run("spend", write(importer, text))
-    assert [row[4] for row in ledger(stage)] == [7]
+    assert [row[4] for row in ledger(stage)] == [5]
+    said = importer.refused("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
+    assert "two rows of one day and place have spent 5 and 6: only the last would count" in said
+    own = "2026-05-14,x,1,5,EUR,1\n2026-05-14,x,1,6,EUR,1\n"
+    importer.run("spend", write(importer, OWN.format(own)))
+    assert [row[4] for row in ledger(stage)] == [5, 6]
 
 
 def exported(dice: Random) -> str:

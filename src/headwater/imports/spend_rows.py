@@ -70,7 +70,7 @@ def refuse_other_rows(
     is_total = make_total_test(columns)
     rows = [row for row in rows if not is_total(row)]
     _refuse_several_days(recognition, fields, rows)
-    _refuse_parts(fields, rows)
+    _refuse_parts(fields, rows, one_each=recognition.form.platform is not None)
 
 
 def _refuse_several_days(
@@ -89,8 +89,14 @@ def _refuse_several_days(
             )
 
 
-def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> None:
+def _refuse_parts(
+    fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], *, one_each: bool
+) -> None:
+    """Raise UnreadableError for rows of one key that differ in what they are of, or where there has
+    to be one of each, as in a platform's own export, in what was spent.
+    """
     key = [column for column, name in fields.items() if name in _KEY]
+    amount = next((column for column, name in fields.items() if name == "amount"), "")
     seen: dict[tuple[str, ...], Mapping[str, str]] = {}
     for row in rows:
         first = seen.setdefault(tuple(row.get(column, "") for column in key), row)
@@ -102,6 +108,11 @@ def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) 
             raise UnreadableError(
                 f"rows of one day and place differ by {' and '.join(parts)[:200]}, which the "
                 "ledger does not know: only the last would count. Export the file without"
+            )
+        if one_each and row.get(amount, "") != first.get(amount, ""):
+            raise UnreadableError(
+                f"two rows of one day and place have spent {first.get(amount, '')[:30]} and "
+                f"{row.get(amount, '')[:30]}: only the last would count. Export one row of each"
             )
 
 
