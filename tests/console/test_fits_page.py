@@ -65,7 +65,9 @@ def test_it_works(owner: Person, space_id: int) -> None:
     [listed] = rows(owner.browser.get(f"{base}/fits").text, "listed")
     assert (listed[0], listed[2], listed[5]) == ("May", "2026-05-01 to 2026-05-31", "current")
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
-    assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', report)
+    cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
+    for text in (report, cohorts):
+        assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', text)
 
 
 @pytest.mark.usefixtures("sold")
@@ -94,7 +96,10 @@ def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None
 
 def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
-    for end in ("", "/models", "/events", "/campaigns"):
+    for end in (
+        "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/campaigns/changes",
+        "/ripeness", "/self-reported",
+    ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")
         assert "markov needs a fit" in page.text, end

@@ -107,7 +107,7 @@ def _refuse_parts(
         if parts:
             raise UnreadableError(
                 f"rows of one day and place differ by {' and '.join(parts)[:200]}, which the "
-                "ledger does not know: only the last would count. Export the file without"
+                "ledger does not know: only the last would count. Export the file without them"
             )
         if one_each and row.get(amount, "") != first.get(amount, ""):
             raise UnreadableError(
