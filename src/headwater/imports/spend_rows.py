@@ -43,7 +43,7 @@ def make_total_test(columns: Columns) -> RowTest:
     places = [by_field[name] for name in (*_IDS, *_NAMES) if name in by_field]
 
     def is_total(values: Mapping[str, Any]) -> bool:
-        first = next(filter(None, values.values()), "")
+        first = next((value for value in values.values() if value), "")
         if not isinstance(first, str):
             return False
         if first[:2].lower() in _BEGINNINGS and _OF_TOTALS.match(first):
