@@ -65,7 +65,9 @@ def test_it_works(owner: Person, space_id: int) -> None:
     [listed] = rows(owner.browser.get(f"{base}/fits").text, "listed")
     assert (listed[0], listed[2], listed[5]) == ("May", "2026-05-01 to 2026-05-31", "current")
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
-    assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', report)
+    cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
+    for text in (report, cohorts):
+        assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', text)
 
 
 @pytest.mark.usefixtures("sold")
@@ -94,11 +96,32 @@ def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None
 
 def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
-    for end in ("", "/models", "/events", "/campaigns"):
+    for end in (
+        "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/campaigns/changes",
+        "/ripeness", "/self-reported",
+    ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")
         assert "markov needs a fit" in page.text, end
         assert f'href="{base}/fits">Fits</a>' in page.text
+    asked = "attribution_model=markov&measures=credited_revenue&group=source"
+    for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
+        answer = owner.browser.get(f"{base}/{file}?{asked}")
+        assert answer.status_code == 422, file
+        assert "markov needs a fit" in answer.text, file
+
+
+def test_fits_of_every_month_say_why_there_was_none(
+    owner: Person, space_id: int, connection: psycopg.Connection
+) -> None:
+    connection.execute(
+        "INSERT INTO monthly_fits (space_id, event_name, next_at, error)"
+        " VALUES (%s, 'purchase', '2027-01-01 06:00Z', 'purchase has 12 conversions.')",
+        (space_id,),
+    )
+    text = owner.browser.get(f"/console/spaces/{space_id}/fits").text
+    assert "is made every month, the next one" in text
+    assert "The last time there was none: purchase has 12 conversions." in text
 
 
 def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:

@@ -100,6 +100,35 @@ def credited_by(api: Api) -> str:
     return api.get("/reports", params=asked).json()["fit"]["name"]
 
 
+def test_a_fit_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) -> None:
+    """Made of just enough, it is gone by and cited after one was deleted; another is refused."""
+    made = make(api)
+    asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
+    before = api.get("/reports", params=asked).json()
+    [event_id] = buyers.connection.execute(
+        "SELECT min(id) FROM events WHERE space_id = %s", (buyers.space_id,)
+    ).fetchone() or (0,)
+    assert api.send("DELETE", f"/events/{event_id}").status_code in (200, 204)
+    [few] = errors(api, **{**MAY, "name": "June"})["event_name"]
+    assert few == (
+        f"purchase has {BUYERS - 1} conversions with a touchpoint in this time and window; a fit"
+        f" needs {BUYERS}."
+    )
+    assert api.get(f"/fits/{made['id']}").json() == made
+    for more in ({}, {"fit": "May"}):
+        after = api.get("/reports", params={**asked, **more}).json()
+        assert after["fit"] == before["fit"]
+        assert after["fit"]["digest"] == made["digest"]
+    # Of more days there are enough again: what cites the former fit still has the former weights.
+    buyers.event(buyers.contact(), amount=1)
+    late = buyers.contact()
+    buyers.touchpoint(late, "direct", occurred_at=NOON)
+    buyers.event(late, amount=Decimal("33.33"))
+    assert make(api, name="June", current=True)["digest"] != made["digest"]
+    assert api.get("/reports", params={**asked, "fit": "May"}).json()["fit"] == before["fit"]
+    assert api.get(f"/fits/{made['id']}").json() == {**made, "current": False}
+
+
 def test_what_is_refused(api: Api) -> None:
     assert set(errors(api)) == {"name", "event_name", "start_date", "end_date"}
     [few] = errors(api, **MAY)["event_name"]

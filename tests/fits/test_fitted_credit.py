@@ -20,6 +20,10 @@ DAY = timedelta(days=1)
 PATH = ("google_ads", "email", "google_ads", "sms")
 WEIGHTS = {"google_ads": 4, "email": 2, "facebook_ads": 4}
 EXPECTED = {"google_ads": 66.67, "email": 33.33}
+LACKING = (
+    "The model markov needs a fit: make one of {} first, on the page Fits, by POST /fits or by"
+    " headwater fit make. It takes 300 conversions with a touchpoint."
+)
 
 
 @pytest.fixture
@@ -131,9 +135,8 @@ def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
         assert response.status_code == 422, response.text
         return response.json()["errors"]
 
-    lacking = "The model markov needs a fit: make one of {} first."
-    assert errors() == {"fit": [lacking.format("any event")]}
-    assert errors(**{"event_names[]": "purchase"}) == {"fit": [lacking.format("purchase")]}
+    assert errors() == {"fit": [LACKING.format("any event")]}
+    assert errors(**{"event_names[]": "purchase"}) == {"fit": [LACKING.format("purchase")]}
     assert errors(fit="May") == {"fit": ["There is no fit by this name."]}
     fitted(stage)
     assert list(errors(fit="May", attribution_model="linear")) == ["fit"]
@@ -152,9 +155,7 @@ def test_an_export_keeps_the_fit_it_was_asked_for_with(
     exports: Exports, stage: Stage, event_id: int
 ) -> None:
     asked = {"date": f"{NOON.date()}", **{name.strip("[]"): each for name, each in LIST.items()}}
-    assert exports.refused(**asked) == {
-        "fit": ["The model markov needs a fit: make one of any event first."]
-    }
+    assert exports.refused(**asked) == {"fit": [LACKING.format("any event")]}
     fitted(stage)
     export_id = exports.ask(**asked)
     fitted(stage, "June", weights={"sms": 1})

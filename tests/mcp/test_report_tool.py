@@ -229,3 +229,19 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
     refused = assistant.refused("query_report", **asked, changes_since="nonsense")
     assert "changes_since" in refused
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("query_report", {"measures": ["credited_revenue"]}), ("query_spend", {}),
+        ("query_spend", {"cohorts": 1}),
+        ("list_events", {"sources": ["email"], "attribution_window": 30}),
+    ],
+)  # fmt: skip
+def test_markov_without_a_fit_says_what_to_do(
+    assistant: Assistant, tool: str, asked: dict[str, Any]
+) -> None:
+    problem = assistant.refused(tool, attribution_model="markov", **asked)
+    assert "The model markov needs a fit: make one of any event first" in problem
+    assert "300 conversions" in problem

@@ -104,7 +104,7 @@ def test_it_works(
         (_zip(CSV)[:-30], "the file is refused: the compressed file does not hold one table"),
         (CSV[:-6].encode(), "the file is refused: line 3 is cut off"),
         (_xml(TODAY, end="</Cu"), "the file is refused: its end is missing"),
-        (b"<html><body>Maintenance</body></html>", "the file is refused: its end is missing"),
+        (b"<html><body>Maintenance</body></html>", "the file is refused: it is none of eurofxref"),
         (_xml(TODAY + timedelta(days=9)), "the file is refused: it has rates of days to come"),
     ],
 )

@@ -61,11 +61,71 @@ def test_the_banks_files(text: str) -> None:
         assert rates[DAY, "JPY"] == Decimal("161.25")
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04broken", b"<html></html>",
-                                     OF_ALL_DAYS[:-8].encode(), XML[:-9].encode()])  # fmt: skip
-def test_other_files_are_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
+def packed(*names: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(name, OF_ALL_DAYS)
+    return content.getvalue()
+
+
+SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></CompactData>"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is none of eurofxref.zip"), (b"a,b\n1,2\n", "it is none of eurofxref.zip"),
+        (b"KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE\n", "eurofxref-hist.xml"),
+        (SDMX.encode(), "it is none of"), (b"<html></html>", "it is none of"),
+        (b"PK\x03\x04broken", "does not hold one table"),
+        (packed("a.csv", "b.csv"), "does not hold one table"),
+        (OF_ALL_DAYS[:-8].encode(), "line 3 is cut off"), (XML[:-9].encode(), "its end is missing"),
+        (b"Date,USD,\n", "no rates in it"), (b"Date,USD,\n2026-11-20,N/A,\n", "no rates in it"),
+        (b"Date,USD,\n20.11.2026,1.1,\n", "line 2 has no day like"),
+        (b'Date,USD,\n2026-11-20,"1,1",\n', "line 2 has a rate of USD that is no number"),
+        (b"Date,USD,\n2026-11-20,0,\n", "line 2 has a rate of USD"),
+        (b"Date,Dollar,\n2026-11-20,1.1,\n", "line 2 has a rate of no currency"),
+        (XML.replace("1.0865", "x").encode(), "2026-11-20 has a rate of USD that is no number"),
+    ],
+)  # fmt: skip
+def test_other_files_are_refused_by_name(content: bytes, reason: str) -> None:
+    """Nothing of a file is left out without a word."""
+    with pytest.raises(ValueError, match=reason):
         read_file(content)
+
+
+def test_currencies_that_have_ended_and_days_without_rates() -> None:
+    """The lev became the euro with 2026; the bank is closed from Good Friday to Monday."""
+    text = (
+        "Date,USD,BGN,HRK,\n2026-04-07,1.2,N/A,N/A,\n2026-04-02,1.1,N/A,N/A,\n"
+        "2025-12-31,1.05,1.9558,N/A,\n2022-12-30,1.07,1.9558,7.5365,\n"
+    )
+    per_euro: dict[date, dict[str, Fraction]] = {}
+    for each in read_file(text.encode()):
+        per_euro.setdefault(each.date, {})[each.currency] = Fraction(each.per_euro)
+    rates = RateTable({}, per_euro)
+    easter = {rates.rate(date(2026, 4, day), "EUR", "USD") for day in range(2, 7)}
+    assert easter == {Fraction("1.1")}
+    assert rates.rate(date(2026, 4, 7), "EUR", "USD") == Fraction("1.2")
+    assert rates.rate(date(2026, 1, 7), "BGN", "USD") == Fraction("1.05") / Fraction("1.9558")
+    assert rates.rate(date(2026, 1, 8), "BGN", "EUR") is None
+    assert rates.rate(date(2023, 1, 6), "HRK", "EUR") == 1 / Fraction("7.5365")
+    own = RateTable({date(2026, 1, 8): {("EUR", "BGN"): Fraction("1.95583")}}, per_euro)
+    assert own.rate(date(2026, 1, 8), "BGN", "EUR") == 1 / Fraction("1.95583")
+
+
+def test_a_rate_of_ones_own_before_the_banks_of_the_same_day_alone() -> None:
+    friday, monday = date(2026, 11, 20), date(2026, 11, 23)
+    rates = RateTable(
+        {friday: {("EUR", "USD"): Fraction(2)}},
+        {friday: {"USD": Fraction(1), "GBP": Fraction(4)}, monday: {"USD": Fraction(3)}},
+    )
+    days = [friday, date(2026, 11, 22), monday]
+    assert [rates.rate(day, "EUR", "USD") for day in days] == [2, 2, 3]
+    assert rates.rate(friday, "USD", "GBP") == 4
+    # Crossed without rounding on the way: 100 dollars are 100/3 euros and no more.
+    assert converted(100_0000, rates.rate(monday, "USD", "EUR") or Fraction(0), 100) == 33_3300
 
 
 def test_rates_of_all_spaces_come_after_a_spaces_own(

@@ -107,14 +107,16 @@ def some_day(dice: Random) -> date:
     return FIRST + timedelta(days=dice.randrange(DAYS))
 
 
-def some_row(dice: Random, days: int = DAYS, currencies: tuple[str, ...] = CURRENCIES) -> Row:
+def some_row(
+    dice: Random, days: int = DAYS, currencies: tuple[str, ...] = CURRENCIES, first: date = FIRST
+) -> Row:
     """A row of the ledger, of any level."""
     depth = dice.choice((0, 1, 1, 2, 2, 3, 4))
     ids = {name: dice.choice("12") for name in LEVELS[:depth]}
     if depth > 1 and dice.random() < 0.3:
         del ids["account_id"]
     return {
-        "date": f"{FIRST + timedelta(days=dice.randrange(days))}",
+        "date": f"{first + timedelta(days=dice.randrange(days))}",
         "platform": dice.choice(PLATFORMS), "currency": dice.choice(currencies),
         "amount": f"{dice.randrange(10**8) / 10 ** dice.randrange(2, 7):f}",
         "country": dice.choice((None, None, "DE", "FR")),
@@ -160,24 +162,25 @@ def written_rates(rates: Rates) -> list[Row]:
 
 
 def some_sales(
-    dice: Random, stage: Stage, zone: str, currencies: tuple[str, ...] = CURRENCIES
-) -> None:
+    dice: Random, stage: Stage, zone: str, currencies: tuple[str, ...] = CURRENCIES,
+    first: date = FIRST,
+) -> None:  # fmt: skip
     """People with touches and sales, some in other currencies, at any hour."""
     for _ in range(dice.randrange(1, 5)):
         contact_id = stage.contact(country=dice.choice((None, "DE", "FR")))
         for _ in range(dice.randrange(4)):
             stage.touchpoint(
-                contact_id, dice.choice(SOURCES), occurred_at=_some_moment(dice, zone),
+                contact_id, dice.choice(SOURCES), occurred_at=_some_moment(dice, zone, first),
                 **dice.choice(CAMPAIGNS),
             )  # fmt: skip
         for _ in range(dice.randrange(1, 4)):
             currency = dice.choice((None, None, *currencies))
-            _sell(dice, stage, contact_id, _some_moment(dice, zone), currency)
+            _sell(dice, stage, contact_id, _some_moment(dice, zone, first), currency)
 
 
-def _some_moment(dice: Random, zone: str) -> datetime:
+def _some_moment(dice: Random, zone: str, first: date) -> datetime:
     """A time about which days differ between zones, or any other."""
-    day = FIRST + timedelta(days=dice.randrange(-40, DAYS + 5))
+    day = first + timedelta(days=dice.randrange(-40, DAYS + 5))
     hour = dice.choice((0, 0, 12, 23, dice.randrange(24)))
     return datetime(day.year, day.month, day.day, hour, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 

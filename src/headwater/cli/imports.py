@@ -22,8 +22,9 @@ from headwater.imports.dialects import UnreadableError
 from headwater.imports.files import STANDARD_INPUT, RowSource, open_source
 from headwater.imports.importer import Import
 from headwater.imports.kinds import KINDS
+from headwater.imports.notation import DATES, DECIMALS
 from headwater.imports.rejected_rows import LISTED, RejectedRowFile
-from headwater.imports.spend import read_table
+from headwater.imports.spend import SpendChoices, read_table
 from headwater.settings import Settings
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
@@ -58,6 +59,8 @@ SPEND_OPTIONS = (
     Option("--platform", metavar="P", help="of rows that name none"),
     Option("--timezone", metavar="Z", help="the ad account's, which is stored"),
     Option("--as-of", metavar="T", help="when it was exported (the file's time)"),
+    Option("--dates", choices=tuple(DATES), help="how days are written (found out)"),
+    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (found out)"),
     Option("--dry-run", action="store_true", help="check all and store nothing"),
     Option("--again", action="store_true", help="also if it was imported before"),
     JSON,
@@ -123,7 +126,10 @@ def _prepare_spend(
     if arguments.as_of is not None:
         fixed["as_of"] = _read_moment(arguments.as_of)
     constants = {name: value for name, value in fixed.items() if value}
-    reading = read_table(source, read_mapping(arguments.map), constants, arguments.layout)
+    choices = SpendChoices(
+        read_mapping(arguments.map), arguments.layout, arguments.decimals, arguments.dates
+    )
+    reading = read_table(source, choices, constants)
     reading.columns.check(reading.source.columns())
     return lambda space: Import(
         space, kind, reading.source, reading.columns, refusals, notation=reading.notation,

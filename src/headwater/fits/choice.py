@@ -17,6 +17,7 @@ from headwater.attribution.models import MODELS
 from headwater.database.queries import Queries, fetch_all
 from headwater.fits.counts import BILLION
 from headwater.fits.estimation import MARKOV
+from headwater.fits.models import FEWEST_CONVERSIONS
 from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE, text_up_to
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
@@ -127,7 +128,10 @@ def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
         names = " and ".join(fit.event_name for fit in candidates)
         raise _refused(f"There are current fits of {names}: name one of them, or one event name.")
     names = " or ".join(choice.event_names) or "any event"
-    raise _refused(f"The model markov needs a fit: make one of {names} first.")
+    raise _refused(
+        f"The model markov needs a fit: make one of {names} first, on the page Fits, by POST /fits "
+        f"or by headwater fit make. It takes {FEWEST_CONVERSIONS} conversions with a touchpoint."
+    )
 
 
 def _refused(rule: str) -> Invalid:

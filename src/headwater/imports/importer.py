@@ -96,7 +96,7 @@ class Import:
         """Import the rest of the file, and yield the progress after each chunk."""
         rest = itertools.islice(self.source.rows(), self.resumed, None)
         await self.refusals.resume(connection, self.resumed)
-        chunks = _chunks(self._without_totals(rest), self.kind.chunk or CHUNK)
+        chunks = _chunks(self.without_totals(rest), self.kind.chunk or CHUNK)
         async with aclosing(_read_ahead(chunks)) as ready:
             async for chunk in ready:
                 await self._do(connection, chunk)
@@ -106,9 +106,12 @@ class Import:
         if not self.dry:
             await connection.execute(queries["finish"], self._key())
 
-    def _without_totals(self, rows: Iterable[FileRow]) -> Iterable[FileRow]:
-        is_total = self.kind.is_total
-        return (row for row in rows if not is_total(row.values)) if is_total else rows
+    def without_totals(self, rows: Iterable[FileRow]) -> Iterable[FileRow]:
+        """The rows that are not passed over."""
+        if self.kind.total_test is None:
+            return rows
+        is_total = self.kind.total_test(self.columns)
+        return (row for row in rows if row.errors or not is_total(row.values))
 
     async def _do(self, connection: AsyncConnection, chunk: list[FileRow]) -> None:
         while True:

@@ -15,7 +15,7 @@ from headwater.ads.catalogue import put_names
 from headwater.ads.inputs import read_name
 from headwater.http.errors import Errors
 from headwater.identity.senders import Sender
-from headwater.imports import contacts, spend, spend_reader
+from headwater.imports import contacts, spend, spend_reader, spend_rows
 from headwater.imports.columns import Columns
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
@@ -55,8 +55,10 @@ class ImportKind:
     """The field with the day of the row, where it has no time."""
     place: str | None = None
     """The field that becomes the number of the row."""
-    is_total: Callable[[Mapping[str, Any]], bool] | None = None
-    """Tells by a row's values whether it is one of totals, which is passed over."""
+    total_test: Callable[[Columns], spend_rows.RowTest] | None = None
+    """Makes, by a file's columns, what tells by a row's values whether it is one of totals or a
+    note, which is passed over.
+    """
     quickly: Callable[[Columns, Notation, Mapping[str, Any]], QuickReader | None] | None = None
     """Makes the reader of files of a million rows, by their columns, their notation and the fields
     that rows have unless they have their own.
@@ -118,7 +120,7 @@ KINDS = {
     "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
     "spend": ImportKind(
         spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, day=spend.DAY,
-        place="place", is_total=spend.is_total, quickly=spend_reader.quick_reader,
+        place="place", total_test=spend_rows.make_total_test, quickly=spend_reader.quick_reader,
         maps_all=True, chunk=20_000,
     ),
 }  # fmt: skip

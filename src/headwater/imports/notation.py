@@ -19,8 +19,9 @@ DATES = {
 
 _SPACES = " \u00a0\u202f'’"  # noqa: RUF001 # the apostrophe of Switzerland
 _SIGNS = "€$£¥"
-_POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?", re.ASCII)
-_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?", re.ASCII)
+_POINT = re.compile(r"[+-]?(?:[1-9]\d{0,2}(?:,\d{2,3})*,\d{3}|\d+)(?:\.\d+)?", re.ASCII)
+"""Lakhs and crores of India are parted by two digits, the last group has three everywhere."""
+_COMMA = re.compile(r"[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?", re.ASCII)
 _LONGEST = 100
 _DATE = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})"
@@ -79,7 +80,8 @@ def guess_decimals(samples: Iterable[str]) -> str:
     for sample in samples:
         bare = sample.strip().strip(_SIGNS).translate(_WITHOUT_SPACES)
         point, comma = bare.rfind("."), bare.rfind(",")
-        if comma > point and (len(bare) - comma != 4 or point >= 0):
+        is_part = len(bare) - comma != 4 or point >= 0 or bare.lstrip("+-").startswith("0,")
+        if (comma > point and is_part) or bare.count(".") > 1:
             return "comma"
         grouped = grouped or (comma >= 0) or bare != sample.strip()
     return "point" if grouped else "plain"
@@ -100,5 +102,16 @@ def guess_dates(samples: Sequence[str], zone: str) -> str:
 
 def is_ambiguous(samples: Sequence[str]) -> bool:
     """True when these times may be read with the day or with the month first."""
-    matches = [match for sample in samples if (match := _DATE.fullmatch(sample.strip()[:_LONGEST]))]
-    return bool(matches) and all(int(match[1]) <= 12 and int(match[3]) <= 12 for match in matches)
+    has_any = any(_DATE.fullmatch(sample.strip()[:_LONGEST]) for sample in samples)
+    return has_any and certain_order(samples) is None
+
+
+def certain_order(samples: Iterable[str]) -> str | None:
+    """The way in which dates are written, by the first that can only be meant one way; None where
+    there is none.
+    """
+    for sample in samples:
+        match = _DATE.fullmatch(sample.strip()[:_LONGEST])
+        if match is not None and max(int(match[1]), int(match[3])) > 12:
+            return "dmy" if int(match[1]) > 12 else "mdy"
+    return None

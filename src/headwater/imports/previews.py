@@ -59,9 +59,7 @@ def preview_rows(
     run = Import(
         space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults
     )
-    is_total = run.kind.is_total
-    kept = [row for row in rows if not is_total(row.values)] if is_total else rows
-    return [_preview(run, reading, row) for row in kept]
+    return [_preview(run, reading, row) for row in run.without_totals(rows)]
 
 
 def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:

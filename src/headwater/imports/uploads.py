@@ -17,7 +17,8 @@ from headwater.imports.dialects import (
 from headwater.imports.files import FileRow, RowSource
 from headwater.imports.guesses import guess_columns
 from headwater.imports.kinds import KINDS
-from headwater.imports.spend import find_table
+from headwater.imports.spend import SpendTable, find_table
+from headwater.imports.spend_rows import refuse_other_rows
 from headwater.storage import Storage
 
 PIECE_BYTES = 1024 * 1024
@@ -63,6 +64,7 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
     dialect = read_dialect(survey.head, is_utf8=survey.is_utf8)
     if kind == "spend" and (table := find_table(survey.head)) is not None:
         dialect = table.dialect
+        _refuse_other_rows(table)
     columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
     if not rows:
         raise UnreadableError("The file has a header and no rows below it.")
@@ -78,6 +80,16 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
             "commas, semicolons, tabs or bars: export it as CSV again."
         )
     return dialect
+
+
+def _refuse_other_rows(table: SpendTable) -> None:
+    """Raise UnreadableError for a table of spend that is broken down in a way the ledger is not."""
+    known = table.recognition
+    try:
+        refuse_other_rows(known, known.columns, table.rows)
+    except UnreadableError as error:
+        text = str(error)
+        raise UnreadableError(f"{text[:1].upper()}{text[1:]}, and upload it again.") from None
 
 
 def sample_rows(

@@ -8,19 +8,27 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from headwater.rates.store import ReferenceRate
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of a file, unpacked; all rates since 1999 take less than two million."""
 
-_CUBE = re.compile(rb"""<Cube\s+currency=["']([A-Z]{3})["']\s+rate=["']([0-9.]{1,20})["']\s*/>""")
+_TAKEN = (
+    "it is none of eurofxref.zip, eurofxref-hist.zip, the CSV in these, eurofxref-daily.xml, "
+    "eurofxref-hist-90d.xml and eurofxref-hist.xml"
+)
+_CUBE = re.compile(rb"<Cube\s([^<>]{1,200})>")
+_ATTRIBUTE = re.compile(rb"""([a-z]{1,20})\s?=\s?["']([^"']{1,40})["']""")
+_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?")
+_NO_RATE = {"", "N/A", "-"}
+"""Of currencies that are no more, or were none yet, and of days for which the bank had none."""
 
 
 def read_file(content: bytes) -> list[ReferenceRate]:
     """Return the rates of a file: the bank's CSV, as it is or in its ZIP, or its XML. Raises
-    ValueError with what is wrong.
+    ValueError with what is wrong: nothing of a file is left out unsaid.
     """
     if content.startswith(b"PK"):
         content = _unpacked(content)
@@ -47,41 +55,48 @@ def _of_csv(text: str) -> Iterator[ReferenceRate]:
     rows = csv.reader(io.StringIO(text))
     header = [name.strip() for name in next(rows, list[str]())]
     if header[:1] != ["Date"]:
-        raise ValueError("its first column is not Date")
+        raise ValueError(_TAKEN)
     for cells in rows:
-        if cells and len(cells) < len(header):
-            raise ValueError(f"line {rows.line_num} is cut off")
-        day = _day(cells[0].strip()) if cells else None
+        place = f"line {rows.line_num}"
+        if not any(cells):
+            continue
+        if len(cells) < len(header):
+            raise ValueError(f"{place} is cut off")
+        day = _day(cells[0].strip(), place)
         for currency, cell in zip(header[1:], cells[1:], strict=False):
-            rate = _rate(cell.strip())
-            if day is not None and rate is not None and re.fullmatch("[A-Z]{3}", currency):
-                yield ReferenceRate(day, currency, rate)
+            if cell.strip() not in _NO_RATE:
+                yield _rate(day, currency, cell.strip(), place)
 
 
 def _of_xml(content: bytes) -> Iterator[ReferenceRate]:
+    if b"<Cube" not in content:
+        raise ValueError(_TAKEN)
     if not content.rstrip().endswith(b"Envelope>"):
         raise ValueError("its end is missing")
-    for part in content.split(b"<Cube time=")[1:]:
-        match = re.match(rb"""["']([0-9]{4}-[0-9]{2}-[0-9]{2})["']""", part)
-        day = _day(match[1].decode()) if match else None
-        for currency, number in _CUBE.findall(part):
-            rate = _rate(number.decode())
-            if day is not None and rate is not None:
-                yield ReferenceRate(day, currency.decode(), rate)
+    day: date | None = None
+    for match in _CUBE.finditer(content):
+        attributes = {name.decode(): text.decode() for name, text in _ATTRIBUTE.findall(match[1])}
+        if "time" in attributes:
+            day = _day(attributes["time"], "a Cube")
+        elif day is None:
+            raise ValueError("a rate has no day")
+        else:
+            currency, rate = (attributes.get(name, "") for name in ("currency", "rate"))
+            yield _rate(day, currency, rate, f"the day {day}")
 
 
-def _day(text: str) -> date | None:
+def _day(text: str, place: str) -> date:
     for form in ("%Y-%m-%d", "%d %B %Y"):
         try:
             return datetime.strptime(text, form).date()  # noqa: DTZ007 # a day has no zone
         except ValueError:
             continue
-    return None
+    raise ValueError(f"{place} has no day like 2026-11-23 or 23 November 2026")
 
 
-def _rate(text: str) -> Decimal | None:
-    try:
-        rate = Decimal(text)
-    except InvalidOperation:
-        return None  # N/A, of currencies that are no more
-    return rate if rate.is_finite() and rate > 0 else None
+def _rate(day: date, currency: str, text: str, place: str) -> ReferenceRate:
+    if not re.fullmatch("[A-Z]{3}", currency):
+        raise ValueError(f"{place} has a rate of no currency of three letters")
+    if not _NUMBER.fullmatch(text) or not Decimal(text):
+        raise ValueError(f"{place} has a rate of {currency} that is no number like 1.0865")
+    return ReferenceRate(day, currency, Decimal(text))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 Aliases = Mapping[str, tuple[str, ...]]
 
@@ -35,13 +36,17 @@ class FileFormat:
     title: str
     """The name that people know it by."""
     needs: tuple[tuple[str, ...], ...]
-    """Columns by which it is known: one of each."""
+    """Columns without which it is not read: one of each."""
     aliases: Aliases
     """The columns that a field may have, the likeliest first, besides those of all formats."""
+    known_by: tuple[str, ...] = ()
+    """Columns that no other platform has; one has to be there, unless the format is named."""
     platform: str | None = None
     """The platform of every row, where no column names it."""
+    last_days: tuple[str, ...] = ()
+    """Columns with the last day of what a row is of, where that of the first is its day."""
     month_first: bool = False
-    """True when dates with slashes begin with the month."""
+    """True when dates with slashes are likelier to begin with the month."""
 
 
 FORMATS = (
@@ -85,6 +90,7 @@ FORMATS = (
             "platform_revenue": ("purchasesconversionvalue", "websitepurchasesconversionvalue"),
         },
         platform="meta",
+        last_days=("reportingends", "datestop"),
     ),
     FileFormat(
         "linkedin",
@@ -100,21 +106,20 @@ FORMATS = (
             "platform_revenue": ("totalconversionvalue",),
         },
         platform="linkedin",
+        last_days=("enddateinutc", "enddate"),
         month_first=True,
     ),
     FileFormat(
         "tiktok",
         "an export of TikTok Ads Manager",
-        (
-            ("cost",), ("byday", "stattimeday", "date"),
-            ("clicksdestination", "adgroupname", "clicksall", "campaignname"),
-        ),
+        (("cost",), ("byday", "stattimeday", "date")),
         {
             "date": ("byday", "stattimeday", "date"), "amount": ("cost",),
             "clicks": ("clicksdestination", "clicks", "clicksall"),
             "platform_conversions": ("conversions", "conversion"),
             "platform_revenue": ("totalpurchasevalue", "purchasevaluewebsite"),
         },
+        known_by=("byday", "stattimeday", "clicksdestination", "ctrdestination", "cpcdestination"),
         platform="tiktok",
     ),
     FileFormat(
@@ -126,20 +131,21 @@ FORMATS = (
             "platform_conversions": ("conversions", "conv"),
             "platform_revenue": ("convvalue", "conversionvalue", "conversionsvalue"),
         },
+        known_by=(
+            "currencycode", "customerid", "impr", "convvalue", "adgroup", "segmentsdate",
+        ),
         platform="google",
     ),
     FileFormat(
         "microsoft",
         "a report of Microsoft Advertising",
-        (
-            ("spend",), ("gregoriandate", "timeperiod", "day", "date"),
-            ("accountnumber", "accountname", "accountid", "campaignid", "campaign", "campaignname"),
-        ),
+        (("spend",), ("gregoriandate", "timeperiod", "day", "date")),
         {
             "date": ("gregoriandate", "timeperiod", "day", "date"), "amount": ("spend",),
             "platform_conversions": ("conversions", "conv", "conversionsqualified"),
             "platform_revenue": ("revenue", "allrevenue"),
         },
+        known_by=("gregoriandate", "accountnumber", "currencycode", "impr"),
         platform="microsoft",
         month_first=True,
     ),
@@ -147,8 +153,23 @@ FORMATS = (
 """Those that have the most to be known by come first."""
 BY_NAME = {form.name: form for form in FORMATS}
 
-_IN_CURRENCY = re.compile(r"(amountspent)([a-z]{3})")
-"""Meta's column names the currency."""
+_IN_CURRENCY = re.compile(r"(.+)\(([A-Z]{3})\)", re.IGNORECASE)
+"""A column of money that names its currency: `Amount spent (EUR)`."""
+_MONEY = {"amountspent", "cost", "spend", "totalspent"}
+
+
+def _plain(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _translations() -> dict[str, str]:
+    """Return what columns are called in English, by what they are called elsewhere."""
+    text = files("headwater.spend").joinpath("column_names.txt").read_text(encoding="utf-8")
+    lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
+    return {_plain(name): _plain(english) for english, names in lines for name in names.split(",")}
+
+
+_ENGLISH = _translations()
 
 
 @dataclass(frozen=True)
@@ -160,6 +181,8 @@ class Recognition:
     """The field of each column that is one."""
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
     """Fields that are the same in every row."""
+    last_day: str | None = None
+    """The column with the last day of what a row is of."""
 
 
 def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
@@ -168,13 +191,21 @@ def recognize(header: Sequence[str], name: str | None = None) -> Recognition | N
     """
     plain, currency = _plain_columns(header)
     for form in FORMATS if name is None else (BY_NAME[name],):
-        if all(any(column in plain for column in choice) for choice in form.needs):
+        needs = form.needs if name or not form.known_by else (*form.needs, form.known_by)
+        if all(any(column in plain for column in choice) for choice in needs):
             constants = {"platform": form.platform} if form.platform else {}
             columns = _fields(form, plain)
             if currency and "currency" not in columns.values():
                 constants["currency"] = currency
-            return Recognition(form, columns, constants)
+            return Recognition(form, columns, constants, _last_day(form, plain))
     return None
+
+
+def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
+    """Return the column with the last day; none where the day has a column of its own."""
+    if "day" in plain:
+        return None
+    return next((plain[name] for name in form.last_days if name in plain), None)
 
 
 def as_mapped(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
@@ -187,16 +218,24 @@ def as_mapped(header: Sequence[str], columns: Mapping[str, str]) -> Recognition 
 
 
 def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return columns by their letters and digits, and the currency that one of them names."""
+    """Return columns by the letters and digits of their English names, and the currency that the
+    first column of money names.
+    """
     plain: dict[str, str] = {}
     currency = ""
     for column in header:
-        word = "".join(letter for letter in column.casefold() if letter.isalnum())
-        match = _IN_CURRENCY.fullmatch(word)
-        if match is not None:
-            word, currency = match[1], match[2].upper()
-        plain.setdefault(word, column)
+        match = _IN_CURRENCY.fullmatch(column)
+        without = _in_english(match[1]) if match else ""
+        is_money = match is not None and without in _MONEY
+        if match is not None and is_money:
+            currency = currency or match[2].upper()
+        plain.setdefault(without if is_money else _in_english(column), column)
     return plain, currency
+
+
+def _in_english(column: str) -> str:
+    word = _plain(column)
+    return _ENGLISH.get(word, word)
 
 
 def _fields(form: FileFormat, plain: Mapping[str, str]) -> dict[str, str]:

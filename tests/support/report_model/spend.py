@@ -117,7 +117,7 @@ def make_cost_report(
     credit. Raises MissingRates.
     """
     period = Period(question.start, question.end)
-    facts = _in_one_currency(spending, _days(spending, question, period))
+    facts = in_one_currency(spending, _days(spending, question, period))
     spent = list(_spent(spending, question))
     of_all = replace(question, measures=("credited_revenue", "credited_events", "new_customers"))
     of_firsts = replace(
@@ -179,8 +179,8 @@ def _days(spending: Spending, question: Question, period: Period) -> tuple[date,
     return start.date(), last.date()
 
 
-def _in_one_currency(spending: Spending, days: tuple[date, date]) -> Facts:
-    """What has happened, with the amounts of some days in one currency."""
+def in_one_currency(spending: Spending, days: tuple[date, date]) -> Facts:
+    """What has happened, with the amounts of some days in one currency. Raises MissingRates."""
     events: list[Event] = []
     missing: set[CurrencyDay] = set()
     for event in spending.facts.events:
@@ -230,6 +230,8 @@ def key_of(group: str | None, row: spend_model.Row) -> Key:
             return None
         case "source":
             return SOURCES.get(row[1])
+        case "channel":
+            return "paid" if row[1] in SOURCES else None
         case "country":
             return row[7] or None
         case "campaign" | "adset" | "ad":

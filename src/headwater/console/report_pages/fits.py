@@ -28,6 +28,7 @@ from headwater.events.accepted import EVENT_NAMES
 from headwater.fits.estimation import FITTED_MODELS
 from headwater.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
 from headwater.fits.models import FEWEST_CONVERSIONS, Fit, FittedWeight
+from headwater.fits.monthly_fits import list_monthly
 from headwater.fits.store import (
     MAKING_SECONDS,
     choose_fit,
@@ -135,9 +136,11 @@ async def _page(
 ) -> Response:  # fmt: skip
     space = inside.space
     fits = await list_fits(connection, space.id)
+    monthly = await list_monthly(connection, space.id)
     return render(
         request, "fits.html", status=422 if errors else 200, typed=typed, errors=errors or {},
         fits=[(fit, _title(space, fit)) for fit in fits], here=_path(inside),
+        monthly=[(each, conversion_title(space, each.event_name)) for each in monthly],
         fewest=FEWEST_CONVERSIONS, window_title=window_title,
         events={
             name: conversion_title(space, name) for name in EVENT_NAMES

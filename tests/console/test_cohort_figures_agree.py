@@ -1,0 +1,222 @@
+"""One definition of a report of cohorts: the page Cohorts, its CSV, the API, its CSV and assistants
+have the same figures, which are those of plain models, to the last digit; or all refuse it, as a
+rate is missing.
+
+HEADWATER_COHORT_REPORTS makes the run longer, HEADWATER_FIRST_COHORT_REPORT begins it with another
+report.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import httpx
+import msgspec
+
+from headwater.attribution.models import MODELS
+from headwater.console.report_pages.cohorts import FIGURES
+from headwater.console.report_pages.figures import NONE
+from headwater.reports.report_answer import in_digits
+from tests.console.conftest import Person
+from tests.console.tables import Cell, PageTables
+from tests.console.test_spend_figures_agree import CONVERSIONS
+from tests.console.test_spend_figures_agree import assistant as assistant  # noqa: PLC0414 # a fixture
+from tests.console.test_spend_figures_agree import stage as stage  # noqa: PLC0414 # a fixture
+from tests.mcp.assistants import Assistant
+from tests.reports.cohort_court import faults_of, lines_of
+from tests.reports.spend_worlds import (
+    Rates,
+    World,
+    some_names,
+    some_row,
+    some_sales,
+    written_rates,
+)
+from tests.support.factories import Stage
+from tests.support.fits import plant_fit
+from tests.support.report_model.counting import rounded
+from tests.support.report_model.spend import Spending
+
+REPORTS = int(os.environ.get("HEADWATER_COHORT_REPORTS", "12"))
+FIRST = int(os.environ.get("HEADWATER_FIRST_COHORT_REPORT", "0"))
+OF_A_WORLD = 6
+"""Reports of one Space as it is."""
+AGO = (130, 90, 50)
+"""The days ago about which people come and buy, of which the latest are some days past."""
+GROUPS = ("source", "source", "campaign", "campaign", "channel", "adset", "ad", "keyword", "none")
+ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo")
+PARTLY = ("source:google_ads", "source:facebook_ads", "campaign:1", "campaign:Spring", "adset:2")
+
+
+FITS = {"May": {"google_ads": 3, "email": 1}, "June": {"facebook_ads": 1, "direct": 2}}
+
+
+def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
+    dice = Random(number)
+    zone, rate = dice.choice(ZONES), dice.choice((None, Decimal("33.33"), Decimal(40)))
+    world = World(stage.connection, stage.space_id)
+    world.begin(zone, rate)
+    some_names(dice, stage)
+    today = datetime.now(UTC).date()
+    rows: list[dict[str, Any]] = []
+    for ago in AGO:
+        first = today - timedelta(days=ago)
+        for _ in range(2):
+            some_sales(dice, stage, zone, first=first)
+        rows += [some_row(dice, first=first) for _ in range(dice.randrange(9))]
+    world.rates = some_rates(dice, today)
+    for body in ({"spend": rows}, {"rates": written_rates(world.rates)}):
+        if [*body.values()] != [[]]:
+            response = client.put("/rates" if "rates" in body else "/spend", json=body)
+            assert response.status_code == 200, response.text
+    world.note(rows)
+    return world
+
+
+def some_rates(dice: Random, today: date) -> Rates:
+    """Rates of most days; of some Spaces there are none for longer than they last."""
+    gone = today - timedelta(days=dice.randrange(170)) if dice.random() < 0.3 else None
+    rates: Rates = {}
+    for ago in range(190):
+        day = today - timedelta(days=ago)
+        if not dice.randrange(3) or (gone and gone <= day < gone + timedelta(days=14)):
+            continue
+        for pair in (("USD", "EUR"), ("EUR", "JPY")):
+            rates[day, *pair] = Fraction(dice.randrange(1, 30_000), 10_000)
+    return rates
+
+
+def some_question(dice: Random) -> dict[str, Any]:
+    """A question, under the names that the API has for it."""
+    today = datetime.now(UTC).date()
+    first, last = sorted(today - timedelta(days=dice.randrange(170)) for _ in range(2))
+    if dice.random() < 0.6:
+        first, last = today - timedelta(days=dice.randrange(90, 170)), today
+    question: dict[str, Any] = {
+        "start_date": f"{first} 00:00:00", "end_date": f"{last} 23:59:59",
+        "group_by": dice.choice(GROUPS), "attribution_model": dice.choice(sorted(MODELS)),
+        "attribution_window": dice.choice((1, 7, 30, 0)),
+        "currency": dice.choice(("EUR", "EUR", "EUR", "USD")), "limit": 1000,
+    }  # fmt: skip
+    if dice.random() < 0.2:
+        question["event_names"] = ["purchase"]
+    if dice.random() < 0.3:
+        question["only"] = dice.sample(PARTLY, dice.randint(1, 2))
+    if question["attribution_model"] == "markov" and dice.random() < 0.5:
+        question["fit"] = "June"
+    return question
+
+
+def test_page_csv_api_assistant_and_model(
+    owner: Person, stage: Stage, client: httpx.Client, assistant: Assistant
+) -> None:
+    for name, worth in FITS.items():
+        plant_fit(
+            stage.connection, stage.space_id, name, proportions=worth, current=name == "May"
+        )  # fmt: skip
+    for number in range(FIRST, FIRST + REPORTS):
+        if number == FIRST or not number % OF_A_WORLD:
+            world = make_world(stage, client, number // OF_A_WORLD)
+            spendings = {target: world.spending(target) for target in ("EUR", "USD")}
+        asked = some_question(Random(f"cohorts {number}"))
+        today = datetime.now(ZoneInfo(world.zone)).date()
+        spending = spendings[asked["currency"]]
+        faults = [*faults_of_all(owner, client, assistant, spending, (asked, today))]
+        assert faults == [], (number, asked)
+
+
+def faults_of_all(
+    owner: Person, client: httpx.Client, assistant: Assistant, spending: Spending,
+    question: tuple[dict[str, Any], date],
+) -> Iterator[str]:  # fmt: skip
+    """What differs between any two ways to a report."""
+    asked, today = question
+    response = client.get("/reports/cohorts", params=asked)
+    answer = msgspec.json.decode(response.content)
+    yield from faults_of(answer, spending, asked, today)
+    told = assistant.result("query_spend", {**asked, "cohorts": 1})
+    if response.status_code != 200:
+        yield from ["an assistant has it"] * (not told.get("isError"))
+        return
+    for name in answer:
+        if told["structuredContent"].get(name) != answer[name]:
+            yield f"an assistant has another {name}"
+    text = client.get("/reports/cohorts", params=asked, headers={"Accept": "text/csv"}).text
+    if list(csv.reader(text.splitlines()))[1:] != [*lines_of(answer, in_digits)]:
+        yield "CSV is another"
+    if asked["currency"] == "EUR" and asked["group_by"] != "none":
+        yield from faults_of_page(owner, assistant.space_id, answer, text, asked)
+
+
+def faults_of_page(
+    owner: Person, space_id: int, answer: dict[str, Any], text: str, asked: dict[str, Any]
+) -> Iterator[str]:
+    """What the page, or its CSV, has otherwise."""
+    figures = [name for name in FIGURES if name != "contribution" or answer["cost_rate"]]
+    figure = Random(f"{asked}").choice(figures)
+    params = {name: value for name, value in asked.items() if name not in ("limit", "currency")}
+    params |= {"group": params.pop("group_by"), "figure": figure}
+    names = params.pop("event_names", None)
+    params["conversion"] = CONVERSIONS[names and names[0]]
+    path = f"/console/spaces/{space_id}/cohorts"
+    if owner.browser.get(f"{path}.csv?{httpx.QueryParams(params)}").text != text:
+        yield "the page's CSV is another"
+    page = PageTables(owner.browser.get(f"{path}?{httpx.QueryParams(params)}").text)
+    totals = answer["totals"]
+    if not any(row["new_customers"] or row["spend"] for row in totals):
+        if "No first orders in this time" not in page.html:
+            yield "the page has something"
+        return
+    for cells, row in zip(page.tables["cohorts"][1:], totals, strict=True):
+        yield from _different(cells, row, figure)
+    by_key = [*answer["groups"], *([{}] if answer["unattributed"] else []), _sum(totals)]
+    for cells, row in zip(page.tables["keys"][1:], by_key, strict=True):
+        right = [row.get(name) for name in ("new_customers", "spend", "cac", "revenue")]
+        shown = [cell.value or "" for cell in cells[1:5]]
+        if row and shown != list(map(in_digits, right)):
+            yield f"the page has {shown} instead of {right}: {cells[0].text}"
+    unmatched = sum((Decimal(repr(each["spend"])) for each in answer["unmatched"]), Decimal(0))
+    if f"{unmatched.normalize():f} EUR of the spend is in no row" not in page.html:
+        yield f"the page has other spend in no row than {unmatched}"
+
+
+def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all months come to."""
+    spend = sum((Decimal(repr(row["spend"])) for row in totals), Decimal(0))
+    revenue = sum((Decimal(repr(row["cumulative_revenue"][-1])) for row in totals), Decimal(0))
+    new = sum(row["new_customers"] for row in totals)
+    cac = float(rounded(Fraction(spend) / new)) if new else None
+    return {
+        "new_customers": new, "spend": float(spend), "cac": cac, "revenue": float(revenue)
+    }  # fmt: skip
+
+
+def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[str]:
+    """What a month's row of the page has otherwise."""
+    new = row["new_customers"]
+    right = [new, row["spend"], row["cac"]]
+    shown = [cell.value or "" for cell in cells[1:4]]
+    if shown != list(map(in_digits, right)):
+        yield f"the page has {shown} instead of {right}: {cells[0].text}"
+    paid = {"reached": f"month {row['payback_month']}", "not_yet": "not yet", "no_spend": NONE}
+    if cells[4].text.strip() != paid[row["payback"]]:
+        yield f"the page has {cells[4].text} paid back: {row['payback']} {row['payback_month']}"
+    if not new:
+        since: list[Any] = []
+    elif figure == "retention":
+        since = [float(rounded(Fraction(each, new))) for each in row["customers"]]
+    else:
+        since = row[figure]
+    shown = [cell.value or "" for cell in cells[5:]]
+    if figure == "retention":
+        shown = [in_digits(float(rounded(Fraction(each)))) for each in shown]
+    if shown != list(map(in_digits, since)):
+        yield f"the page has {figure} {shown} instead of {since}: {cells[0].text}"

@@ -1,0 +1,224 @@
+"""What of a report of cohorts with spend is not what plain models of cohorts and of spend say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from headwater.http.timerange import months_after, months_between
+from tests.reports.spend_court import missing_of, question_of
+from tests.support.report_model import cohorts as model
+from tests.support.report_model.clock import Period
+from tests.support.report_model.counting import rounded
+from tests.support.report_model.groups import Key
+from tests.support.report_model.question import Question
+from tests.support.report_model.spend import (
+    CurrencyDay,
+    MissingRates,
+    Spending,
+    in_one_currency,
+    spent_by_key,
+)
+
+WITHOUT_SPEND = ("keyword", "landing_page")
+NOBODY = model.Figures()
+
+
+def faults_of(
+    answer: dict[str, Any], spending: Spending, asked: dict[str, Any], today: date
+) -> list[str]:
+    """Every figure that differs, and every row too few or too many; of a report that is refused,
+    whether it should be, and for which days.
+    """
+    try:
+        right = expected(spending, asked, today)
+    except MissingRates as error:
+        named = missing_of(error)
+        return [] if answer.get("missing") == named else [f"{named} are missing: {answer}"]
+    return [
+        f"{name}: {answer.get(name)} is not {figures}"
+        for name, figures in right.items()
+        if _unordered(name, answer.get(name)) != _unordered(name, figures)
+    ]
+
+
+def _unordered(name: str, rows: Any) -> Any:
+    """Rows of groups by their keys: of equal figures any order is right."""
+    if name not in ("groups", "cohorts") or rows is None:
+        return rows
+    kept = [{field: cell for field, cell in row.items() if field != "name"} for row in rows]
+    return sorted(kept, key=lambda row: (row["key"] or "", row.get("month", "")))
+
+
+def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str, Any]:
+    """The figures of a report, as JSON has them. Raises MissingRates."""
+    question = question_of(asked)
+    first, last = (day.date().replace(day=1) for day in (question.start, question.end))
+    months = [months_after(first, n) for n in range(months_between(first, min(last, today)) + 1)]
+    of_sales = replace(
+        question, start=_second(first, time()), end=_second(_last_day(today), time.max)
+    )
+    start, end = Period(of_sales.start, of_sales.end).bounds(spending.facts.zone)
+    facts = in_one_currency(spending, (start.date(), (end - timedelta(seconds=1)).date()))
+    cohorts = model.make_cohorts(facts, of_sales, today)
+    cohorts = _until(cohorts, months)
+    spent = _spent(spending, question, months, {*cohorts.groups})
+    rate = spending.cost_rate
+    whole = [sum(of_month.values(), Fraction(0)) for of_month in spent]
+    lists = _lists(question, cohorts, spent)
+
+    def of(figures: model.Figures, spend: Sequence[Fraction] | None) -> list[dict[str, Any]]:
+        return [
+            _cohort(figures, month, spend and spend[place], rate, months_between(month, today) + 1)
+            for place, month in enumerate(months)
+        ]
+
+    by_key = {key: of(cohorts.groups.get(key, NOBODY), spend) for key, spend in lists.items()}
+    return {
+        "totals": of(cohorts.total, whole),
+        "unattributed": None if question.filters_touches else of(cohorts.unattributed, None),
+        "groups": [
+            {"key": key, **_whole(each, lists[key], rate)} for key, each in by_key.items()
+        ],
+        "cohorts": [
+            {"key": key, **each}
+            for key, of_key in by_key.items()
+            for each in of_key
+            if each["new_customers"] or each["spend"]
+        ],
+        "unmatched": None if not question.group_by else [
+            {"month": f"{month:%Y-%m}", "spend": float(of_month.get(None, 0))}
+            for month, of_month in zip(months, spent, strict=True)
+        ],
+    }  # fmt: skip
+
+
+def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
+    """The cohorts of some months: those after them were only followed for the same period."""
+    for figures in (cohorts.total, cohorts.unattributed, *cohorts.groups.values()):
+        for cells in (figures.revenue, figures.buying):
+            for cell in [cell for cell in cells if cell[0] not in months]:
+                del cells[cell]
+    kept = {
+        key: figures for key, figures in cohorts.groups.items() if figures.revenue or figures.buying
+    }
+    return replace(cohorts, groups=kept)
+
+
+def _spent(
+    spending: Spending, question: Question, months: Sequence[date], listed: set[Key]
+) -> list[dict[Key, Fraction]]:
+    """What was spent on each key, by month. Raises MissingRates for all months together."""
+    has_none = {*question.group_by} & {*WITHOUT_SPEND}
+    of_spend = replace(question, group_by=()) if has_none else question
+    by_month: list[dict[Key, Fraction]] = []
+    missing: set[CurrencyDay] = set()
+    for month in months:
+        of_month = replace(
+            of_spend, start=_second(month, time()), end=_second(_last_day(month), time.max)
+        )
+        try:
+            spent = spent_by_key(spending, of_month, listed)
+        except MissingRates as error:
+            missing |= error.missing
+        else:
+            by_month.append({key: figures[0] for key, figures in spent.items()})
+    if missing:
+        raise MissingRates(missing)
+    return by_month
+
+
+def _lists(
+    question: Question, cohorts: model.Cohorts, spent: Sequence[dict[Key, Fraction]]
+) -> dict[Key, list[Fraction] | None]:
+    """By key what was spent on it, month by month; None where no spend can be its own."""
+    if not question.group_by:
+        return {}
+    keys = {*cohorts.groups, *(key for of_month in spent for key in of_month if key is not None)}
+    if {*question.group_by} & {*WITHOUT_SPEND}:
+        return dict.fromkeys(cohorts.groups)
+    nothing = Fraction(0)
+    return {
+        key: [nothing if key is None else of_month.get(key, nothing) for of_month in spent]
+        for key in keys
+    }
+
+
+def _cohort(
+    figures: model.Figures, month: date, spend: Fraction | None, rate: Fraction | None, seen: int
+) -> dict[str, Any]:
+    revenue = [figures.revenue.get((month, since), Fraction(0)) for since in range(seen)]
+    customers = [len(figures.buying.get((month, since), ())) for since in range(seen)]
+    so_far = list(accumulate(revenue))
+    paid = model.payback(revenue, spend, rate or Fraction(0)) if spend else None
+    return {
+        "month": f"{month:%Y-%m}",
+        "new_customers": customers[0],
+        "spend": None if spend is None else float(spend),
+        "cac": _ratio(spend, customers[0]),
+        "payback": "no_spend" if not spend else "not_yet" if paid is None else "reached",
+        "payback_month": paid,
+        "complete_months": seen - 1,
+        "revenue": list(map(float, revenue)),
+        "cumulative_revenue": list(map(float, so_far)),
+        "contribution": None if rate is None else [
+            float(each * (100 - rate) / 100 - (spend or 0)) for each in so_far
+        ],
+        "customers": customers,
+    }  # fmt: skip
+
+
+def _whole(
+    cohorts: Sequence[dict[str, Any]], spent: Sequence[Fraction] | None, rate: Fraction | None
+) -> dict[str, Any]:
+    """The sums of a key's cohorts; those of money are of exact parts with few decimals."""
+    new = sum(each["new_customers"] for each in cohorts)
+    spend = None if spent is None else sum(spent, Fraction(0))
+    revenue = sum((_exact(each["cumulative_revenue"][-1]) for each in cohorts), Fraction(0))
+    left = None if rate is None else revenue * (100 - rate) / 100 - (spend or 0)
+    return {
+        "new_customers": new, "spend": None if spend is None else float(spend),
+        "cac": _ratio(spend, new), "revenue": float(revenue),
+        "contribution": None if left is None else float(left),
+    }  # fmt: skip
+
+
+def _exact(amount: float) -> Fraction:
+    return Fraction(repr(amount))
+
+
+def _ratio(spend: Fraction | None, customers: int) -> float | None:
+    return float(rounded(spend / customers)) if spend is not None and customers else None
+
+
+def _second(day: date, clock: time) -> datetime:
+    return datetime.combine(day, clock).replace(microsecond=0)
+
+
+def _last_day(day: date) -> date:
+    return months_after(day.replace(day=1), 1) - timedelta(days=1)
+
+
+def lines_of(answer: dict[str, Any], digits: Any) -> Iterator[list[str]]:
+    """The lines that an answer is in CSV, below the header."""
+    named = answer["group_by"] is not None
+    rows = answer["cohorts"] if named else answer["totals"]
+    nobody = answer["unattributed"] or [] if named else []
+    for row in [*rows, *({**each, "key": None, "name": "unattributed"} for each in nobody)]:
+        if row["new_customers"] or row["spend"]:
+            names = [row["key"] or "", row["name"] or ""] if named else []
+            money = [digits(row[name]) for name in ("spend", "cac")]
+            of_cohort = [row["month"], *names, str(row["new_customers"]), *money]
+            of_cohort += [row["payback"], digits(row["payback_month"])]
+            left = row["contribution"] or [None] * len(row["revenue"])
+            for since, revenue in enumerate(row["revenue"]):
+                amounts = (revenue, row["cumulative_revenue"][since], left[since])
+                is_over = "true" if since < row["complete_months"] else "false"
+                yield [
+                    *of_cohort, str(since), is_over, *map(digits, amounts),
+                    str(row["customers"][since]),
+                ]  # fmt: skip

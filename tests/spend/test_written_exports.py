@@ -1,0 +1,105 @@
+"""The same spend, written down as spreadsheets and platforms may: in any language, encoding and
+notation, with any separator, with lines before the header and totals below, is read as the same.
+
+HEADWATER_WRITTEN_EXPORTS makes the run longer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+
+from headwater.imports.columns import typed
+from headwater.imports.files import open_source
+from headwater.imports.spend import DAY, NUMBERS, SpendChoices, read, read_table
+from headwater.imports.spend_rows import make_total_test
+from headwater.spend.models import SpendRow
+
+EXPORTS = int(os.environ.get("HEADWATER_WRITTEN_EXPORTS", "60"))
+FILES = Path(__file__).parents[1] / "data" / "exports"
+HEADERS = [
+    line.split(": ")[1].split(",")
+    for line in (FILES / "google_headers.txt").read_text().splitlines()
+]
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
+NUMBERS_AS = {
+    "1,234.50": ",.", "1.234,50": ".,", "1 234,50": "\u00a0,", "1'234.50": "'.", "1234.50": " .",
+    "1234,50": " ,",
+}  # fmt: skip
+"""By an example, what parts thousands, a blank being nothing, and decimals."""
+DAYS_AS = ("%Y-%m-%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
+
+Row = tuple[date, str, str, str, Decimal, int, int]
+
+
+def some_rows(dice: Random) -> list[Row]:
+    """Some days' spend, one of them after the twelfth, so that the month is told from the day; one
+    amount and one count in thousands.
+    """
+    days = [date(2026, 5, dice.randrange(1, 28)) for _ in range(dice.randrange(1, 6))]
+    large = dice.choice((1, 1000))
+    return [
+        (day, dice.choice(("Frühling", "Summer")), f"{4711 + place}", "EUR",
+         Decimal(dice.randrange(10**5) * large) / 100, dice.randrange(10**6), dice.randrange(500))
+        for place, day in enumerate([*days, date(2026, 5, 28)])
+    ]  # fmt: skip
+
+
+def written(dice: Random, rows: list[Row]) -> bytes:
+    header, encoding = dice.choice(HEADERS), dice.choice(ENCODINGS)
+    thousands, point = NUMBERS_AS[dice.choice([*NUMBERS_AS])]
+    day_as = dice.choice(DAYS_AS)
+    names = [*header]
+    dice.shuffle(names)
+
+    def number(value: Decimal | int, decimals: int) -> str:
+        text = f"{value:,.{decimals}f}"
+        return text.translate({ord(","): thousands.strip(" "), ord("."): point})
+
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=dice.choice(",;\t"))
+    for line in dice.choice(([], ["Report"], ["Report", "May 1, 2026 - May 31, 2026"], ["", "x"])):
+        text.write(f"{line}\n")
+    writer.writerow(names)
+    for row in rows:
+        cells = (*row[:4], number(row[4], 2), number(row[5], 0), number(row[6], 0))
+        by_name = dict(zip(header, (row[0].strftime(day_as), *cells[1:]), strict=True))
+        writer.writerow([by_name[name] for name in names])
+    if dice.random() < 0.5:
+        total = {header[0]: dice.choice(("", " --")), header[4]: number(sum(r[4] for r in rows), 2)}
+        first = dice.choice(("Total: Account", "Gesamt: Konto", "Total : compte"))
+        cells = [total.get(name, "") for name in names]
+        writer.writerow([first if names[0] in (header[0], header[1]) else cells[0], *cells[1:]])
+    return text.getvalue().encode(encoding)
+
+
+def as_read(file: Path) -> list[SpendRow]:
+    with open_source(str(file), None) as source:
+        reading = read_table(source, SpendChoices(), {})
+        is_total, rows = make_total_test(reading.columns), []
+        for row in reading.source.rows():
+            if not is_total(row.values):
+                values = reading.columns.pick(row.values)
+                typed(values, NUMBERS, (), reading.notation)
+                values[DAY] = reading.notation.time(values[DAY])
+                rows.append(read(values, 0.0))
+        return rows
+
+
+def test_however_it_is_written_it_is_read_as_it_was_meant(tmp_path: Path) -> None:
+    file = tmp_path / "spend.csv"
+    for number in range(EXPORTS):
+        dice = Random(number)
+        rows = some_rows(dice)
+        file.write_bytes(written(dice, rows))
+        told = [
+            (row.date, row.names[0][2], row.campaign_id, row.currency, row.amount,
+             row.impressions, row.clicks)
+            for row in as_read(file)
+        ]  # fmt: skip
+        assert told == rows, (number, file.read_bytes()[:300])
