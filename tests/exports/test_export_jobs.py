@@ -217,8 +217,8 @@ def test_a_job_of_a_clock_that_was_put_back_is_taken_over(stage: Stage, exports:
     export_id = exports.ask(date=DAY)
     claim(exports)
     stage.connection.execute(
-        "UPDATE exports SET leased_until = leased_until + interval '1 hour',"
-        " retry_at = retry_at + interval '1 hour' WHERE space_id = %s", (stage.space_id,),
+        "UPDATE exports SET leased_until = now() + interval '1 hour',"
+        " retry_at = now() + interval '1 hour' WHERE space_id = %s", (stage.space_id,),
     )  # fmt: skip
     exports.work()
     assert exports.status(export_id)["status"] == "completed"
