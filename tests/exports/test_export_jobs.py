@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -263,7 +264,7 @@ def test_a_lost_lease_ends_the_writing(
 
     def steal(_: Any) -> None:
         stage.connection.execute(
-            "UPDATE exports SET lease = gen_random_uuid() WHERE space_id = %s", (stage.space_id,)
+            "UPDATE exports SET lease = %s WHERE space_id = %s", (uuid4(), stage.space_id)
         )
 
     monkeypatch.setattr("headwater.exports.worker.failpoint", steal)
