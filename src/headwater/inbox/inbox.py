@@ -195,15 +195,15 @@ class Inbox:
 
     async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
         """Commit a group. What hinders single Spaces of a cluster holds these alone back."""
-        spaces = {request.space_id for request in group}
         try:
             await self._store(connection, group)
         except UNWRITABLE:
             if connection.closed or not self._in_cluster:
                 raise
-            self._held.note_failure(spaces)
+            self._held.note_failure({request.space_id for request in group})
         else:
-            self._held.note_success(spaces)
+            if self._held:
+                self._held.note_success(request.space_id for request in group)
 
     async def _store(self, connection: AsyncConnection, group: list[Request]) -> None:
         started = time.perf_counter()
