@@ -20,7 +20,6 @@ from headwater.cluster.moves import (
     MoveStep,
     Node,
     plan_steps,
-    split_points,
     take_step,
 )
 from headwater.cluster.tables import DISTRIBUTED
@@ -98,9 +97,9 @@ def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
         " get_shard_id_for_distribution_column('rejected', %s::bigint)",
         (space_id,),
     ).fetchall()
-    (first,) = plan_steps(connection, space_id)
-    assert first.step == "isolate"
-    assert first.node.port != shard_node
+    first, last = plan_steps(connection, space_id)
+    assert first.step == last.step == "split"
+    assert first.node.port != shard_node == last.node.port
     ports = [
         (host, port)
         for host, port in connection.execute(
@@ -138,28 +137,28 @@ def test_another_node_than_the_first_refuses(
 
 
 def test_steps_are_those_that_are_left(stand_in: psycopg.Connection) -> None:
-    shared, beside, isolated = (place_space(stand_in, hashed) for hashed in (-3, -4, 0))
-    to_b = MoveStep("isolate", B, 1, B)
-    assert plan_steps(stand_in, shared) == [to_b]
-    assert plan_steps(stand_in, shared, ("a", 5432)) == [to_b, MoveStep("move", A)]
-    assert plan_steps(stand_in, beside, ("b", 5433)) == [to_b]
+    shared, beside, first, isolated = (place_space(stand_in, at) for at in (-3, -4, -9, 0))
+    onto_b, back = MoveStep("split", B, 2), MoveStep("split", A, 0)
+    assert plan_steps(stand_in, shared) == [onto_b, back]
+    assert plan_steps(stand_in, shared, ("a", 5432)) == [onto_b, back]
+    assert plan_steps(stand_in, shared, ("b", 5433)) == [onto_b, back, MoveStep("move", B)]
+    assert plan_steps(stand_in, beside, ("b", 5433)) == [
+        onto_b, MoveStep("split", A, 1), MoveStep("move", B)
+    ]  # fmt: skip
+    assert plan_steps(stand_in, first) == [onto_b]
+    assert plan_steps(stand_in, first, ("a", 5432)) == [onto_b, MoveStep("move", A)]
     assert plan_steps(stand_in, isolated) == []
     assert plan_steps(stand_in, isolated, ("b", 5433)) == []
     assert plan_steps(stand_in, isolated, ("a", 5432)) == [MoveStep("move", A)]
 
 
 def test_a_space_leaves_a_node_that_is_to_be_empty(stand_in: psycopg.Connection) -> None:
-    """And its neighbors go to a third, so that it is alone where it goes."""
-    space_id = place_space(stand_in, 5)
-    assert plan_steps(stand_in, space_id, ("a", 5432)) == [MoveStep("isolate", A, 0, B)]
-    assert plan_steps(stand_in, space_id, ("b", 5433)) == [MoveStep("isolate", B, 0, A)]
-
-
-@pytest.mark.parametrize(
-    ("own", "points", "part"), [(5, [4, 5], 1), (0, [0], 0), (9, [8], 1), (1, [0, 1], 1)]
-)
-def test_a_range_is_split_around_one_hash(own: int, points: list[int], part: int) -> None:
-    assert split_points(0, own, 9) == (points, part)
+    """By way of the node that is not its goal."""
+    space_id, last = place_space(stand_in, 5), place_space(stand_in, 9)
+    onto_a, onto_b = (MoveStep("split", node, 1) for node in (A, B))
+    assert plan_steps(stand_in, space_id, ("a", 5432)) == [onto_b, onto_a]
+    assert plan_steps(stand_in, space_id, ("b", 5433)) == [onto_a, onto_b]
+    assert plan_steps(stand_in, last, ("b", 5433)) == [onto_b]
 
 
 def test_refusals(stand_in: psycopg.Connection) -> None:
@@ -221,4 +220,4 @@ def test_the_command_prints_the_steps(
     for options in (["--dry-run"], [], []):
         assert main(["space", "isolate", "--space", str(space_id), "--json", *options]) == 0
         printed.append([row["step"] for row in json.loads(capsys.readouterr().out)])
-    assert printed == [["isolate"], ["isolate"], []]
+    assert printed == [["split", "split"], ["split", "split"], []]

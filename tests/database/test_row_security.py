@@ -13,7 +13,13 @@ from psycopg.sql import SQL, Identifier
 
 from headwater.companies import queries as companies
 from headwater.database.pool import Database, confine
-from headwater.database.row_security import fetch_role, serve_space, served_space, serving
+from headwater.database.row_security import (
+    confined,
+    fetch_role,
+    serve_space,
+    served_space,
+    serving,
+)
 from headwater.jobs.duties import INSTALLATION, Duty
 from headwater.jobs.worker import Worker
 from tests.conftest import Running, client_for
@@ -192,6 +198,14 @@ def test_every_table_has_its_policy(connection: psycopg.Connection) -> None:
             f"({column} = (NULLIF(current_setting('headwater.space_id'::text, true),"
             " ''::text))::bigint)"
         )
+
+
+def test_without_a_usable_role_a_block_begins_outside_transactions(database_url: str) -> None:
+    """Where no session can be confined, what an export sets for its transaction is set in time."""
+    with psycopg.connect(database_url) as connection:
+        fetch_role(connection)
+        with confined(connection, 1, None):
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
 def test_its_role_is_below_the_policies(connection: psycopg.Connection) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -217,8 +218,8 @@ def test_a_job_of_a_clock_that_was_put_back_is_taken_over(stage: Stage, exports:
     export_id = exports.ask(date=DAY)
     claim(exports)
     stage.connection.execute(
-        "UPDATE exports SET leased_until = leased_until + interval '1 hour',"
-        " retry_at = retry_at + interval '1 hour' WHERE space_id = %s", (stage.space_id,),
+        "UPDATE exports SET leased_until = now() + interval '1 hour',"
+        " retry_at = now() + interval '1 hour' WHERE space_id = %s", (stage.space_id,),
     )  # fmt: skip
     exports.work()
     assert exports.status(export_id)["status"] == "completed"
@@ -263,7 +264,7 @@ def test_a_lost_lease_ends_the_writing(
 
     def steal(_: Any) -> None:
         stage.connection.execute(
-            "UPDATE exports SET lease = gen_random_uuid() WHERE space_id = %s", (stage.space_id,)
+            "UPDATE exports SET lease = %s WHERE space_id = %s", (uuid4(), stage.space_id)
         )
 
     monkeypatch.setattr("headwater.exports.worker.failpoint", steal)

@@ -9,30 +9,25 @@ without a cluster. Each fault here was seen on one: some fail with an error, som
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
-from pglast import ast, parse_sql
-from pglast.parser import ParseError
+from pglast import ast
 
 from headwater.cluster.tables import DISTRIBUTED, LOCKS, REFERENCE
 from tests.house.test_house import SPANS_SPACES, statements, tenant_tables
 from tests.house.test_table_owners import tables as tables_of_schema
-
-Volatility = Mapping[str, str]
-"""Of every function of the database, by its name and number of arguments: i, s or v."""
-
-PARAMETER = re.compile(r"%\(\w+\)s")
-COMPOSED = re.compile(r"\{(\w*)\}")
-FILLINGS: tuple[dict[str, str], ...] = (
-    {"order": "ASC"},
-    {"rows": "(1), (2)", "columns": "a = 1", "cleared": "a = 1", "query": "a"},
-    {"rows": "SELECT 1 FROM a", "order": "ASC", "joins": "", "money": "", "direction": ""},
+from tests.support.statement_trees import (
+    Volatility,
+    calls,
+    changes,
+    of_kind,
+    parsed,
+    tables_in,
+    writes,
 )
-"""What may stand for composed parts, tried one after the other; a name stands for all others."""
 
 LOCKS_EVERY_NODE: dict[str, str] = {
     "accounts/attempts.sql::tidy": "attempts to log in, now and then",
@@ -48,66 +43,6 @@ COPIED: dict[str, str] = {
     "sites/refusals.sql::note_key": "once a minute for a key that is no site's",
 }
 """Statements that write rows of many Spaces out of a subquery, and why they may."""
-
-
-@cache
-def parsed(sql: str) -> tuple[Any, ...]:
-    """Return the statements of a piece of SQL: none where it is only a part of others. What is
-    bound is a string there.
-    """
-    text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
-    for filling in FILLINGS:
-        parts = COMPOSED.split(text)
-        filled = [
-            filling.get(part, "composed") if place % 2 else part for place, part in enumerate(parts)
-        ]
-        try:
-            return tuple(raw.stmt for raw in parse_sql("".join(filled)))
-        except ParseError:
-            continue
-    return ()
-
-
-def nodes(tree: Any) -> Iterator[Any]:
-    """Yield a tree's nodes, the outer ones first."""
-    if isinstance(tree, (tuple, list)):
-        for item in tree:
-            yield from nodes(item)
-    elif isinstance(tree, ast.Node):
-        yield tree
-        for name in tree:
-            yield from nodes(getattr(tree, name))
-
-
-def of_kind(tree: Any, *kinds: type) -> list[Any]:
-    return [node for node in nodes(tree) if isinstance(node, kinds)]
-
-
-def calls(tree: Any, volatility: Volatility, kinds: str) -> bool:
-    """Return whether a tree calls a function of one of these volatilities."""
-    return any(
-        volatility.get(f"{call.funcname[-1].sval}/{len(call.args or ())}", "i") in kinds
-        for call in of_kind(tree, ast.FuncCall)
-    )
-
-
-def writes(tree: Any) -> list[Any]:
-    return of_kind(tree, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)
-
-
-def changes(write: Any) -> list[Any]:
-    """Return the parts of a write that a node evaluates for each of its rows."""
-    if isinstance(write, ast.InsertStmt):
-        conflict = write.onConflictClause
-        return [conflict.targetList, conflict.whereClause] if conflict is not None else []
-    if isinstance(write, ast.UpdateStmt):
-        return [write.targetList, write.whereClause]
-    return [write.whereClause]
-
-
-def tables_in(tree: Any) -> list[Any]:
-    named = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
-    return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in named]
 
 
 def recursion(place: str, tree: Any, _: Volatility) -> bool:
@@ -245,13 +180,23 @@ def compared(_: str, tree: Any, __: Volatility) -> bool:
     return any(case.arg is not None for case in cases)
 
 
+def unheard(_: str, tree: Any, __: Volatility) -> bool:
+    """13. A bound on waiting for locks that a query sets: nodes hear of what a statement sets."""
+    return any(
+        call.funcname[-1].sval == "set_config"
+        and any(word.sval == "lock_timeout" for word in of_kind(call.args[0], ast.String))
+        and any(local.boolval for local in of_kind(call.args[2], ast.Boolean))
+        for call in of_kind(tree, ast.FuncCall)
+    )
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
-    locked_everywhere, drawn_on_node, copied, cut_short, compared,
+    locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard,
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {
-    "inbox/inbox.sql::append": "append_listed is its other form",
+    "inbox/accepted_rows.sql::append": "append_listed is its other form",
     "inbox/queue.sql::hop": "each is its other form",
     "paths/builder.sql::spaces": "spaces_of_nodes is its other form",
 }
@@ -321,6 +266,7 @@ PLANTED = {
         " FROM json_to_recordset('[]') AS t (contact_id bigint) CROSS JOIN LATERAL (SELECT e.id"
         " FROM events e WHERE e.space_id = 1 AND e.contact_id = t.contact_id OFFSET 0) later"
     ),
+    "unheard": "SELECT set_config('lock_timeout', %(patience)s, true)",
     "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
 """Each fault as it once stood."""

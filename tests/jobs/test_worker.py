@@ -12,11 +12,12 @@ import time
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from headwater.inbox.queue import wait_until_processed
 from headwater.jobs.connection import connect
 from headwater.jobs.duties import Duty
-from headwater.jobs.worker import IDLE_SECONDS, Worker
+from headwater.jobs.worker import IDLE_SECONDS, SWITCH_PAUSE_SECONDS, Worker
 from headwater.pipeline.batch_runner import drain, run_batch
 from headwater.pipeline.duty import make_pipeline_duty
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
@@ -165,3 +166,20 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
     assert set(others) >= {1, 2, 3, 4}
     assert len(others) > len(tries)
+
+
+def test_a_space_on_its_way_to_another_node_is_tried_soon(database_url: str) -> None:
+    """However often it has failed before: a switch takes seconds, and nobody knows when it ends."""
+    stop = threading.Event()
+
+    def fail(_: object, __: int) -> bool:
+        stop.set()
+        raise psycopg.errors.LockNotAvailable
+
+    duty = Duty(lambda _: [1], fail)
+    worker = Worker(database_url, stop, [duty])
+    for _ in range(20):
+        worker._put_offs.put_off(duty, 1, 0.0)
+    with capture_logs() as lines:
+        worker.run()
+    assert [line["pause"] for line in lines] == [SWITCH_PAUSE_SECONDS]

@@ -119,13 +119,7 @@ def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | 
         except MoveError as error:
             raise Failure(str(error)) from None
     rows = [
-        {
-            "step": step.step,
-            "node": str(step.node),
-            "neighbors": step.neighbors,
-            "neighbors_node": step.neighbors_node and str(step.neighbors_node),
-        }
-        for step in steps
+        {"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps
     ]
     print_output(rows, as_json=arguments.json)
     return 0

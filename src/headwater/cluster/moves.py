@@ -1,12 +1,14 @@
 """Moves of Spaces between the nodes of a cluster, while they are in use. Citus copies the rows,
 follows what is written meanwhile, and holds writes back only for the moment of the switch.
 
-    node 1                    isolate    node 2      node 3              move   node 1
-    │ a   b   huge   c   d │ ─────────▶ │ huge │    │ a   b │ c   d │  ──────▶ │ huge │
+    node 1                   split   node 2                     split   node 3
+    │ a   b   huge   c   d │ ──────▶ │ a   b │ huge   c   d │ ────────▶ │ huge │ c   d │
 
 A Space shares its shard, a range of hashes, with others, and only a shard as a whole can move. So
-the shard is split first, around the Space's hash. No part stays where the shard was: Citus cannot
-follow what is changed while it prepares such a part, and the split would never end.
+the shard is split first: before the Space's hash, and then behind it, each time onto one node, as
+at the end of a split writes wait the longer the more parts and nodes it has. No part stays where
+the shard was: Citus cannot follow what is changed while it prepares such a part, and the split
+would never end.
 
 Each step is Citus' own transaction; what is cut off between them is gone on with by another run.
 """
@@ -19,7 +21,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import Connection
 
-from headwater.cluster.presence import is_cluster
+from headwater.cluster.presence import is_cluster, is_first_node
 from headwater.cluster.tables import DISTRIBUTED
 from headwater.database.queries import Queries
 
@@ -65,13 +67,11 @@ class MoveStep(NamedTuple):
     """A step on a Space's way."""
 
     step: str
-    """`isolate` or `move`."""
+    """`split` or `move`."""
     node: Node
     """The node on which the Space is afterwards."""
     neighbors: int = 0
-    """The number of other Spaces in its shard, which leave their node as well."""
-    neighbors_node: Node | None = None
-    """The node on which they are afterwards; None where no shard is split."""
+    """The number of other Spaces in its shard, which come along."""
 
 
 class _Place(NamedTuple):
@@ -83,9 +83,12 @@ class _Place(NamedTuple):
     hash: int
     last_hash: int
 
-    @property
-    def is_isolated(self) -> bool:
-        return self.first_hash == self.last_hash
+    def list_cuts(self) -> list[_Place]:
+        """Return the ranges that are split, one after the other, until the hash is alone."""
+        cuts: list[_Place] = [self] if self.first_hash < self.hash else []
+        if self.hash < self.last_hash:
+            cuts.append(self._replace(first_hash=self.hash))
+        return cuts
 
 
 def plan_steps(
@@ -102,11 +105,12 @@ def plan_steps(
     here = next(node for node in nodes if node.id == place.node_id)
     target = None if address is None else _find_node(nodes, address)
     steps: list[MoveStep] = []
-    if not place.is_isolated:
-        values = {"space_id": space_id, **place._asdict()}
+    cuts, goal = place.list_cuts(), target or here
+    for cut in cuts:
+        here = _choose_node(nodes, here, goal, to_goal=cut is cuts[-1])
+        values = {"space_id": space_id, **cut._asdict()}
         ((neighbors,),) = connection.execute(queries["neighbors"], values).fetchall()
-        steps.append(_plan_isolation(nodes, here, target, neighbors))
-        here = steps[0].node
+        steps.append(MoveStep("split", here, neighbors))
     if target is not None and target != here:
         steps.append(MoveStep("move", target))
     if steps:
@@ -114,19 +118,17 @@ def plan_steps(
     return steps
 
 
-def _plan_isolation(nodes: list[Node], here: Node, target: Node | None, neighbors: int) -> MoveStep:
-    """Return the step that splits a shard: the Space goes to the target, unless that is where it
-    is, and its neighbors to another node, if there is a third.
+def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) -> Node:
+    """Return the node that a shard is split onto: another than here, and by the last split the
+    goal, which one before leaves free.
     """
     others = [node for node in nodes if node.takes_spaces and node != here]
     if not others:
         raise MoveError(
             MoveRefusal.NO_OTHER_NODE,
-            f"a Space is isolated by way of another node than {here}, and none takes Spaces",
+            f"a shard is split onto another node than {here}, and none takes Spaces",
         )
-    node = target if target is not None and target in others else others[0]
-    third = next((other for other in others if other != node), node)
-    return MoveStep("isolate", node, neighbors, third)
+    return next((node for node in others if (node == goal) == to_goal), others[0])
 
 
 def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> None:
@@ -135,13 +137,12 @@ def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> Non
     """
     place = _fetch_place(connection, space_id)
     values: dict[str, Any] = {"shard": place.shard}
-    if step.neighbors_node is None:
-        values |= {"source": place.node_id, "target": step.node.id}
+    if step.step == "split":
+        # The last hash of the first of the two parts.
+        before = place.first_hash < place.hash
+        values |= {"point": place.hash - before, "node": step.node.id}
     else:
-        points, own = split_points(place.first_hash, place.hash, place.last_hash)
-        parts = [step.neighbors_node.id] * (len(points) + 1)
-        parts[own] = step.node.id
-        values |= {"points": points, "nodes": parts}
+        values |= {"source": place.node_id, "target": step.node.id}
     try:
         connection.execute(queries[step.step], values)
     except psycopg.Error as error:
@@ -151,21 +152,13 @@ def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> Non
         raise MoveError(MoveRefusal.CITUS, f"Citus refuses to {step.step}: {message}") from None
 
 
-def split_points(first: int, own: int, last: int) -> tuple[list[int], int]:
-    """Return the last hashes of all parts but the last of a range that is split around one hash,
-    and which of the parts is of that hash alone.
-    """
-    before, after = own > first, own < last
-    return [own - 1] * before + [own] * after, int(before)
-
-
 def _require_first_node(connection: Connection[Any]) -> None:
     if not is_cluster(connection):
         raise MoveError(
             MoveRefusal.NO_CLUSTER,
             "the database is a single PostgreSQL, which has no other node for a Space",
         )
-    if not connection.execute(queries["is_first"]).fetchall()[0][0]:
+    if not is_first_node(connection):
         raise MoveError(
             MoveRefusal.NOT_FIRST_NODE,
             "only the first node moves Spaces: name it in HEADWATER_DATABASE_URL",

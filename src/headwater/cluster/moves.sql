@@ -1,7 +1,3 @@
--- name: is_first
--- Whether this is the first node, the only one that moves Spaces.
-SELECT g.groupid = 0 FROM pg_dist_local_group g;
-
 -- name: nodes
 -- The servers of the cluster, and whether each takes Spaces.
 SELECT n.nodeid, n.nodename, n.nodeport, n.shouldhaveshards AND n.isactive AS takes_spaces
@@ -47,10 +43,10 @@ SELECT n.nodename || ':' || n.nodeport AS node, r.result
 FROM run_command_on_all_nodes('SHOW wal_level') r
 JOIN pg_dist_node n ON n.nodeid = r.nodeid;
 
--- name: isolate
--- Split shards behind these hashes and put the parts on these nodes, while they are in use.
-SELECT citus_split_shard_by_split_points(%(shard)s::bigint, %(points)s::text[],
-                                         %(nodes)s::integer[], 'auto');
+-- name: split
+-- Split shards in two behind a hash and put both parts on a node, while they are in use.
+SELECT citus_split_shard_by_split_points(%(shard)s::bigint, ARRAY[%(point)s::text],
+                                         ARRAY[%(node)s, %(node)s]::integer[], 'auto');
 
 -- name: move
 -- Bring a Space's shards to another node, while they are in use.

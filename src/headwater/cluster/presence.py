@@ -11,6 +11,15 @@ from headwater.database.queries import Queries, fetch_one
 
 queries = Queries(__name__, "presence.sql")
 
+BOUND_WAITING = queries["bound_waiting"]
+"""Run by sessions that serve many Spaces: one that cannot be written for the moment must not hold
+up the others. What waits too long fails with LockNotAvailable, and is tried again later.
+"""
+
+
+class OtherNodeError(RuntimeError):
+    """The database is a node of a cluster, but not the first. The message says what to do."""
+
 
 _answers: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
 
@@ -20,6 +29,22 @@ def is_cluster(connection: Connection[Any]) -> bool:
     if connection not in _answers:
         _answers[connection] = connection.execute(queries["is_cluster"]).fetchall()[0][0]
     return _answers[connection]
+
+
+def is_first_node(connection: Connection[Any]) -> bool:
+    """Return whether a connection to a cluster is to its first node."""
+    return connection.execute(queries["is_first"]).fetchall()[0][0]
+
+
+def require_first_node(connection: Connection[Any]) -> None:
+    """Raise OtherNodeError on another node of a cluster, which draws from lines of numbers of its
+    own: what it gives to events would not follow the order in which they were accepted.
+    """
+    if is_cluster(connection) and not is_first_node(connection):
+        raise OtherNodeError(
+            "HEADWATER_DATABASE_URL names a node of a cluster that is not its first: numbers drawn "
+            "there are in no order with others, so name the first node"
+        )
 
 
 async def leads_to_cluster(connection: AsyncConnection) -> bool:

@@ -110,6 +110,7 @@ def confined(connection: Connection[Any], space_id: int, role: str | None) -> Ge
     without a usable role the session stays as it is.
     """
     if role is None:
+        connection.commit()  # as looking the role up may have begun a transaction
         yield
         return
     values = {"space_id": space_id, "role": role, "local": False}

@@ -15,6 +15,8 @@ from headwater.jobs.duties import Duty, look_every
 from headwater.settings import Settings
 from headwater.storage import open_storage
 
+LOOK_SECONDS = 0.25
+"""The pause between two looks for exports that wait, which visit every node of a cluster."""
 SCHEDULE_SECONDS = 1.0
 """The pause between two looks for schedules that are due."""
 TIDY_SECONDS = 2.0
@@ -23,7 +25,7 @@ TIDY_SECONDS = 2.0
 
 def make_export_duty(settings: Settings) -> Duty:
     """A duty that runs a process while exports wait."""
-    return make_process_duty("exporter", settings, waiting_spaces)
+    return make_process_duty("exporter", settings, look_every(LOOK_SECONDS, waiting_spaces))
 
 
 def make_export_schedule_duty() -> Duty:

@@ -19,7 +19,7 @@ from headwater.imports import contacts, spend, spend_reader, spend_rows
 from headwater.imports.columns import Columns
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
-from headwater.inbox.inbox import AcceptedRows, append
+from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM

@@ -11,41 +11,40 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from functools import cache
-from typing import NamedTuple
 
 import msgspec
 from prometheus_client import Counter, Histogram
-from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg import AsyncConnection
+from psycopg.errors import ConnectionFailure, LockNotAvailable
 
 from headwater.background import BackgroundTask
-from headwater.cluster.presence import leads_to_cluster
+from headwater.cluster.presence import BOUND_WAITING, leads_to_cluster
 from headwater.database.allowance import charge, seconds_left
-from headwater.database.bulk_values import array, parameter_rows
 from headwater.database.outage_log import OutageLog
 from headwater.database.pool import bounded, connect
-from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
 from headwater.http.errors import Problem, RateLimited, Unavailable
 from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back, take
 from headwater.identity.senders import Sender
-
-queries = Queries(__name__, "inbox.sql")
-_DRAW = queries["draw_receipts"].as_bytes()
+from headwater.inbox.accepted_rows import MOST_VALUES, AcceptedRows, append
+from headwater.inbox.held_spaces import HeldSpaces
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 """Rows can be larger than the bodies they come from, which are bounded where they are read."""
-MOST_VALUES = 128
-"""The rows of one statement: each number of them is another one, which is prepared once."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
+HELD_SECONDS = 0.02
+"""Between two looks at a queue in which only Spaces are left that are held."""
+UNWRITABLE = (LockNotAvailable, ConnectionFailure)
+"""What a cluster says of a Space that is being switched over to another node, or whose node is
+away, on a connection that is intact.
+"""
 rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
 flush_seconds = Histogram(
     "headwater_flush_seconds", "Time of one group commit",
@@ -102,6 +101,7 @@ class Inbox:
         self._waiting_bytes = 0
         self._arrived = asyncio.Event()
         self._in_cluster = False
+        self._held = HeldSpaces()
         self._outage = OutageLog("inbox")
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
@@ -157,19 +157,30 @@ class Inbox:
                 async with await connect(self._url) as connection:
                     connection.prepared_max = 2 * MOST_VALUES
                     self._in_cluster = await leads_to_cluster(connection)
+                    await connection.execute(BOUND_WAITING)
                     self._outage.end()
                     while True:
                         await self._arrived.wait()
-                        await self._flush(connection, self._gather())
+                        if group := self._gather():
+                            await self._flush(connection, group)
+                        elif self._waiting:
+                            await asyncio.sleep(HELD_SECONDS)
             except Exception as error:  # noqa: BLE001 - a new connection may work
                 self._outage.fail(error)
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     def _gather(self) -> list[Request]:
         group: list[Request] = []
+        left_out: list[Request] = []
         rows, size, now = 0, 0, time.monotonic()
+        is_next: Callable[[int], bool] | None = None
+        if self._held:
+            is_next = self._held.choose(request.space_id for request in self._waiting)
         while self._waiting and rows < MAX_FLUSH_ROWS and size < MAX_FLUSH_BYTES:
             request = self._waiting.popleft()
+            if is_next is not None and not is_next(request.space_id):
+                left_out.append(request)
+                continue
             self._count(request, -1)
             if request.expires < now:
                 request.finish(Unavailable())
@@ -177,13 +188,24 @@ class Inbox:
             group.append(request)
             rows += len(request.rows)
             size += request.size
+        self._waiting.extendleft(reversed(left_out))
         if not self._waiting:
             self._arrived.clear()
         return group
 
     async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
-        if not group:
-            return
+        """Commit a group. What hinders single Spaces of a cluster holds these alone back."""
+        try:
+            await self._store(connection, group)
+        except UNWRITABLE:
+            if connection.closed or not self._in_cluster:
+                raise
+            self._held.note_failure({request.space_id for request in group})
+        else:
+            if self._held:
+                self._held.note_success(request.space_id for request in group)
+
+    async def _store(self, connection: AsyncConnection, group: list[Request]) -> None:
         started = time.perf_counter()
         with bounded(connection, FLUSH_SECONDS):
             try:
@@ -196,6 +218,11 @@ class Inbox:
                     failpoint("inbox_before_insert")
                     await _insert(connection, admitted, in_cluster=self._in_cluster)
                     failpoint("inbox_after_commit")
+            except LockNotAvailable:
+                for request in admitted:
+                    request.cost = 0  # it is counted, and its rows are not stored
+                self._put_back(group)
+                raise
             except BaseException:
                 for request in group:
                     request.finish(request.failure or Unavailable())
@@ -268,71 +295,3 @@ async def _insert(connection: AsyncConnection, group: list[Request], *, in_clust
         end = start + len(request.rows)
         request.receipts = receipts[start:end]
         start = end
-
-
-class AcceptedRows(NamedTuple):
-    """Rows for the inbox, column by column."""
-
-    spaces: list[int]
-    kinds: list[str]
-    senders: list[Sender]
-    payloads: list[bytes]
-
-
-async def append(
-    connection: AsyncConnection, rows: AcceptedRows, *, in_cluster: bool | None = None
-) -> list[int]:
-    """Add accepted rows to the inbox and return their receipts. The rows are in the queue once the
-    connection commits. Whether that is of a cluster is looked up where it is not known.
-    """
-    if not rows.payloads:
-        return []
-    if in_cluster is None:
-        in_cluster = await leads_to_cluster(connection)
-    if in_cluster:
-        return await _append_listed(connection, rows)
-    kinds, senders = rows.kinds, rows.senders
-    cursor = await connection.execute(
-        queries["append"],
-        {
-            # The driver's own array encoding would cost half of the whole request.
-            "spaces": array(rows.spaces),
-            "kind": kinds[0],
-            "kinds": array(() if _are_equal(kinds) else kinds),
-            "sender": senders[0],
-            "senders": array(() if _are_equal(senders) else senders),
-            "payloads": b"\n".join(rows.payloads).decode(),
-            "received_at": datetime.now(UTC),
-        },
-    )
-    # Ids are drawn in row order, so sorted they are the rows' receipts.
-    return sorted([row[0] for row in await cursor.fetchall()])
-
-
-def _are_equal(words: Sequence[str]) -> bool:
-    return words.count(words[0]) == len(words)
-
-
-async def _append_listed(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    cursor = AsyncRawCursor(connection)
-    await cursor.execute(_DRAW, [len(rows.payloads)], prepare=True)
-    receipts = sorted([row[0] for row in await cursor.fetchall()])
-    received_at = datetime.now(UTC)
-    # As texts, whose type never changes: each would else be of the smallest type that holds it, and
-    # the statement another one.
-    ids, spaces = map(str, receipts), map(str, rows.spaces)
-    texts = [payload.decode() for payload in rows.payloads]
-    listed = list(zip(spaces, ids, rows.kinds, rows.senders, texts, strict=True))
-    async with connection.transaction():
-        for start in range(0, len(listed), MOST_VALUES):
-            part = listed[start : start + MOST_VALUES]
-            values = [received_at, *(value for row in part for value in row)]
-            await cursor.execute(_append_statement(len(part)), values, prepare=True)
-    return receipts
-
-
-@cache
-def _append_statement(rows: int) -> bytes:
-    """Return the statement for so many rows, of five values each beside one that they share."""
-    listed = parameter_rows(rows, "($1, {}, {}, {}, {}, {})", shared=1)
-    return queries["append_listed"].format(rows=listed).as_bytes()

@@ -8,6 +8,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from headwater.cluster.presence import BOUND_WAITING
 from headwater.database.queries import Queries
 from headwater.database.row_security import confined, fetch_role
 
@@ -58,5 +59,6 @@ def connect(url: str) -> WorkerConnection:
         application_name="headwater worker",
     )
     connection.execute(queries["plan_by_key"])
+    connection.execute(BOUND_WAITING)
     connection.space_role = fetch_role(connection).usable
     return connection

@@ -2,7 +2,8 @@
 -- For a worker's session: every statement finds rows by key, whatever young statistics say, and
 -- each is planned once, except in a cluster (Citus), which plans by whose rows they are. A worker that
 -- stops in the middle of a batch (frozen, or cut off from the network) loses its session, or the Space
--- would stay locked; PostgreSQL 16 only notices when the session is idle.
+-- would stay locked; PostgreSQL 16 only notices when the session is idle. What a transaction sets holds
+-- on a cluster's nodes, too.
 SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
            SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')
            THEN 'auto' ELSE 'force_generic_plan' END, false),
@@ -10,6 +11,7 @@ SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
        set_config('enable_hashjoin', 'off', false),
        set_config('enable_mergejoin', 'off', false),
        set_config('idle_in_transaction_session_timeout', '60s', false),
+       set_config('citus.propagate_set_commands', 'local', false),
        (SELECT set_config(s.name, '1800s', false) FROM pg_settings s
         WHERE s.name = 'transaction_timeout');
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 import psycopg
 import structlog
 from prometheus_client import Counter
+from psycopg.errors import LockNotAvailable
 
 from headwater.database.outage_log import OutageLog
 from headwater.jobs.backoff import double_pause
@@ -20,6 +21,8 @@ from headwater.jobs.duties import INSTALLATION, Duty
 
 IDLE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
+SWITCH_PAUSE_SECONDS = 0.4
+"""The longest pause where a Space is being switched over to another node, which takes seconds."""
 
 log = structlog.get_logger()
 put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
@@ -34,11 +37,11 @@ class PutOffs:
         self._failures: dict[tuple[Duty, int], int] = {}
         self._due: dict[tuple[Duty, int], float] = {}
 
-    def put_off(self, duty: Duty, space_id: int) -> float:
+    def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Put a Space's work off once more, and return for how many seconds."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
-        pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, self._failures[key])
+        pause = double_pause(IDLE_SECONDS, longest, self._failures[key])
         self._due[key] = time.monotonic() + pause
         return pause
 
@@ -104,7 +107,9 @@ class Worker:
             with suppress(psycopg.Error):
                 connection.rollback()
             put_off.inc()
-            pause = self._put_offs.put_off(duty, space_id)
+            is_switch = isinstance(error, LockNotAvailable)
+            longest = SWITCH_PAUSE_SECONDS if is_switch else LONGEST_PAUSE_SECONDS
+            pause = self._put_offs.put_off(duty, space_id, longest)
             name = type(error).__name__
             log.warning("space put off", space_id=space_id, error=name, pause=pause)
             return False

@@ -114,6 +114,7 @@ def _reclassify(
     started = time.perf_counter()
     with connection.transaction():
         connection.execute(queries["bound_statements"], {"patience": PATIENCE})
+        connection.execute(queries["bound_waiting"].format(patience=PATIENCE))
         rules = lock_space(connection, space_id)
         piece = next_piece(connection, space_id) if rules is not None else None
         if rules is None or piece is None:

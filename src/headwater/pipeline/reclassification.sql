@@ -1,7 +1,10 @@
 -- name: bound_statements
--- How long a statement of this transaction may take, and wait for a lock.
-SELECT set_config('statement_timeout', %(patience)s, true),
-       set_config('lock_timeout', %(patience)s, true);
+-- How long a statement of this transaction may take.
+SELECT set_config('statement_timeout', %(patience)s, true);
+
+-- name: bound_waiting
+-- How long it waits for any lock. No query, as a cluster hands that on to its nodes.
+SET LOCAL lock_timeout = {patience};
 
 -- name: last_id
 -- Where a piece ends that has at most so many touchpoints and so many page views.

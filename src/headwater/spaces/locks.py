@@ -52,7 +52,7 @@ async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
 
     Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
     """
-    await connection.execute(queries["bound_waiting"], {"patience": LOCK_PATIENCE})
+    await connection.execute(queries["bound_waiting"].format(patience=LOCK_PATIENCE))
     await lock_space(connection, space_id)
 
 

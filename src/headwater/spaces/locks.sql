@@ -18,5 +18,5 @@ SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR NO KEY 
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR SHARE;
 
 -- name: bound_waiting
--- How long this transaction waits for any lock.
-SELECT set_config('lock_timeout', %(patience)s, true);
+-- How long this transaction waits for any lock. No query, as a cluster hands that on to its nodes.
+SET LOCAL lock_timeout = {patience};

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 
+from headwater.cluster.presence import OtherNodeError, require_first_node
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
 from headwater.database.migrator import MigrationError, migrate
@@ -15,6 +16,11 @@ from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to
 
 PREPARE = "--prepare"
 """The option by which `serve` makes the database of a running service ready, and ends."""
+
+
+REFUSALS = (
+    EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError,
+)  # fmt: skip
 
 
 class ServeError(Exception):
@@ -26,7 +32,7 @@ def explained() -> Generator[None]:
     """Turn what keeps a service from beginning into a ServeError."""
     try:
         yield
-    except (EmbeddedError, MigrationError, SecretKeyError, UnfinishedRestoreError) as error:
+    except REFUSALS as error:
         raise ServeError(str(error)) from None
     except psycopg.OperationalError as error:
         raise ServeError(f"cannot reach the database: {error}") from None
@@ -37,8 +43,10 @@ def prepare(settings: Settings, url: str) -> list[str]:
     key is kept outside a database that is ours alone, and there before anything needs it; other
     machines may look for it in an external one.
 
-    Raises MigrationError, SecretKeyError, UnfinishedRestoreError, psycopg.Error.
+    Raises one of REFUSALS, psycopg.Error.
     """
+    with psycopg.connect(url) as connection:
+        require_first_node(connection)
     names = migrate(url)
     with psycopg.connect(url) as connection:
         require_finished(connection)

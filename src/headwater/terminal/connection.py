@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from headwater.cluster.presence import OtherNodeError, require_first_node
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import UnfinishedRestoreError, require_finished
 from headwater.http.errors import Invalid, Problem
@@ -34,16 +35,18 @@ def database_url(settings: Settings) -> str:
 
 
 def refuse_unfinished(url: str) -> None:
-    """Raise Failure for a database that a restore has not finished. One of another schema is not
-    such a one: what is done next says what it is.
+    """Raise Failure for a database that a restore has not finished, and for another node of a
+    cluster than the first. One of another schema is not such a one: what is done next says what it
+    is.
     """
     try:
         with (
             psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection,
             suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
         ):
+            require_first_node(connection)
             require_finished(connection)
-    except UnfinishedRestoreError as error:
+    except (OtherNodeError, UnfinishedRestoreError) as error:
         raise Failure(str(error)) from None
 
 

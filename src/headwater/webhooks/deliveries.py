@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.http.errors import Conflict, NotFound
 from headwater.identity.senders import Sender
-from headwater.inbox.inbox import AcceptedRows, append
+from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
 from headwater.webhooks.interpretation import draft_event, finish, headers_kept

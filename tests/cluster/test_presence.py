@@ -1,0 +1,67 @@
+"""The presence of a cluster: all processes connect to its first node. What is done on a real one
+needs HEADWATER_TEST_CITUS_URL; on a single PostgreSQL, a table of the name of Citus' stands in.
+"""
+
+from __future__ import annotations
+
+import os
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from headwater.cluster import presence
+from headwater.cluster.presence import BOUND_WAITING, OtherNodeError, require_first_node
+from headwater.settings import Settings
+from headwater.supervision.preparation import ServeError, prepare_beside
+from headwater.terminal.connection import refuse_unfinished
+from headwater.terminal.failure import Failure
+
+IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+on_cluster = pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+on_single = pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
+
+
+def test_it_works(connection: psycopg.Connection, database_url: str) -> None:
+    require_first_node(connection)
+    refuse_unfinished(database_url)
+
+
+@on_single
+@pytest.mark.parametrize("group", [0, 2])
+def test_another_node_than_the_first_is_refused(
+    group: int, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "is_cluster", lambda _: True)
+    connection.execute(f"CREATE TEMP TABLE pg_dist_local_group AS SELECT {group} AS groupid")
+    if group == 0:
+        require_first_node(connection)
+        return
+    with pytest.raises(OtherNodeError, match="HEADWATER_DATABASE_URL names a node of a cluster"):
+        require_first_node(connection)
+
+
+@on_cluster
+def test_no_process_starts_on_another_node(
+    connection: psycopg.Connection, database_url: str
+) -> None:
+    ((host, port),) = connection.execute(
+        "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid LIMIT 1"
+    ).fetchall()
+    url = make_conninfo(**{**conninfo_to_dict(database_url), "host": host, "port": port})
+    with pytest.raises(Failure, match="name the first node"):
+        refuse_unfinished(url)
+    with pytest.raises(ServeError, match="name the first node"):
+        prepare_beside(Settings(database_url=url))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_only_sessions_of_a_cluster_are_impatient(
+    named: bool, connection: psycopg.Connection
+) -> None:
+    """Of those on a single PostgreSQL the operator's own setting holds."""
+    if named:
+        connection.execute("SET lock_timeout = '7s'")
+    connection.execute(BOUND_WAITING)
+    waits = connection.execute("SHOW lock_timeout").fetchall()[0][0]
+    assert waits == ("50ms" if IS_CLUSTER else "7s" if named else "0")

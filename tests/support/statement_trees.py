@@ -1,0 +1,83 @@
+"""Statements as PostgreSQL's own grammar reads them: their parts, for the rules of a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from pglast import ast, parse_sql
+from pglast.parser import ParseError
+
+Volatility = Mapping[str, str]
+"""Of every function of the database, by its name and number of arguments: i, s or v."""
+
+PARAMETER = re.compile(r"%\(\w+\)s")
+COMPOSED = re.compile(r"\{(\w*)\}")
+FILLINGS: tuple[dict[str, str], ...] = (
+    {"order": "ASC"},
+    {"rows": "(1), (2)", "columns": "a = 1", "cleared": "a = 1", "query": "a"},
+    {"rows": "SELECT 1 FROM a", "order": "ASC", "joins": "", "money": "", "direction": ""},
+)
+"""What may stand for composed parts, tried one after the other; a name stands for all others."""
+
+
+@cache
+def parsed(sql: str) -> tuple[Any, ...]:
+    """Return the statements of a piece of SQL: none where it is only a part of others. What is
+    bound is a string there.
+    """
+    text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
+    for filling in FILLINGS:
+        parts = COMPOSED.split(text)
+        filled = [
+            filling.get(part, "composed") if place % 2 else part for place, part in enumerate(parts)
+        ]
+        try:
+            return tuple(raw.stmt for raw in parse_sql("".join(filled)))
+        except ParseError:
+            continue
+    return ()
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    """Yield a tree's nodes, the outer ones first."""
+    if isinstance(tree, (tuple, list)):
+        for item in tree:
+            yield from nodes(item)
+    elif isinstance(tree, ast.Node):
+        yield tree
+        for name in tree:
+            yield from nodes(getattr(tree, name))
+
+
+def of_kind(tree: Any, *kinds: type) -> list[Any]:
+    return [node for node in nodes(tree) if isinstance(node, kinds)]
+
+
+def calls(tree: Any, volatility: Volatility, kinds: str) -> bool:
+    """Return whether a tree calls a function of one of these volatilities."""
+    return any(
+        volatility.get(f"{call.funcname[-1].sval}/{len(call.args or ())}", "i") in kinds
+        for call in of_kind(tree, ast.FuncCall)
+    )
+
+
+def writes(tree: Any) -> list[Any]:
+    return of_kind(tree, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)
+
+
+def changes(write: Any) -> list[Any]:
+    """Return the parts of a write that a node evaluates for each of its rows."""
+    if isinstance(write, ast.InsertStmt):
+        conflict = write.onConflictClause
+        return [conflict.targetList, conflict.whereClause] if conflict is not None else []
+    if isinstance(write, ast.UpdateStmt):
+        return [write.targetList, write.whereClause]
+    return [write.whereClause]
+
+
+def tables_in(tree: Any) -> list[Any]:
+    named = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
+    return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in named]
