@@ -100,7 +100,9 @@ class Credited:
         seconds = self.ages.seconds[self.touches].astype(np.int64)
         lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
         latest = seconds[lasts] if len(seconds) else seconds
-        return weigh(latest[self.events] - seconds, self.ages.half_life_days)
+        older = latest[self.events]
+        older -= seconds
+        return weigh(older, self.ages.half_life_days)
 
     @cached_property
     def _sources_met(self) -> SourcesMet:

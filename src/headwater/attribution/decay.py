@@ -51,5 +51,6 @@ def weigh(seconds: IntArray, half_life_days: int) -> IntArray:
     """Return the weight of touches by how many seconds each is older than the latest of its path.
     The same as the database's function `decayed_weight`.
     """
-    steps = seconds * STEPS // (half_life_days * _DAY)
-    return _TABLE.take(np.minimum(steps, len(_TABLE) - 1))
+    steps = seconds * STEPS
+    steps //= half_life_days * _DAY
+    return _TABLE.take(steps, mode="clip")

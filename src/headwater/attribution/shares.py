@@ -4,8 +4,10 @@ same as by the functions of the database, of many events at once. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,10 @@ _DIGIT_BITS = 20
 _DIGITS = 3
 """Units have so many digits of so many bits each."""
 _WORD = 1 << 63
+_AT_ONCE = 1 << 14
+"""Recipients that are shared among at once where that takes many passes: so few that their columns
+stay in a processor's own memory.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,21 @@ class Recipients:
         """Return shares by weights, which are at most a billion and of no event all 0."""
         if (weights == weights[:1]).all():
             return self.evenly(units)
+        shares = np.empty(len(weights), dtype=np.int64)
+        for first, last in self._parts():
+            start = int(self.firsts[first])
+            at = slice(start, int(self.firsts[last - 1] + self.counts[last - 1]))
+            part = Recipients(self.events[at] - first, self.counts[first:last])
+            shares[at] = part._by_weight(units[first:last], weights[at])
+        return shares
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Yield the first event, and one past the last, of parts of about _AT_ONCE recipients."""
+        last = len(self.counts)
+        edges = np.searchsorted(self.firsts, np.arange(0, len(self.events), _AT_ONCE))
+        yield from pairwise(dict.fromkeys([*edges.tolist(), last]))
+
+    def _by_weight(self, units: IntArray, weights: IntArray) -> IntArray:
         before, ends = _running(weights), self.firsts + self.counts
         starts, totals = before[self.firsts], before[ends] - before[self.firsts]
         shares, lost = _divided(units[self.events], weights, totals[self.events])
@@ -87,7 +108,8 @@ class Recipients:
         served = np.flatnonzero((left_over > 0) & (self.counts > 0))
         if not len(served):
             return shares
-        places = (starts + totals)[self.events] - lost
+        places = (starts + totals)[self.events]
+        places -= lost
         ordered, next_ones = np.sort(places), self.firsts + left_over
         last = np.full(len(units), -1)
         last[served] = ordered[next_ones[served] - 1]

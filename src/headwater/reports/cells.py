@@ -61,7 +61,7 @@ class Cells:
         keys = tuple(self.keys[place][present] for place in sorted(self.keys))
         return Tally(
             keys, len(present), {name: of[present] for name, of in sums.items()},
-            distinct(places[contacts[0]], contacts[1]),
+            distinct((places[contacts[0]], contacts[1])),
         )  # fmt: skip
 
     def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:

@@ -7,6 +7,8 @@ less yet.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from headwater.paths.path_data import BoolArray, IntArray
@@ -15,6 +17,7 @@ _BITS = 63
 """Of a number above zero."""
 _DENSE = 16
 """Values that span no more than so many times their number are marked in a table, not sorted."""
+_NONE = np.array([], dtype=np.int64)
 
 
 def distinct_values(values: IntArray) -> IntArray:
@@ -23,34 +26,57 @@ def distinct_values(values: IntArray) -> IntArray:
     if most - least >= _DENSE * len(values):
         ordered = np.sort(values)
         return ordered[_begins(ordered)]
-    occurs = np.zeros(most - least + 1, dtype=np.bool_)
-    occurs[values - least if least else values] = True
-    once = np.flatnonzero(occurs)
+    once = _marked([values - least if least else values], most - least + 1)
     once += least
     return once
 
 
-def distinct(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
-    """Return each pair of two columns once, in order."""
-    # In place, as there may be millions: new arrays of that size cost more than what is done.
-    (least, most), (second_least, second_most) = _ends(first), _ends(second)
+def distinct(*pieces: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+    """Return each pair of two columns once, in order, of several pieces of such columns."""
+    # Piece by piece and in place, as there may be millions in all: new arrays of that size cost
+    # more than what is done.
+    (least, most), (second_least, second_most) = (
+        _ends_of([piece[place] for piece in pieces]) for place in (0, 1)
+    )
     bits = (second_most - second_least).bit_length()
     if (most - least).bit_length() + bits > _BITS:
-        order = np.lexsort((second, first))
-        first, second = first[order], second[order]
-        once = firsts(first, second)
-        return first[once], second[once]
-    pairs = first.astype(np.int64)
-    pairs -= least
-    pairs <<= bits
-    pairs += second
-    pairs -= second_least
-    second_once = distinct_values(pairs)
-    first_once = second_once >> bits
+        first, second = zip(*pieces, strict=True)
+        return _sorted_pairs(np.concatenate(first), np.concatenate(second))
+
+    def codes(first: IntArray, second: IntArray) -> IntArray:
+        pairs = first.astype(np.int64)
+        pairs -= least
+        pairs <<= bits
+        pairs += second
+        pairs -= second_least
+        return pairs
+
+    count = sum(len(first) for first, _ in pieces)
+    if (most - least + 1) << bits < _DENSE * count:
+        once = _marked((codes(*piece) for piece in pieces), (most - least + 1) << bits)
+    else:
+        ordered = np.sort(np.concatenate([_NONE, *(codes(*piece) for piece in pieces)]))
+        once = ordered[_begins(ordered)]
+    first_once = once >> bits
     first_once += least
-    second_once &= (1 << bits) - 1
-    second_once += second_least
-    return first_once, second_once
+    once &= (1 << bits) - 1
+    once += second_least
+    return first_once, once
+
+
+def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    once = firsts(first, second)
+    return first[once], second[once]
+
+
+def _marked(pieces: Iterable[IntArray], size: int) -> IntArray:
+    """Return each of some numbers from 0 to below a size once, ascending."""
+    occurs = np.zeros(size, dtype=np.bool_)
+    for numbers in pieces:
+        occurs[numbers] = True
+    return np.flatnonzero(occurs)
 
 
 def firsts(*columns: IntArray) -> IntArray:
@@ -70,3 +96,9 @@ def _begins(*columns: IntArray) -> BoolArray:
 def _ends(values: IntArray) -> tuple[int, int]:
     """Return the least and the largest value, or 0 twice."""
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
+
+
+def _ends_of(pieces: Sequence[IntArray]) -> tuple[int, int]:
+    """Return the least and the largest value of several columns, or 0 twice."""
+    ends = [_ends(piece) for piece in pieces if len(piece)]
+    return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else (0, 0)

@@ -173,11 +173,14 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
 
 def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
     starts = np.cumsum([0, *(piece.groups for piece in pieces)])
-    places = [
-        new_places[start : start + piece.groups][piece.contacts[0]]
+    pairs = [
+        (new_places[start : start + piece.groups][piece.contacts[0]], piece.contacts[1])
         for piece, start in zip(pieces, starts[:-1].tolist(), strict=True)
+        if len(piece.contacts[0])
     ]
-    return distinct(np.concatenate(places), np.concatenate([piece.contacts[1] for piece in pieces]))
+    if len(pairs) > 1:
+        return distinct(*pairs)
+    return pairs[0] if pairs else NO_PAIRS  # groups are there once, and so are pairs
 
 
 def _sums(cells: IntArray, values: IntArray, size: int) -> IntArray:
