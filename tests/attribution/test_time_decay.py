@@ -11,7 +11,7 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import headwater.attribution.shares
+import headwater.attribution.weighted_shares
 from headwater.attribution.credits import Crediting, TouchAges, TouchSlices
 from headwater.attribution.decay import LATEST_WEIGHT, STEPS, weigh
 from headwater.attribution.models import MODELS
@@ -123,7 +123,7 @@ def test_shares_are_exact_in_bulk(
     touches = np.array([second for path in seconds for second in path], dtype=np.int64)
     crediting = Crediting(slices, np.ones_like(touches), TouchAges(touches, half_life))
     units = np.array([number for number, _ in paths], dtype=np.int64)
-    with patch.object(headwater.attribution.shares, "_AT_ONCE", at_once):
+    with patch.object(headwater.attribution.weighted_shares, "_AT_ONCE", at_once):
         shares = crediting.credit("time_decay").shares(units, MODELS["time_decay"].share.spread)
     expected = [
         share

@@ -16,6 +16,7 @@ from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
 from headwater.attribution.shares import Recipients, count_before
 from headwater.attribution.source_shares import SourcesMet
+from headwater.attribution.weighted_shares import WeightedRecipients
 
 IntArray = NDArray[np.integer[Any]]
 
@@ -83,31 +84,30 @@ class Credited:
             case Spread.U_SHAPED:
                 return self._recipients.u_shaped(units)
             case Spread.BY_AGE:
-                return self._recipients.by_weight(units, self._weights)
+                return self._weighted.shares(units)
             case Spread.BY_SOURCE:
-                assert self.worth is not None
-                weights = self.worth.weights[self._sources_met.sources]
-                return self._sources_met.shares(units, weights)
+                return self._sources_met.shares(units)
 
     @cached_property
     def _recipients(self) -> Recipients:
         return Recipients(self.events, self.counts)
 
     @cached_property
-    def _weights(self) -> IntArray:
-        """The weight of each touch beside the latest of its event."""
+    def _weighted(self) -> WeightedRecipients:
+        """The touches, each with its weight beside the latest of its event."""
         assert self.ages is not None
         seconds = self.ages.seconds[self.touches].astype(np.int64)
         lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
         latest = seconds[lasts] if len(seconds) else seconds
         older = latest[self.events]
         older -= seconds
-        return weigh(older, self.ages.half_life_days)
+        return WeightedRecipients(self._recipients, weigh(older, self.ages.half_life_days))
 
     @cached_property
     def _sources_met(self) -> SourcesMet:
         assert self.worth is not None
-        return SourcesMet.of(self._recipients, self.worth.sources[self.touches])
+        sources = self.worth.sources[self.touches]
+        return SourcesMet.of(self._recipients, sources, self.worth.weights)
 
 
 class Crediting:
