@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import structlog
@@ -16,7 +17,8 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.attribution.query import Attribution, has_credit
+from headwater.database.queries import Queries, Statement, fetch_all
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import are_among
 from headwater.paths.packed_columns import DamagedColumn
@@ -61,6 +63,17 @@ _OLDEST_FIRST = {
 }  # fmt: skip
 
 log = structlog.get_logger()
+
+
+@cache
+def _stretch(model: str, has_window: bool, backward: bool) -> Statement:  # a key
+    """Return the statement of the next days of a walk. What a model picks is known by one look at a
+    path, so that no event is looked at in vain; for others the mask has to do.
+    """
+    picks = MODELS[model].take is not CreditedTouches.EACH
+    credited = has_credit(Attribution(model, int(has_window), ())) if picks else SQL("true")
+    ends = _OLDEST_FIRST if backward else _NEWEST_FIRST
+    return Statement.of(queries["stretch"].format(**ends, credited=credited))
 
 
 @dataclass(frozen=True)
@@ -189,15 +202,15 @@ class CreditWalk:
         self._append(stretch, *self._with_changes(stretch, ids, seconds))
 
     async def _next_stretch(self, least: int) -> _Stretch | None:
-        ends = _OLDEST_FIRST if self._backward else _NEWEST_FIRST
         values = {
             "space_id": self._space_id, "source_ids": list(self._credit.source_ids),
             "source_mask": mask(list(self._credit.source_ids)), "enough": self._enough(least),
             "first_day": self._days[0], "last_day": self._days[1],
             "most_live": MOST_LIVE_EVENTS, "posting_octets": POSTING_OCTETS,
+            "lookback": self._credit.window_days * _SECONDS_A_DAY,
         }  # fmt: skip
-        cursor = self._connection.cursor(binary=True)
-        record = await fetch_optional(cursor, queries["stretch"].format(**ends), values)
+        statement = _stretch(self._credit.model, bool(self._credit.window_days), self._backward)
+        record = await (await statement.execute(self._connection, values)).fetchone()
         return None if record is None else _Stretch(*record)
 
     def _enough(self, least: int) -> int:

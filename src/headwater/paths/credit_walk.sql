@@ -3,7 +3,7 @@
 -- %(enough)s postings and events have been passed: events are those of segments in which one of the
 -- sources is common. Of these days: the postings of the sources in all other segments, with where
 -- they belong; how many events there are in segments where a source is common; the events that have
--- changed since; and those that have a source on their path by their mask, and are
+-- changed since; and those that may have credit, by their mask or by a look at their paths, and are
 -- not in segments that can be believed, with times in microseconds since 2000. No row when more
 -- events have changed, or are not in segments, than it is worth.
 WITH reach AS MATERIALIZED (
@@ -53,17 +53,17 @@ WITH reach AS MATERIALIZED (
     WHERE p.space_id = %(space_id)s AND p.day BETWEEN days.first_day AND days.last_day
     LIMIT %(most_live)s + 1
 ), live AS MATERIALIZED (
-    SELECT e.id, e.event_time, e.source_mask
+    SELECT e.id, e.event_time, e.source_mask, e.contact_id
     FROM (SELECT c.event_id FROM changed c) c
     CROSS JOIN LATERAL (
-        SELECT known.id, known.event_time, known.source_mask FROM events known
+        SELECT known.id, known.event_time, known.source_mask, known.contact_id FROM events known
         WHERE known.space_id = %(space_id)s AND known.id >= c.event_id ORDER BY known.id LIMIT 1) e
     WHERE e.id = c.event_id
     UNION ALL
-    (SELECT e.id, e.event_time, e.source_mask
+    (SELECT e.id, e.event_time, e.source_mask, e.contact_id
      FROM unbuilt u
      CROSS JOIN LATERAL (
-         SELECT known.id, known.event_time, known.source_mask FROM events known
+         SELECT known.id, known.event_time, known.source_mask, known.contact_id FROM events known
          WHERE known.space_id = %(space_id)s
            AND known.event_time >= u.first_day::timestamp AT TIME ZONE 'UTC'
            AND known.event_time < (u.last_day + 1)::timestamp AT TIME ZONE 'UTC'
@@ -87,10 +87,9 @@ FROM days,
      LATERAL (SELECT string_agg(int8send(c.event_id), '') AS changed FROM changed c) behind,
      LATERAL (SELECT coalesce(sum(f.event_count), 0)::bigint AS common
               FROM found f WHERE f.has_common) whole,
-     LATERAL (SELECT string_agg(int8send(l.id), '')
-                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS ids,
-                     string_agg(timestamptz_send(l.event_time), '')
-                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS times,
-                     count(*) AS looked_at
-              FROM live l) waiting
-WHERE waiting.looked_at <= %(most_live)s AND (SELECT count(*) FROM changed) <= %(most_live)s;
+     LATERAL (SELECT string_agg(int8send(e.id), '') AS ids,
+                     string_agg(timestamptz_send(e.event_time), '') AS times
+              FROM live e
+              WHERE e.source_mask & %(source_mask)s <> 0 AND {credited}) waiting
+WHERE (SELECT count(*) FROM live) <= %(most_live)s
+  AND (SELECT count(*) FROM changed) <= %(most_live)s;
