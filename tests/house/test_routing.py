@@ -52,7 +52,7 @@ def recursion(place: str, tree: Any, _: Volatility) -> bool:
 
 def generic_plan(_: str, tree: Any, __: Volatility) -> bool:
     """2. Plans made without values, where there may be nodes to choose."""
-    words = {word.sval for word in of_kind(tree, ast.String)}
+    words = {word.sval.partition(".")[0] for word in of_kind(tree, ast.String)}
     return "force_generic_plan" in words and "citus" not in words
 
 

@@ -10,6 +10,10 @@ CROSS JOIN LATERAL ({money}) m
 CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
 
+-- name: has_credit
+-- Whether a touch that has credit of event `e` is of the requested sources.
+EXISTS (SELECT FROM ({credited_touches}) t WHERE t.source_id = ANY(%(source_ids)s));
+
 -- name: units
 -- The units of an event's amount, and what one of them is worth.
 SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step OFFSET 0

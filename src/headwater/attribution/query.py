@@ -122,6 +122,13 @@ def credited_rows(
     )
 
 
+def has_credit(attribution: Attribution) -> Composed:
+    """The condition that the requested sources have credit of an event `e`, by a model that picks
+    one touch: one look at its path. `e` needs `event_time`, `contact_id` and `company_id`.
+    """
+    return queries["has_credit"].format(credited_touches=credited_touches(attribution))
+
+
 async def narrow(
     connection: AsyncConnection, space_id: int, attribution: Attribution
 ) -> EventCondition:

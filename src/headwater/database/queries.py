@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, LiteralString, TypeVar, cast
 
-from psycopg import AsyncConnection, AsyncCursor
-from psycopg.sql import SQL, Composed
+from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor
+from psycopg.rows import TupleRow
+from psycopg.sql import SQL, Composable, Composed
 
 Row = TypeVar("Row")
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_PLACE = re.compile(r"%(?:\((\w+)\)s|%)")
 
 
 class Queries:
@@ -41,6 +44,38 @@ class Queries:
     def names(self) -> list[str]:
         """Return every statement's name, in the order of the file."""
         return list(self._statements)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement put together once and executed often: to compose a long one, and to find the
+    places of its values, takes as long as many a statement itself.
+    """
+
+    text: bytes
+    """As PostgreSQL has it: `$1` stands for the first value."""
+    names: tuple[str, ...]
+    """The names of the values, in their order."""
+
+    @classmethod
+    def of(cls, query: Composable) -> Statement:
+        """The statement of a query with named values."""
+        names: dict[str, int] = {}
+
+        def place(match: re.Match[str]) -> str:
+            name = match[1]
+            return f"${names.setdefault(name, len(names) + 1)}" if name else "%"
+
+        text = _PLACE.sub(place, query.as_string())
+        return cls(text.encode(), tuple(names))
+
+    async def execute(
+        self, connection: AsyncConnection, values: Mapping[str, Any]
+    ) -> AsyncCursor[TupleRow]:
+        """Execute it with the values of these names; its answer is read in binary."""
+        cursor = AsyncRawCursor(connection)
+        await cursor.execute(self.text, [values[name] for name in self.names], binary=True)
+        return cursor
 
 
 async def fetch_one(

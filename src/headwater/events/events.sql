@@ -4,13 +4,6 @@
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
--- name: keep_order
--- From here on rows are looked up by their keys, one event after another. Of a Space that has grown
--- since the tables were last analysed the planner believes that it has hardly a row: then reading
--- all of it for each row, or the paths of all events before the first is shown, seems as cheap.
--- Where nothing may be sorted, only the indexes that are in order are left.
-SET LOCAL enable_sort = off;
-
 -- name: chosen
 -- The events of a page in their order, each by its key: the first row from there on in the order of
 -- the primary key, which no other index has. Those behind the last row are never looked up.

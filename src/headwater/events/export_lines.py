@@ -18,7 +18,7 @@ from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_b
 from headwater.events.queries import conditions_of, queries
 from headwater.sources.catalogue import SOURCES
 
-_NEWEST_EVENTS = sorted_by(EVENT_KEY[0], NEWEST_FIRST)
+_NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
 
 def event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
@@ -65,5 +65,5 @@ def _credited_lines(
         ),
         rows=credited_rows(attribution, SQL("true"), events, also),
         joins=fields.joins([name for part in each for name in part.names]),
-        order=sorted_by(CREDIT_KEY[1], NEWEST_FIRST),
+        order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

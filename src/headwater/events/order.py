@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Placeholder
 
@@ -12,22 +13,49 @@ from headwater.http.pagination import Position, from_key
 
 NEWEST_FIRST, OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
-EventKey = tuple[tuple[SQL, ...], tuple[SQL, ...]]
 
-# The sort key of rows, newest first: inside the page's query, and in its result. Its last member of
-# an event is the event's id.
-EVENT_KEY = ((SQL("e.event_time"), SQL("e.id")), (SQL("c.event_time"), SQL("c.event_id")))
-CREDIT_KEY = (
-    (*EVENT_KEY[0], SQL("t.occurred_at"), SQL("t.id")),
-    (*EVENT_KEY[1], SQL("c.occurred_at"), SQL("c.touchpoint_id")),
+class SortKey(NamedTuple):
+    """The sort key of rows, newest first; the second member is the event's id."""
+
+    inside: tuple[SQL, ...]
+    """Inside the page's query."""
+    outside: tuple[SQL, ...]
+    """In its result."""
+    packed: SQL
+    """The same as octets, as only the first and the last row's are ever read."""
+
+
+EVENT_KEY = SortKey(
+    (SQL("e.event_time"), SQL("e.id")),
+    (SQL("c.event_time"), SQL("c.event_id")),
+    SQL("timestamptz_send(c.event_time) || int8send(c.event_id)"),
 )
-AMOUNT_KEY = ((SQL("e.amount"), SQL("e.id")), (SQL("c.amount"), SQL("c.event_id")))
+CREDIT_KEY = SortKey(
+    (*EVENT_KEY.inside, SQL("t.occurred_at"), SQL("t.id")),
+    (*EVENT_KEY.outside, SQL("c.occurred_at"), SQL("c.touchpoint_id")),
+    SQL(
+        "timestamptz_send(c.event_time) || int8send(c.event_id)"
+        " || timestamptz_send(c.occurred_at) || int8send(c.touchpoint_id)"
+    ),
+)
+AMOUNT_KEY = SortKey(
+    (SQL("e.amount"), SQL("e.id")),
+    (SQL("c.amount"), SQL("c.event_id")),
+    SQL("int8send((c.amount * 10000)::bigint) || int8send(c.event_id)"),
+)
+_2000 = 946_684_800_000_000
+"""The beginning of PostgreSQL's time, in microseconds since 1970."""
 
 
-def to_amount_key(values: tuple[Any, ...]) -> tuple[int, ...]:
-    """An amount, in its smallest step, and an id."""
-    amount, event_id = values
-    return int(amount / AMOUNT_STEP), event_id
+def unpack_key(values: tuple[bytes]) -> tuple[int, ...]:
+    """The key of a row, with instants in microseconds since 1970."""
+    numbers = struct.unpack(f">{len(values[0]) // 8}q", values[0])
+    return tuple(number if place % 2 else number + _2000 for place, number in enumerate(numbers))
+
+
+def unpack_amount_key(values: tuple[bytes]) -> tuple[int, ...]:
+    """The key of a row by amount, in its smallest step."""
+    return struct.unpack(">2q", values[0])
 
 
 def bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
@@ -49,6 +77,11 @@ def beyond(at: Position | None, event_key: Sequence[SQL], *, events: bool) -> li
         strictly, key, places = first, key[:2], places[:2]
     comma = SQL(", ")
     return [SQL("({}) {} ({})").format(comma.join(key), strictly, comma.join(places))]
+
+
+def direction_of(at: Position | None) -> SQL:
+    """The direction in which the page at a position is read."""
+    return OLDEST_FIRST if at and at.backward else NEWEST_FIRST
 
 
 def comparison(*, backward: bool) -> tuple[SQL, SQL]:

@@ -18,12 +18,11 @@ from headwater.events.models import ListEvents
 from headwater.events.order import (
     AMOUNT_KEY,
     EVENT_KEY,
-    NEWEST_FIRST,
-    OLDEST_FIRST,
-    EventKey,
+    SortKey,
     beyond,
     bound_key,
     comparison,
+    direction_of,
     sorted_by,
 )
 from headwater.http.pagination import from_key
@@ -50,17 +49,19 @@ class Walked:
     """On the selection's events; those of the position are the walk's."""
     bound: dict[str, Any]
     """What the conditions bind."""
+    is_by_key: bool = False
+    """Whether statements are planned to look rows up by their keys."""
 
     def __post_init__(self) -> None:
         at = self.request.at
-        self.conditions += beyond(at, self.event_key[0], events=True)
+        self.conditions += beyond(at, self.event_key.inside, events=True)
         if at:
             self.bound |= bound_key(at.key, by_amount=self.request.by_amount)
         if self.request.by_amount:
             self.conditions.append(SQL("e.amount IS NOT NULL"))
 
     @property
-    def event_key(self) -> EventKey:
+    def event_key(self) -> SortKey:
         return AMOUNT_KEY if self.request.by_amount else EVENT_KEY
 
     @property
@@ -69,7 +70,15 @@ class Walked:
 
     @property
     def direction(self) -> SQL:
-        return OLDEST_FIRST if self.backward else NEWEST_FIRST
+        return direction_of(self.request.at)
+
+    async def plan(self, *, by_key: bool) -> None:
+        """Have the statements from here on planned once and for all, to look rows up by their keys,
+        or else each for its own values.
+        """
+        if self.is_by_key is not by_key:
+            await self.connection.execute(queries["by_key" if by_key else "by_values"])
+            self.is_by_key = by_key
 
 
 class Walk(Protocol):
@@ -109,12 +118,13 @@ class _EveryEvent:
     async def next_events(self, limit: int) -> list[int]:
         if self._over:
             return []
-        key = self._walked.event_key[0]
+        key = self._walked.event_key.inside
         statement = queries["every_event"].format(
             key=SQL(", ").join(key),
             only=SQL(" AND ").join(self._conditions),
             order=sorted_by(key, self._walked.direction),
         )
+        await self._walked.plan(by_key=False)
         # Not prepared: a plan that does not know the limit and the sources may not stop early.
         bound = self._bound | {"limit": limit}
         cursor = await self._walked.connection.execute(statement, bound, prepare=False)
@@ -142,6 +152,7 @@ class _Narrowed:
     async def next_events(self, limit: int) -> list[int]:
         if self._walk is None:
             walked = self._walked
+            await walked.plan(by_key=False)
             narrowing = (
                 narrow_by_mask(self._attribution)
                 if self._are_common
@@ -184,6 +195,7 @@ class _Credited:
         if self._looked_at >= MOST_CANDIDATES:
             self._walk.break_off()
         self._rows = max(limit, _GROWTH * self._rows)
+        await self._walked.plan(by_key=True)
         event_ids = await self._walk.next_events(self._rows)
         self._looked_at += len(event_ids)
         return event_ids

@@ -7,26 +7,40 @@ on events, the chosen fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, LiteralString, cast
 
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composable, Composed, Placeholder
+from psycopg.sql import SQL, Composable, Placeholder
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.query import credited_rows
+from headwater.attribution.query import Attribution, credited_rows
 from headwater.contacts.filters import compose_all
 from headwater.database.bulk_values import array
-from headwater.database.queries import Queries, fetch_one
+from headwater.database.queries import Queries, Statement, fetch_one
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
-from headwater.events.order import CREDIT_KEY, beyond, sorted_by, to_amount_key
+from headwater.events.order import (
+    AMOUNT_KEY,
+    CREDIT_KEY,
+    EVENT_KEY,
+    beyond,
+    direction_of,
+    sorted_by,
+    unpack_amount_key,
+    unpack_key,
+)
 from headwater.events.page_walk import Walked, start_walk
 from headwater.http.errors import NotFound
-from headwater.http.pagination import Page, page_of, to_key
+from headwater.http.pagination import Page, Position, page_of
 from headwater.sources.catalogue import SOURCES
 
 queries = Queries(__name__, "events.sql")
+
+MOST_FORMS = 256
+"""The statements of pages that a process keeps, of some ten thousand characters."""
 
 
 async def list_events(connection: AsyncConnection, space_id: int, request: ListEvents) -> Page:
@@ -45,21 +59,20 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     most = request.per_page + 1
     rows: list[tuple[Any, ...]] = []
     while len(rows) < most and (event_ids := await walk.next_events(most)):
-        page = _page(walked, walk.unmet)
+        page = _page(_form_of(request, walk.unmet))
         rows += await _rows_of(walked, page, event_ids, most - len(rows))
-    key_of = to_amount_key if request.by_amount else to_key
+    key_of = unpack_amount_key if request.by_amount else unpack_key
     rows = rows[::-1] if walked.backward else rows
     return page_of(rows, request.per_page, request.at, key_of)
 
 
 async def _rows_of(
-    walked: Walked, page: Composed, event_ids: list[int], limit: int
+    walked: Walked, page: Statement, event_ids: list[int], limit: int
 ) -> list[tuple[Any, ...]]:
     """The first rows of these events, at most `limit`."""
-    await walked.connection.execute(queries["keep_order"])
+    await walked.plan(by_key=True)
     bound = walked.bound | {"event_ids": array(event_ids), "limit": limit}
-    cursor = await walked.connection.execute(page, bound, prepare=False)
-    return await cursor.fetchall()
+    return await (await page.execute(walked.connection, bound)).fetchall()
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
@@ -107,30 +120,55 @@ def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str
     return conditions, bound
 
 
-def _page(walked: Walked, unmet: Sequence[Composable]) -> Composed:
-    selection, event_key = walked.request.selection, walked.event_key
-    only = SQL(" AND ").join([SQL("true"), *beyond(walked.request.at, event_key[0], events=False)])
-    attribution = selection.attribution
-    direction = walked.direction
+@dataclass(frozen=True)
+class _PageForm:
+    """All that decides the statement of a page."""
+
+    fields: tuple[str, ...]
+    attribution: Attribution | None
+    """Without sources and weights, which are values."""
+    at: Position | None
+    """Without the values of its key."""
+    by_amount: bool
+    unmet: str
+    """The conditions that the events have yet to meet, if any."""
+
+
+def _form_of(request: ListEvents, unmet: Sequence[Composable]) -> _PageForm:
+    attribution, at = request.selection.attribution, request.at
+    return _PageForm(
+        request.selection.fields,
+        attribution and replace(attribution, source_ids=(), weights=()),
+        at and Position(at.backward, (0,) * len(at.key)),
+        request.by_amount,
+        SQL(" AND ").join(unmet).as_string(),
+    )
+
+
+@lru_cache(maxsize=MOST_FORMS)
+def _page(form: _PageForm) -> Statement:
+    event_key = key = AMOUNT_KEY if form.by_amount else EVENT_KEY
+    direction = direction_of(form.at)
+    only = SQL(" AND ").join([SQL("true"), *beyond(form.at, event_key.inside, events=False)])
     chosen, in_turn = queries["chosen"], SQL("e.nth")
-    if unmet:
-        in_turn = sorted_by(event_key[0], direction)
-        only_some = SQL(" AND ").join(unmet)
-        chosen = queries["candidates"].format(conditions=only_some, order=in_turn)
-    if attribution:
-        rows = credited_rows(attribution, only, chosen)
-        credit, (inner, outer) = MODELS[attribution.model].credit, CREDIT_KEY
+    if form.unmet:
+        in_turn = sorted_by(event_key.inside, direction)
+        unmet = SQL(cast("LiteralString", form.unmet))
+        chosen = queries["candidates"].format(conditions=unmet, order=in_turn)
+    if form.attribution:
+        rows = credited_rows(form.attribution, only, chosen)
+        credit, key = MODELS[form.attribution.model].credit, CREDIT_KEY
     else:
         rows = queries["plain_rows"].format(events=chosen, only=only)
-        credit, (inner, outer) = SQL("c.amount"), event_key
-    touches = inner[len(event_key[0]) :]
-    return queries["page"].format(
+        credit = SQL("c.amount")
+    touches = key.inside[len(event_key.inside) :]
+    return Statement.of(queries["page"].format(
         rows=rows,
         order=SQL(", ").join(
             [in_turn, *(SQL("{} {}").format(part, direction) for part in touches)]
         ),
-        line=fields.line(selection.fields, credit),
-        key=SQL(", ").join(outer),
-        joins=fields.joins(selection.fields),
-        page_order=sorted_by(outer, direction),
-    )
+        line=fields.line(form.fields, credit),
+        key=key.packed,
+        joins=fields.joins(form.fields),
+        page_order=sorted_by(key.outside, direction),
+    ))  # fmt: skip

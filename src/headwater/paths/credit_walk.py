@@ -9,24 +9,38 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from typing import Any
 
 import numpy as np
 import structlog
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import TupleRow
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
-from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.attribution.query import Attribution, has_credit
+from headwater.database.bulk_values import array
+from headwater.database.queries import Queries, Statement, fetch_all
+from headwater.paths.known_credit import (
+    NO_CREDIT,
+    CreditedEvents,
+    EventChanges,
+    KnownCredit,
+    read_all_postings,
+    recall,
+    remember,
+)
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import are_among
+from headwater.paths.memory import Key
 from headwater.paths.packed_columns import DamagedColumn
-from headwater.paths.path_data import Column, IntArray
+from headwater.paths.path_data import IntArray
 from headwater.paths.postings import (
     POSTING_OCTETS,
     DamagedPostings,
     columns_of,
     count_credited,
-    read_postings,
 )
 from headwater.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.sources.catalogue import mask
@@ -51,16 +65,28 @@ _SECONDS_A_DAY = 86_400
 _MICROSECONDS = 1_000_000
 _NONE = np.array([], dtype=np.int64)
 
-_NEWEST_FIRST = {
-    "first": SQL("coalesce(reach.day, %(first_day)s)"), "last": SQL("%(last_day)s::date"),
-    "direction": SQL("DESC"),
-}  # fmt: skip
-_OLDEST_FIRST = {
-    "first": SQL("%(first_day)s::date"), "last": SQL("coalesce(reach.day, %(last_day)s)"),
-    "direction": SQL("ASC"),
+_ENDS = {
+    "newest first": {
+        "first": SQL("coalesce(reach.day, %(first_day)s)"), "last": SQL("%(last_day)s::date"),
+        "direction": SQL("DESC"),
+    },
+    "oldest first": {
+        "first": SQL("%(first_day)s::date"), "last": SQL("coalesce(reach.day, %(last_day)s)"),
+        "direction": SQL("ASC"),
+    },
 }  # fmt: skip
 
 log = structlog.get_logger()
+
+
+@cache
+def _statement(name: str, model: str, window_days: int, order: str) -> Statement:
+    """Return a statement of a walk. What a model picks is known by one look at a path, so that no
+    event is looked at in vain; for others the mask has to do.
+    """
+    picks = MODELS[model].take is not CreditedTouches.EACH
+    credited = has_credit(Attribution(model, window_days, ())) if picks else SQL("true")
+    return Statement.of(queries[name].format(**_ENDS[order], credited=credited))
 
 
 @dataclass(frozen=True)
@@ -92,14 +118,25 @@ class _Stretch:
 
     first_day: date
     last_day: date
+    all_stamps: bytes | None
+    """Of the segments that have one of the sources."""
+    stamps: Sequence[int] | None
     days: Sequence[date] | None
     sources: Sequence[int] | None
     postings: Sequence[bytes] | None
     common: int
     """The events of segments in which a source is common."""
+    unread: int
+    """How many such segments are not known."""
     changed: bytes | None
+    changes: bytes | None
     live_ids: bytes | None
     live_times: bytes | None
+
+    def of_postings(self) -> list[tuple[int, date, int, bytes]]:
+        """Return the postings, each behind the stamp and day of its segment and its source."""
+        columns = (self.stamps, self.days, self.sources, self.postings)
+        return list(zip(*(column or () for column in columns), strict=True))
 
 
 class CreditWalk:
@@ -119,6 +156,9 @@ class CreditWalk:
         """Between the first and the last moment, both included; newest first unless `backward`."""
         self._connection, self._space_id, self._credit = connection, space_id, credit
         self._backward = backward
+        sources = tuple(sorted(credit.source_ids))
+        self._key: Key = ("credit", space_id, sources, credit.model, credit.window_days)
+        self._known = recall(self._key)
         first, last = (moment.astimezone(UTC) for moment in between)
         self._days = [first.date(), last.date()]
         self._between = (_second_of(first), _second_of(last))
@@ -180,25 +220,35 @@ class CreditWalk:
             self._leave_days()
             return
         try:
-            ids, seconds = await self._events_of(stretch)
+            credited = await self._events_of(stretch)
         except (DamagedPostings, DamagedColumn, DamagedSegment):
             days = f"{stretch.first_day} to {stretch.last_day}"
             log.warning("damaged path segment", space_id=self._space_id, day=days)
             self._leave_days()
             return
-        self._append(stretch, *self._with_changes(stretch, ids, seconds))
+        self._append(stretch, *await self._with_changes(stretch, *credited))
 
     async def _next_stretch(self, least: int) -> _Stretch | None:
-        ends = _OLDEST_FIRST if self._backward else _NEWEST_FIRST
-        values = {
-            "space_id": self._space_id, "source_ids": list(self._credit.source_ids),
-            "source_mask": mask(list(self._credit.source_ids)), "enough": self._enough(least),
+        values = self._values() | {
+            "enough": self._enough(least), "most_live": MOST_LIVE_EVENTS,
             "first_day": self._days[0], "last_day": self._days[1],
-            "most_live": MOST_LIVE_EVENTS, "posting_octets": POSTING_OCTETS,
+            "posting_octets": POSTING_OCTETS,
         }  # fmt: skip
-        cursor = self._connection.cursor(binary=True)
-        record = await fetch_optional(cursor, queries["stretch"].format(**ends), values)
+        record = await (await self._execute("stretch", values)).fetchone()
         return None if record is None else _Stretch(*record)
+
+    def _values(self) -> dict[str, Any]:
+        source_ids = list(self._credit.source_ids)
+        return {
+            "space_id": self._space_id, "source_ids": source_ids, "source_mask": mask(source_ids),
+            "known_stamps": array(self._known.segments),
+            "lookback": self._credit.window_days * _SECONDS_A_DAY,
+        }  # fmt: skip
+
+    async def _execute(self, name: str, values: dict[str, Any]) -> AsyncCursor[TupleRow]:
+        credit, order = self._credit, "oldest first" if self._backward else "newest first"
+        statement = _statement(name, credit.model, credit.window_days, order)
+        return await statement.execute(self._connection, values)
 
     def _enough(self, least: int) -> int:
         """Return among how many postings and events so many are expected that have credit."""
@@ -211,56 +261,67 @@ class CreditWalk:
         have it, and the whole seconds since 1970 of each. Raises DamagedPostings, DamagedColumn or
         DamagedSegment.
         """
-        pieces = [(_NONE, _NONE), *self._of_postings(stretch)]
-        if stretch.common:
-            pieces += await self._of_paths(stretch)
-        ids, seconds = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-        self._credited += len(ids)
-        return ids, seconds
+        credit = self._credit
+        read = read_all_postings(stretch.of_postings(), credit.model, credit.window_days)
+        if stretch.unread:
+            read |= await self._of_paths(stretch)
+        stamps = read_numbers(stretch.all_stamps).tolist()
+        known = self._known.segments
+        credited = CreditedEvents.join([
+            read[stamp] if stamp in read else known[stamp]
+            for stamp in stamps if stamp in read or stamp in known
+        ])  # fmt: skip
+        if read:
+            self._remember(self._known.with_segments(read, stamps))
+        self._passed += credited.passed
+        self._credited += len(credited.event_ids)
+        self._touches += credited.touches
+        return credited.event_ids, credited.seconds
 
-    def _with_changes(
+    async def _with_changes(
         self, stretch: _Stretch, ids: IntArray, seconds: IntArray
     ) -> tuple[IntArray, IntArray]:
         """Return the same with what the tables say of events that have changed, each event once."""
-        changed = np.unique(read_numbers(stretch.changed))
-        believed = ~are_among(changed, ids)
-        live_seconds = read_numbers(stretch.live_times) // _MICROSECONDS + _2000
+        changes = EventChanges(read_numbers(stretch.changed), read_numbers(stretch.changes))
+        changed, seconds_now = await self._look_at(changes)
+        believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
-            np.concatenate([ids[believed], read_numbers(stretch.live_ids)]), return_index=True
+            np.concatenate([ids[believed], changed[now], read_numbers(stretch.live_ids)]),
+            return_index=True,
         )
-        return ids, np.concatenate([seconds[believed], live_seconds])[places]
+        live_seconds = _whole_seconds(stretch.live_times)
+        return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]
 
-    def _of_postings(self, stretch: _Stretch) -> list[tuple[IntArray, IntArray]]:
-        pieces: list[tuple[IntArray, IntArray]] = []
-        credit = self._credit
-        for day, source, data in zip(
-            stretch.days or (), stretch.sources or (), stretch.postings or (), strict=True
-        ):
-            ids, seconds, count = read_postings(data, source, credit.model, credit.window_days)
-            midnight = (day.toordinal() - _1970) * _SECONDS_A_DAY
-            self._passed += count
-            self._touches += len(ids)
-            pieces.append((ids, seconds + midnight))
-        return pieces
+    async def _look_at(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
+        """Return the events of some changes, ascending, and their seconds, or NO_CREDIT."""
+        events, seconds, known = self._known.seconds_of(changes)
+        if known.all():
+            return events, seconds
+        values = self._values() | {"event_ids": array(events[~known].tolist())}
+        record = await (await self._execute("changed", values)).fetchone()
+        assert record is not None
+        ids, times = read_numbers(record[0]), _whole_seconds(record[1])
+        seconds = np.where(known, seconds, NO_CREDIT)
+        seconds[np.searchsorted(events, ids)] = times
+        self._remember(self._known.with_changes(changes, seconds))
+        return events, seconds
 
-    async def _of_paths(self, stretch: _Stretch) -> list[tuple[IntArray, IntArray]]:
+    def _remember(self, known: KnownCredit) -> None:
+        self._known = known
+        remember(self._key, known)
+
+    async def _of_paths(self, stretch: _Stretch) -> dict[int, CreditedEvents]:
         credit = self._credit
         columns = columns_of(credit.window_days)
-        values = {
-            "space_id": self._space_id, "source_mask": mask(list(credit.source_ids)),
-            "first_day": stretch.first_day, "last_day": stretch.last_day,
-        }  # fmt: skip
+        days = {"first_day": stretch.first_day, "last_day": stretch.last_day}
         cursor = self._connection.cursor(binary=True)
-        records = await fetch_all(cursor, read_query("read_common", columns), values)
-        self._passed += stretch.common
-        pieces: list[tuple[IntArray, IntArray]] = []
-        for record in records:
+        query = read_query("read_common", columns)
+        read: dict[int, CreditedEvents] = {}
+        for stamp, *record in await fetch_all(cursor, query, self._values() | days):
             paths = unpacked(record, columns).paths
             counts = count_credited(paths, credit.source_ids, credit.model, credit.window_days)
-            events = np.flatnonzero(counts)
-            self._touches += int(counts.sum())
-            pieces.append((paths[Column.EVENT_IDS][events], paths[Column.SECONDS][events]))
-        return pieces
+            read[stamp] = CreditedEvents.of_paths(paths, counts)
+        return read
 
     def _append(self, stretch: _Stretch, ids: IntArray, seconds: IntArray) -> None:
         """Put the events of a stretch behind those that wait, without those outside of the time."""
@@ -277,6 +338,11 @@ class CreditWalk:
         else:
             self._over = stretch.first_day <= self._days[0]
             self._days[1] = stretch.first_day - timedelta(days=not self._over)
+
+
+def _whole_seconds(packed: bytes | None) -> IntArray:
+    """Return the whole seconds since 1970 of moments that PostgreSQL has packed."""
+    return read_numbers(packed) // _MICROSECONDS + _2000
 
 
 def _second_of(moment: datetime) -> int:

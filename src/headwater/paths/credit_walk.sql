@@ -1,11 +1,12 @@
 -- name: stretch
 -- The next days of a walk over the events of some sources, {first} to {last}, up to the day on which
 -- %(enough)s postings and events have been passed: events are those of segments in which one of the
--- sources is common. Of these days: the postings of the sources in all other segments, with where
--- they belong; how many events there are in segments where a source is common; the events that have
--- changed since; and those that have a source on their path by their mask, and are
--- not in segments that can be believed, with times in microseconds since 2000. No row when more
--- events have changed, or are not in segments, than it is worth.
+-- sources is common. Of these days: the stamps of the segments that have one of the sources; of those
+-- that are not known the postings of the sources, with where they belong; how many events there are in
+-- segments where a source is common, and how many such segments are not known; the changes since, by
+-- events; and the events that are in no segment and may have credit, by their mask or by a look at
+-- their paths, with times in microseconds since 2000. No row when more events have changed, or are in
+-- no segment, than it is worth.
 WITH reach AS MATERIALIZED (
     SELECT (SELECT passed.day
             FROM (SELECT s.day, sum(
@@ -32,7 +33,10 @@ WITH reach AS MATERIALIZED (
     FROM days, path_days d
     WHERE d.space_id = %(space_id)s AND d.day BETWEEN days.first_day AND days.last_day
 ), found AS MATERIALIZED (
-    SELECT s.day, s.part, s.event_count, s.common_sources & %(source_mask)s <> 0 AS has_common
+    SELECT s.day, s.part, s.event_count, s.stamp,
+           s.common_sources & %(source_mask)s <> 0 AS has_common,
+           s.posted_sources && %(source_ids)s::smallint[] AS has_posted,
+           s.stamp = ANY(%(known_stamps)s::bigint[]) AS is_known
     FROM days, path_segments s
     WHERE s.space_id = %(space_id)s AND s.day BETWEEN days.first_day AND days.last_day
 ), unbuilt AS MATERIALIZED (
@@ -48,32 +52,28 @@ WITH reach AS MATERIALIZED (
     GROUP BY k.day, k.parts
     HAVING count(*) FILTER (WHERE f.part < k.parts) < k.parts
 ), changed AS MATERIALIZED (
-    SELECT DISTINCT p.event_id
+    SELECT p.event_id, p.id
     FROM days, pending_paths p
     WHERE p.space_id = %(space_id)s AND p.day BETWEEN days.first_day AND days.last_day
     LIMIT %(most_live)s + 1
 ), live AS MATERIALIZED (
-    SELECT e.id, e.event_time, e.source_mask
-    FROM (SELECT c.event_id FROM changed c) c
+    SELECT e.id, e.event_time, e.source_mask, e.contact_id, e.company_id
+    FROM unbuilt u
     CROSS JOIN LATERAL (
-        SELECT known.id, known.event_time, known.source_mask FROM events known
-        WHERE known.space_id = %(space_id)s AND known.id >= c.event_id ORDER BY known.id LIMIT 1) e
-    WHERE e.id = c.event_id
-    UNION ALL
-    (SELECT e.id, e.event_time, e.source_mask
-     FROM unbuilt u
-     CROSS JOIN LATERAL (
-         SELECT known.id, known.event_time, known.source_mask FROM events known
-         WHERE known.space_id = %(space_id)s
-           AND known.event_time >= u.first_day::timestamp AT TIME ZONE 'UTC'
-           AND known.event_time < (u.last_day + 1)::timestamp AT TIME ZONE 'UTC'
-         ORDER BY known.event_time LIMIT %(most_live)s + 1) e
-     LIMIT %(most_live)s + 1)
+        SELECT known.id, known.event_time, known.source_mask, known.contact_id, known.company_id
+        FROM events known
+        WHERE known.space_id = %(space_id)s
+          AND known.event_time >= u.first_day::timestamp AT TIME ZONE 'UTC'
+          AND known.event_time < (u.last_day + 1)::timestamp AT TIME ZONE 'UTC'
+        ORDER BY known.event_time LIMIT %(most_live)s + 1) e
+    LIMIT %(most_live)s + 1
 )
-SELECT days.first_day, days.last_day, passed.days, passed.sources, passed.postings,
-       whole.common, behind.changed, waiting.ids, waiting.times
+SELECT days.first_day, days.last_day, whole.stamps, passed.stamps, passed.days, passed.sources,
+       passed.postings, whole.common, whole.unread, behind.events, behind.changes,
+       waiting.ids, waiting.times
 FROM days,
-     LATERAL (SELECT array_agg(s.day) AS days, array_agg(source.id) AS sources,
+     LATERAL (SELECT array_agg(s.stamp) AS stamps, array_agg(s.day) AS days,
+                     array_agg(source.id) AS sources,
                      array_agg(substring(
                          s.postings FROM 1 + coalesce(s.posting_ends[source.place - 1], 0)
                          FOR greatest(0, s.posting_ends[source.place]
@@ -83,14 +83,28 @@ FROM days,
               WHERE s.space_id = %(space_id)s AND s.day BETWEEN days.first_day AND days.last_day
                 AND s.common_sources & %(source_mask)s = 0
                 AND s.posted_sources && %(source_ids)s::smallint[]
-                AND source.id = ANY(%(source_ids)s::smallint[])) passed,
-     LATERAL (SELECT string_agg(int8send(c.event_id), '') AS changed FROM changed c) behind,
-     LATERAL (SELECT coalesce(sum(f.event_count), 0)::bigint AS common
-              FROM found f WHERE f.has_common) whole,
-     LATERAL (SELECT string_agg(int8send(l.id), '')
-                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS ids,
-                     string_agg(timestamptz_send(l.event_time), '')
-                         FILTER (WHERE l.source_mask & %(source_mask)s <> 0) AS times,
-                     count(*) AS looked_at
-              FROM live l) waiting
-WHERE waiting.looked_at <= %(most_live)s AND (SELECT count(*) FROM changed) <= %(most_live)s;
+                AND source.id = ANY(%(source_ids)s::smallint[])
+                AND s.stamp <> ALL(%(known_stamps)s::bigint[])) passed,
+     LATERAL (SELECT string_agg(int8send(c.event_id), '') AS events,
+                     string_agg(int8send(c.id), '') AS changes
+              FROM changed c) behind,
+     LATERAL (SELECT string_agg(int8send(f.stamp), '') AS stamps,
+                     coalesce(sum(f.event_count) FILTER (WHERE f.has_common), 0)::bigint AS common,
+                     count(*) FILTER (WHERE f.has_common AND NOT f.is_known) AS unread
+              FROM found f WHERE f.has_common OR f.has_posted) whole,
+     LATERAL (SELECT string_agg(int8send(e.id), '') AS ids,
+                     string_agg(timestamptz_send(e.event_time), '') AS times
+              FROM live e
+              WHERE e.source_mask & %(source_mask)s <> 0 AND {credited}) waiting
+WHERE (SELECT count(*) FROM live) <= %(most_live)s
+  AND (SELECT count(*) FROM changed) <= %(most_live)s;
+
+-- name: changed
+-- Those of some events that may have credit, likewise, each by its key.
+SELECT string_agg(int8send(e.id), '') AS ids, string_agg(timestamptz_send(e.event_time), '') AS times
+FROM unnest(%(event_ids)s::bigint[]) AS changed (id)
+CROSS JOIN LATERAL (
+    SELECT known.id, known.event_time, known.source_mask, known.contact_id, known.company_id
+    FROM events known
+    WHERE known.space_id = %(space_id)s AND known.id >= changed.id ORDER BY known.id LIMIT 1) e
+WHERE e.id = changed.id AND e.source_mask & %(source_mask)s <> 0 AND {credited};

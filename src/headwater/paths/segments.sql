@@ -12,11 +12,13 @@ FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 
 -- name: read_common
--- Some columns of those segments of some days in which one of some sources is common.
-SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
+-- Some columns of those segments of some days in which one of some sources is common and that are not
+-- known, each behind its stamp.
+SELECT s.stamp, s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
-  AND s.common_sources & %(source_mask)s <> 0;
+  AND s.common_sources & %(source_mask)s <> 0
+  AND s.stamp <> ALL(%(known_stamps)s::bigint[]);
 
 -- name: postings
 -- The postings of the segments of a day, each with what it says of them.

@@ -1,0 +1,102 @@
+"""What a process knows of credit: of segments and of single changes, and nothing that is stale."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headwater.database.queries import Statement
+from headwater.paths import known_credit
+from headwater.paths.builder import build_next
+from headwater.paths.changes import note_events
+from headwater.paths.known_credit import NO_CREDIT, CreditedEvents, EventChanges, KnownCredit
+from tests.support.factories import NOON, Stage
+from tests.support.reading_fixtures import Api
+
+OF_EMAIL = {"sources[]": "email", "attribution_model": "last_touch", "attribution_window": 7}
+
+
+def changes(*pairs: tuple[int, int]) -> EventChanges:
+    events, numbers = zip(*pairs, strict=True)
+    return EventChanges(np.array(events), np.array(numbers))
+
+
+def seconds_of(known: KnownCredit, seen: EventChanges) -> dict[int, int]:
+    events, seconds, are_known = known.seconds_of(seen)
+    return dict(zip(events[are_known].tolist(), seconds[are_known].tolist(), strict=True))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the application, which runs in this process, reads: postings, and what has changed."""
+    noted: list[str] = []
+    execute = Statement.execute
+
+    async def noting(self: Statement, connection: Any, values: Any) -> Any:
+        if b"AS changed (id)" in self.text:
+            noted.append("changed")
+        return await execute(self, connection, values)
+
+    unpacked = known_credit.read_all_postings
+
+    def reading(postings: Any, *rule: Any) -> Any:
+        noted.extend("postings" for _ in postings)
+        return unpacked(postings, *rule)
+
+    monkeypatch.setattr(Statement, "execute", noting)
+    monkeypatch.setattr("headwater.paths.credit_walk.read_all_postings", reading)
+    return noted
+
+
+def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
+    """A list is found once, and after that only what has changed."""
+    events: list[int] = []
+    for day in range(3):
+        contact_id, at = stage.contact(), NOON - timedelta(days=day)
+        stage.touchpoint(contact_id, "email", occurred_at=at - timedelta(hours=2))
+        events.append(stage.event(contact_id, event_time=at))
+    note_events(stage.connection, stage.space_id, events)
+    while build_next(stage.connection, stage.space_id):
+        pass
+    note_events(stage.connection, stage.space_id, events[1:2])
+
+    def listed() -> tuple[list[int], list[str]]:
+        read.clear()
+        return [row["id"] for row in api.rows(**OF_EMAIL)], list(read)
+
+    assert listed() == (events, [*3 * ["postings"], "changed"])
+    assert listed() == (events, [])
+    stage.touchpoint(contact_id, "direct", occurred_at=at - timedelta(hours=1))
+    note_events(stage.connection, stage.space_id, events[2:])
+    assert listed() == (events[:2], ["changed"])
+    assert listed() == (events[:2], [])
+    note_events(stage.connection, stage.space_id, events[2:])
+    assert listed() == (events[:2], ["changed"])  # which of two changes came last is not known
+    assert listed() == (events[:2], ["changed"])
+    while build_next(stage.connection, stage.space_id):
+        pass
+    assert listed() == (events[:2], 2 * ["postings"])  # two days are written anew
+    assert listed() == (events[:2], [])
+
+
+def test_only_events_with_one_change_are_remembered() -> None:
+    seen = changes((10, 7), (11, 8), (11, 9))
+    known = KnownCredit().with_changes(seen, np.array([500, NO_CREDIT]))
+    assert seconds_of(known, seen) == {10: 500}
+    assert seconds_of(known, changes((11, 9))) == {}
+    assert seconds_of(known, changes((10, 7), (10, 6))) == {}
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_credit, "MOST_CHANGES", 2)
+    monkeypatch.setattr(known_credit, "MOST_SEGMENTS", 2)
+    seen = changes((10, 7), (11, 9), (12, 8))
+    known = KnownCredit().with_changes(seen, np.array([500, 501, NO_CREDIT]))
+    assert seconds_of(known, seen) == {11: 501, 12: NO_CREDIT}
+    nothing = CreditedEvents.join([])
+    known = known.with_segments({1: nothing, 2: nothing}, [1, 2])
+    assert set(known.segments) == {1, 2}
+    assert set(known.with_segments({3: nothing}, [2, 3]).segments) == {2, 3}
