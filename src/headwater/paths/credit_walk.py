@@ -21,7 +21,7 @@ from psycopg.sql import SQL
 from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
-from headwater.database.queries import Queries, Statement, fetch_all
+from headwater.database.queries import Queries, Statement, fetch_all, fetch_one
 from headwater.paths.known_credit import (
     NO_CREDIT,
     CreditedEvents,
@@ -33,7 +33,7 @@ from headwater.paths.known_credit import (
 )
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import are_among
-from headwater.paths.memory import Key
+from headwater.paths.memory import Key, PathSource
 from headwater.paths.packed_columns import DamagedColumn
 from headwater.paths.path_data import IntArray
 from headwater.paths.postings import (
@@ -156,9 +156,8 @@ class CreditWalk:
         """Between the first and the last moment, both included; newest first unless `backward`."""
         self._connection, self._space_id, self._credit = connection, space_id, credit
         self._backward = backward
-        sources = tuple(sorted(credit.source_ids))
-        self._key: Key = ("credit", space_id, sources, credit.model, credit.window_days)
-        self._known = recall(self._key)
+        self._key: Key | None = None
+        self._known = KnownCredit()
         first, last = (moment.astimezone(UTC) for moment in between)
         self._days = [first.date(), last.date()]
         self._between = (_second_of(first), _second_of(last))
@@ -177,6 +176,8 @@ class CreditWalk:
         second of theirs: as many as should have so many touches with credit. Fewer at the end, and
         none after it.
         """
+        if self._key is None:
+            await self._recall()
         while len(self._ids) < (least := self._events_for(rows)) and not self._over:
             await self._read_days(least - len(self._ids))
         if not len(self._ids):
@@ -191,6 +192,14 @@ class CreditWalk:
         chosen, self._ids = self._ids[:count], self._ids[count:]
         self._seconds = self._seconds[count:]
         return chosen.tolist()
+
+    async def _recall(self) -> None:
+        """Begin with what is known of this Space of this database."""
+        (number,) = await fetch_one(self._connection, queries["database"], {})
+        source = PathSource(self._connection.info.dsn, number, self._space_id)
+        credit = self._credit
+        self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
+        self._known = recall(self._key)
 
     def _events_for(self, rows: int) -> int:
         """Return how many events should have so many touches with credit, which each has."""
@@ -308,6 +317,7 @@ class CreditWalk:
 
     def _remember(self, known: KnownCredit) -> None:
         self._known = known
+        assert self._key is not None
         remember(self._key, known)
 
     async def _of_paths(self, stretch: _Stretch) -> dict[int, CreditedEvents]:

@@ -78,16 +78,14 @@ def read_all_postings(
 
 @dataclass(frozen=True)
 class EventChanges:
-    """EventChanges of events, in no order."""
+    """Changes that wait, in no order: the event of each, and its number."""
 
     event_ids: IntArray
     numbers: IntArray
 
     def of_single(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the events, ascending, the first change of each, and which have no other."""
-        events, firsts, counts = np.unique(
-            self.event_ids, return_index=True, return_counts=True
-        )  # fmt: skip
+        events, firsts, counts = np.unique(self.event_ids, return_index=True, return_counts=True)
         return events, self.numbers[firsts], counts == 1
 
 
@@ -132,7 +130,7 @@ class KnownCredit:
 
 
 def recall(key: Key) -> KnownCredit:
-    """Return what is known by a key, which tells Space, sources and rule apart."""
+    """Return what is known by a key, which tells databases, Spaces, sources and rules apart."""
     return memory.get(key) if key in memory else KnownCredit()
 
 
