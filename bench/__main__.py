@@ -10,6 +10,7 @@ import platform
 
 from bench import (
     assistants,
+    cluster,
     cohorts,
     crowd,
     erasures,
@@ -34,7 +35,7 @@ from headwater import logs
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports",
     "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources", "payloads",
-    "forwarding", "row_security", "reload",
+    "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
 
 
@@ -89,6 +90,7 @@ def main() -> None:
             "forwarding": lambda: forwarding.measure(stage, say),
             "row_security": lambda: row_security.measure(stage, say),
             "reload": lambda: reload.measure(say),
+            "cluster": lambda: cluster.measure(stage, say),
         }
         for part in parts:
             runs[part]()

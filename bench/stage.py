@@ -27,8 +27,9 @@ SCOPES = [
 class Stage:
     """A running service and its data directory."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **variables: str) -> None:
         self.data_dir = data_dir
+        self._variables = {**os.environ, **variables}
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
 
@@ -43,7 +44,7 @@ class Stage:
             [sys.executable, "-m", "headwater", "serve", "--port", "0",
              "--data-dir", str(self.data_dir), *options],
             stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "HEADWATER_RATE_LIMIT_FACTOR": "100000",
+            env={**self._variables, "HEADWATER_RATE_LIMIT_FACTOR": "100000",
                  "HEADWATER_LOG_LEVEL": "warning", **variables},
         )  # fmt: skip
         line = self.process.stdout.readline()
@@ -92,7 +93,7 @@ class Stage:
         return found
 
     def pause_worker(self) -> None:
-        """Keep the pipeline from taking the cores from what is being measured."""
+        """Keep workers, and what they start, from taking the cores from what is being measured."""
         for process in self._workers():
             process.suspend()
 
@@ -101,7 +102,8 @@ class Stage:
             process.resume()
 
     def _workers(self) -> list[psutil.Process]:
-        return [process for process, role in self.tree() if role == "worker"]
+        others = {"supervisor", "api", "postgresql"}
+        return [process for process, role in self.tree() if role not in others]
 
     def cpu_seconds(self) -> float:
         """CPU time the whole service has used so far."""
@@ -127,7 +129,7 @@ class Stage:
         started = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "headwater", "queue", "wait", "--timeout", str(timeout),
-             "--data-dir", str(self.data_dir)], check=True,
+             "--data-dir", str(self.data_dir)], check=True, env=self._variables,
         )  # fmt: skip
         return time.perf_counter() - started
 

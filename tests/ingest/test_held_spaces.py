@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import psycopg
 import pytest
@@ -15,7 +15,6 @@ from psycopg.conninfo import make_conninfo
 from psycopg.errors import ConnectionFailure
 
 from headwater.http.errors import Unavailable
-from headwater.http.rate_limits import take
 from headwater.inbox import inbox
 from headwater.inbox.held_spaces import HOLD_SECONDS, HeldSpaces
 from headwater.inbox.inbox import Inbox, Request
@@ -23,7 +22,7 @@ from headwater.ingest.endpoints import TRACKING
 from tests.support.waiting import PATIENCE_SECONDS
 
 IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
-SHARD = "SELECT get_shard_id_for_distribution_column('rate_limits', %s::bigint)"
+SHARD = "SELECT get_shard_id_for_distribution_column('inbox', %s::bigint)"
 LOCK = (
     f"SELECT lock_shard_metadata(7, ARRAY[({SHARD})])"
     if IS_CLUSTER
@@ -101,15 +100,14 @@ def test_a_space_whose_node_is_away_is_refused_alone(
 ) -> None:
     other, away = make_space(), make_space()
 
-    async def reach(
-        connection: psycopg.AsyncConnection, bucket: str, demands: Iterable[object], **options: bool
-    ) -> object:
-        demands = list(demands)
-        if away in {demand.space_id for demand in demands}:  # type: ignore[attr-defined]
-            raise ConnectionFailure
-        return await take(connection, bucket, demands, **options)  # type: ignore[arg-type]
+    insert = inbox._insert
 
-    monkeypatch.setattr(inbox, "take", reach)
+    async def reach(connection: object, group: list[Request], **options: bool) -> None:
+        if away in {request.space_id for request in group}:
+            raise ConnectionFailure
+        await insert(connection, group, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inbox, "_insert", reach)
     monkeypatch.setattr(inbox, "WAIT_SECONDS", 2 * HOLD_SECONDS)
 
     async def work(queue: Inbox) -> None:

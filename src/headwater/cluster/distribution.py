@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from headwater.cluster.presence import is_cluster
-from headwater.cluster.tables import DISTRIBUTED, REFERENCE
+from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, REFERENCE
 from headwater.database.migrator import LOCK
 from headwater.database.queries import Queries
 
@@ -36,14 +36,30 @@ class DistributionError(Exception):
         self.reason = reason
 
 
+class Place(StrEnum):
+    """A place where a table's rows can be."""
+
+    DISTRIBUTED = "distributed"
+    """Over the nodes, by Space."""
+    REFERENCE = "reference"
+    """The same on every node."""
+    FIRST_NODE = "first node"
+    """There alone, as all tables at first."""
+
+
+PLACES = (
+    dict.fromkeys(DISTRIBUTED, Place.DISTRIBUTED)
+    | dict.fromkeys(REFERENCE, Place.REFERENCE)
+    | dict.fromkeys(FIRST_NODE, Place.FIRST_NODE)
+)
+
+
 class TablePlace(NamedTuple):
-    """A table and its place."""
+    """A table, its place, and whether it is there."""
 
     table: str
-    place: str
-    """`distributed`, by Space, or `reference`, the same on every node."""
+    place: Place
     is_placed: bool
-    """False while it is still on the first node alone."""
 
 
 def list_places(connection: Connection[Any]) -> list[TablePlace]:
@@ -56,18 +72,20 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
             "the database is a single PostgreSQL, where nothing needs to be distributed: for a "
             "cluster, create the extension citus on every node first",
         )
-    placed = dict(connection.execute(queries["placed"]).fetchall())
-    wanted = dict.fromkeys(DISTRIBUTED, True) | dict.fromkeys(REFERENCE, False)
-    for table, is_distributed in placed.items():
-        if wanted.get(table, is_distributed) != is_distributed:
+    found = {
+        table: Place.DISTRIBUTED if is_distributed else Place.REFERENCE
+        for table, is_distributed in connection.execute(queries["placed"])
+    }
+    for table, place in found.items():
+        if PLACES.get(table, place) not in (place, Place.FIRST_NODE):
             raise DistributionError(
                 DistributionRefusal.OTHER_PLACE,
                 f"the table {table} has another place than Headwater gives it: undistribute_table "
                 "takes it back",
             )
     return [
-        TablePlace(table, "distributed" if is_distributed else "reference", table in placed)
-        for table, is_distributed in wanted.items()
+        TablePlace(table, place, found.get(table, Place.FIRST_NODE) is place)
+        for table, place in PLACES.items()
     ]
 
 
@@ -88,7 +106,8 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
         connection.execute(queries["prepare"])
         if connection.execute(queries["locks_are_view"]).fetchall()[0][0]:
             connection.execute(queries["make_locks"])
-        for (table,) in connection.execute(queries["unlogged"]).fetchall():
+        moved = {"tables": [place.table for place in left]}
+        for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
         references = _drop_references(connection, [place.table for place in left])
         for place in left:
@@ -110,8 +129,11 @@ def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tup
 
 
 def _move(connection: Connection[Any], place: TablePlace) -> None:
-    if place.place == "reference":
+    if place.place is Place.REFERENCE:
         connection.execute(queries["copy"], {"table": place.table})
+        return
+    if place.place is Place.FIRST_NODE:
+        connection.execute(queries["take_back"], {"table": place.table})
         return
     first = DISTRIBUTED[0]
     beside = "none" if place.table == first else first

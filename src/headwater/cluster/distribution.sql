@@ -26,10 +26,10 @@ CREATE TABLE space_locks (space_id bigint PRIMARY KEY);
 INSERT INTO space_locks (space_id) SELECT s.id FROM spaces s;
 
 -- name: unlogged
--- The tables whose changes are not logged: no Space of theirs could move while it is in use.
+-- Those of the tables whose changes are not logged: no Space of theirs could move while it is in use.
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
-  AND c.relpersistence = 'u';
+  AND c.relpersistence = 'u' AND c.relname = ANY(%(tables)s);
 
 -- name: log_changes
 -- From here on they are.
@@ -60,3 +60,7 @@ SELECT create_distributed_table(%(table)s, 'space_id', colocate_with => %(beside
 -- name: copy
 -- Put a table on every node.
 SELECT create_reference_table(%(table)s);
+
+-- name: take_back
+-- Put a table that was spread on the first node alone.
+SELECT undistribute_table(%(table)s);

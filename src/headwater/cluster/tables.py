@@ -1,9 +1,9 @@
-"""The place of each table in a cluster: distributed by Space over the nodes, or the same on each.
+"""The place of each table in a cluster: distributed by Space over the nodes, the same on each, or
+on the first node alone.
 
 A table of Spaces' rows is distributed, so that a Space is on one node with everything that is
 joined to it. What is looked up before the Space is known, by a key's or a token's hash, is the same
-everywhere, and so are the few small tables of no Space. A test holds the two lists against the
-schema.
+everywhere, and so are the few small tables of no Space. A test holds the lists against the schema.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DISTRIBUTED = (
     "export_schedules", "exports", "fits", "fitted_weights", "former_events", "former_rates",
     "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports",
     "inbox", "merges", "messages", "monthly_fits", "new_rows", "path_days", "path_segments",
-    "pending_paths", "rate_limits", "rates", "reclassifications", "refused_rows", "rejected",
+    "pending_paths", "rates", "reclassifications", "refused_rows", "rejected",
     "revisions", "saved_views", "scheduled_reports", "site_refusals",
     "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
     "webhook_deliveries",
@@ -33,3 +33,8 @@ REFERENCE = (
     "reference_rates", "sessions", "share_links", "sites", "space_limits", "webhooks",
 )  # fmt: skip
 """The same on every node. A write of one goes to all of them, so none is written for each event."""
+
+FIRST_NODE = ("rate_limits",)
+"""On the first node alone, to which every process connects: written for each request, and joined to
+no other table.
+"""

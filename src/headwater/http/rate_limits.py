@@ -11,13 +11,11 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import msgspec
 from psycopg import AsyncConnection, AsyncRawCursor
-from psycopg.sql import SQL
 
-from headwater.database.bulk_values import array, parameter_rows
+from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
 from headwater.http.errors import RateLimited
 
@@ -75,29 +73,20 @@ class Quota(msgspec.Struct):
 
 
 async def take(
-    connection: AsyncConnection,
-    bucket: str,
-    demands: Iterable[QuotaRequest],
-    *,
-    listed: bool = False,
+    connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]
 ) -> dict[int, Quota]:
-    """Take from every Space in `demands` (each once) as much as its minute holds, by Space.
-    `listed` is for many Spaces in a cluster.
-    """
+    """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
     spaces = [demand.space_id for demand in ordered]
     allowed = [demand.limit for demand in ordered]
     granted = [min(demand.cost, demand.limit) for demand in ordered]
-    if listed or len(ordered) == 1:
-        statement = _take_listed(len(ordered))
-        columns = zip(spaces, allowed, granted, granted, strict=True)
-        values = [bucket, *(str(value) for row in columns for value in row)]
+    if len(ordered) == 1:
+        statement, columns = _TAKE_ONE, (str(spaces[0]), str(allowed[0]), str(granted[0]))
     else:
-        statement = _TAKE
-        values = [bucket, array(spaces), array(allowed), array(granted)]
+        statement, columns = _TAKE, (array(spaces), array(allowed), array(granted))
     cursor = AsyncRawCursor(connection)
-    await cursor.execute(statement, values, prepare=True)
+    await cursor.execute(statement, [bucket, *columns], prepare=True)
     now = time.time()
     return {
         space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, now)
@@ -105,13 +94,8 @@ async def take(
     }
 
 
-_TAKE = queries["take"].format(rows=queries["unlisted"]).as_bytes()
-
-
-@lru_cache
-def _take_listed(spaces: int) -> bytes:
-    rows = SQL("VALUES ") + parameter_rows(spaces, queries["listed"].as_string(), shared=1)
-    return queries["take"].format(rows=rows).as_bytes()
+_TAKE_ONE = queries["take"].format(rows=queries["one"]).as_bytes()
+_TAKE = queries["take"].format(rows=queries["many"]).as_bytes()
 
 
 def _quota(allowed: int, granted: int, used: int, reset_at: int, now: float) -> Quota:

@@ -1,6 +1,5 @@
 -- name: take
--- Count costs against each Space's current minute, cut to what the minute still holds. The rows are a
--- list of values for one Space, and in a cluster, which sends each node its own; else a query.
+-- Count costs against each Space's current minute, cut to what the minute still holds.
 INSERT INTO rate_limits AS held (bucket, window_start, space_id, allowed, granted, used)
 {rows}
 ON CONFLICT (space_id, bucket) DO UPDATE SET
@@ -14,11 +13,11 @@ ON CONFLICT (space_id, bucket) DO UPDATE SET
                 ELSE excluded.used END
 RETURNING space_id, allowed, granted, used, window_start;
 
--- name: listed
--- One Space's row of a list.
-($1, date_trunc('minute', now()), {}, {}, {}, {})
+-- name: one
+-- The row of one Space.
+VALUES ($1, date_trunc('minute', now()), $2::bigint, $3::bigint, $4::bigint, $4::bigint)
 
--- name: unlisted
+-- name: many
 -- The rows of many Spaces.
 SELECT $1, date_trunc('minute', now()), demand.space_id, demand.allowed,
        demand.granted, demand.granted

@@ -5,6 +5,7 @@ and lists of values in a cluster.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
@@ -76,9 +77,10 @@ async def _append_listed(connection: AsyncConnection, rows: AcceptedRows) -> lis
     ids, spaces = map(str, receipts), map(str, rows.spaces)
     texts = [payload.decode() for payload in rows.payloads]
     listed = list(zip(spaces, ids, rows.kinds, rows.senders, texts, strict=True))
-    async with connection.transaction():
-        for start in range(0, len(listed), MOST_VALUES):
-            part = listed[start : start + MOST_VALUES]
+    parts = [listed[at : at + MOST_VALUES] for at in range(0, len(listed), MOST_VALUES)]
+    # A single statement is a transaction already, and of one Space a single round trip to its node.
+    async with nullcontext() if len(parts) == 1 else connection.transaction():
+        for part in parts:
             values = [received_at, *(value for row in part for value in row)]
             await cursor.execute(_append_statement(len(part)), values, prepare=True)
     return receipts

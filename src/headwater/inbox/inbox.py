@@ -39,6 +39,8 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
+REJOIN_SECONDS = 0.002
+"""Else half of the clients that are always busy gather while the other half is committed."""
 HELD_SECONDS = 0.02
 """Between two looks at a queue in which only Spaces are left that are held."""
 UNWRITABLE = (LockNotAvailable, ConnectionFailure)
@@ -159,15 +161,26 @@ class Inbox:
                     self._in_cluster = await leads_to_cluster(connection)
                     await connection.execute(BOUND_WAITING)
                     self._outage.end()
-                    while True:
-                        await self._arrived.wait()
-                        if group := self._gather():
-                            await self._flush(connection, group)
-                        elif self._waiting:
-                            await asyncio.sleep(HELD_SECONDS)
+                    await self._commit_groups(connection)
             except Exception as error:  # noqa: BLE001 - a new connection may work
                 self._outage.fail(error)
                 await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _commit_groups(self, connection: AsyncConnection) -> None:
+        """Commit group after group. In a cluster, where a commit costs far more than a row, clients
+        that were answered together get a moment to come again together.
+        """
+        were_several = False
+        while True:
+            await self._arrived.wait()
+            if were_several and self._in_cluster:
+                await asyncio.sleep(REJOIN_SECONDS)
+            group = self._gather()
+            were_several = len(group) > 1
+            if group:
+                await self._flush(connection, group)
+            elif self._waiting:
+                await asyncio.sleep(HELD_SECONDS)
 
     def _gather(self) -> list[Request]:
         group: list[Request] = []
@@ -218,7 +231,7 @@ class Inbox:
                     failpoint("inbox_before_insert")
                     await _insert(connection, admitted, in_cluster=self._in_cluster)
                     failpoint("inbox_after_commit")
-            except LockNotAvailable:
+            except UNWRITABLE:
                 for request in admitted:
                     request.cost = 0  # it is counted, and its rows are not stored
                 self._put_back(group)
@@ -245,7 +258,7 @@ class Inbox:
             before = costs.get(request.space_id)
             cost = request.cost + (before.cost if before else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
-        quotas = await take(connection, self.limit.bucket, costs.values(), listed=self._in_cluster)
+        quotas = await take(connection, self.limit.bucket, costs.values())
         left = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:

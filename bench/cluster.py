@@ -1,0 +1,226 @@
+"""A cluster beside a single PostgreSQL: ingest over many Spaces, and the pipeline by one worker and
+by three, in turn. HEADWATER_BENCH_CLUSTER_URL names the first node of a cluster (Citus), in a
+database that is used for nothing else; what is measured stays in it.
+
+CPU time is that of the servers of this machine: of nodes on others none is seen.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import psycopg
+
+from bench.ingest import singles
+from bench.load import Request, closed
+from bench.pipeline import accepted_events, fill
+from bench.stage import Stage
+from headwater.cluster.distribution import distribute
+from headwater.database.migrator import migrate
+from headwater.inbox.queue import waiting_spaces
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import drain
+
+VARIABLE = "HEADWATER_BENCH_CLUSTER_URL"
+ROUNDS = 3
+SPACES = 100
+CONNECTIONS = 64
+SECONDS = 2.0
+TURNS = 4
+"""Of ingest in a round."""
+QUEUES = ((20, 1_000, "1,000 of a Space"), (400, 1, "one of a Space"))
+"""Numbers of Spaces, and of waiting rows in each."""
+WORKERS = (1, 3)
+
+SERVERS = {
+    True: "SELECT CASE WHEN n.groupid = 0 THEN 'coordinator' ELSE 'nodes' END, r.result"
+    " FROM run_command_on_all_nodes('SHOW data_directory') r JOIN pg_dist_node n USING (nodeid)",
+    False: "SELECT 'postgresql', current_setting('data_directory')",
+}
+
+
+class ClusterStage(Stage):
+    """A running service whose database is a cluster."""
+
+    def __init__(self, data_dir: Path, url: str) -> None:
+        super().__init__(data_dir, HEADWATER_DATABASE_URL=url)
+        self._url = url
+        migrate(url)
+        with psycopg.connect(url, autocommit=True) as connection:
+            distribute(connection)
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        yield self._url
+
+
+class Run(NamedTuple):
+    """What was done, how long it took, and the CPU time of each part in seconds."""
+
+    events: int
+    seconds: float
+    cpu: dict[str, float]
+
+    def rate(self) -> float:
+        return self.events / self.seconds
+
+    def cost(self) -> float:
+        """CPU time of all parts, in milliseconds for an event."""
+        return 1_000 * sum(self.cpu.values()) / self.events
+
+
+def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> None:
+    """Print this part of the table, or that there is no cluster."""
+    url = os.environ.get(VARIABLE)
+    if not url:
+        say(f"A cluster: {VARIABLE} is not set")
+        return
+    stage.stop()
+    with tempfile.TemporaryDirectory(prefix="headwater-bench-") as directory:
+        pair = {"single": stage, "cluster": ClusterStage(Path(directory) / "data", url)}
+        _measure_ingest(say, pair, TURNS * rounds)
+        for spaces, rows, kind in QUEUES:
+            waiting = list(accepted_events(rows))
+            runs = {
+                f"{name}, {workers}": partial(_process, here, spaces, waiting, workers)
+                for workers in WORKERS
+                for name, here in pair.items()
+            }
+            _compare(say, f"Pipeline, {kind}, by workers", runs, rounds)
+    stage.start()
+
+
+def _compare(
+    say: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int
+) -> None:
+    """Print what runs in turn took, in the middle of all rounds, as shares of the first's."""
+    made: dict[str, list[Run]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            made[name].append(run())
+    say(f"{title}; CPU in ms an event; shares are of the first line's speed")
+    say("database", "events/s", "of it", "CPU", "by CPU", "of which")
+    (first, *_) = made.values()
+    for name, own in made.items():
+        by_clock = _middle(one.rate() / other.rate() for one, other in zip(own, first, strict=True))
+        by_cpu = _middle(other.cost() / one.cost() for one, other in zip(own, first, strict=True))
+        parts = {
+            part: _middle(1_000 * run.cpu.get(part, 0.0) / run.events for run in own)
+            for part in own[0].cpu
+        }
+        say(
+            name, f"{_middle(run.rate() for run in own):,.0f}", f"{by_clock:.2f}",
+            f"{_middle(run.cost() for run in own):.3f}", f"{by_cpu:.2f}",
+            " ".join(f"{part} {cost:.3f}" for part, cost in parts.items()),
+        )  # fmt: skip
+
+
+def _middle(figures: Iterator[float]) -> float:
+    return statistics.median(figures)
+
+
+def _measure_ingest(say: Callable[..., None], pair: dict[str, Stage], turns: int) -> None:
+    """Both services run, and are busy in turn, so that neighbors on the machine disturb both."""
+    runs: dict[str, Callable[[], Run]] = {}
+    for name, stage in pair.items():
+        stage.start()
+        make = singles([key for _, key in stage.spaces(SPACES)])
+        stage.pause_worker()
+        closed(stage.port, CONNECTIONS, 1.0, make)
+        runs[name] = partial(_ingest, stage, make)
+    title = f"Ingest over {SPACES} Spaces at {CONNECTIONS} connections, workers paused"
+    _compare(say, title, runs, turns)
+    for stage in pair.values():
+        stage.resume_worker()
+        stage.drained(600)
+        stage.stop()
+
+
+def _ingest(stage: Stage, make: Callable[[], Iterator[Request]]) -> Run:
+    before = _cpu(stage.url) | {"api": stage.cpu_by_role()["api"]}
+    result = closed(stage.port, CONNECTIONS, SECONDS, make)
+    after = _cpu(stage.url) | {"api": stage.cpu_by_role()["api"]}
+    assert set(result.statuses) == {202}, result.statuses
+    return Run(result.statuses[202], result.seconds, _difference(before, after))
+
+
+def _process(stage: Stage, spaces: int, rows: Sequence[tuple[str, object]], workers: int) -> Run:
+    with stage.database() as url:
+        made = [space_id for space_id, _ in stage.spaces(spaces)]
+        with psycopg.connect(url) as connection:
+            for space_id in made:
+                fill(connection, space_id, iter(rows))
+        before = _cpu(url)
+        seconds, own = _run_workers(url, workers)
+        cpu = _difference(before, _cpu(url)) | {"workers": own}
+    return Run(spaces * len(rows), seconds, cpu)
+
+
+def _run_workers(url: str, count: int) -> tuple[float, float]:
+    """Seconds until nothing waits, and CPU seconds of the workers."""
+    context = multiprocessing.get_context("fork")
+    pipes = [context.Pipe() for _ in range(count)]
+    processes = [context.Process(target=_work, args=(url, theirs)) for _, theirs in pipes]
+    for process in processes:
+        process.start()
+    for ours, _ in pipes:
+        ours.recv()
+    started = time.perf_counter()
+    for ours, _ in pipes:
+        ours.send(None)
+    own = sum(ours.recv() for ours, _ in pipes)
+    seconds = time.perf_counter() - started
+    for process in processes:
+        process.join()
+    return seconds, own
+
+
+def _work(url: str, pipe: object) -> None:
+    with connect(url) as connection:
+        waiting_spaces(connection)  # loads what every session loads once
+        pipe.send(None)
+        pipe.recv()
+        before = time.process_time()
+        drain(connection)
+        pipe.send(time.process_time() - before)
+
+
+def _cpu(url: str) -> dict[str, float]:
+    """CPU seconds of the servers of a database so far."""
+    with psycopg.connect(url) as connection:
+        query = "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
+        (in_cluster,) = connection.execute(query).fetchone()
+        servers = connection.execute(SERVERS[in_cluster]).fetchall()
+    sums: dict[str, float] = {}
+    for role, directory in servers:
+        with suppress(OSError):  # on another machine
+            pid = int((Path(directory) / "postmaster.pid").read_text().split()[0])
+            sums[role] = sums.get(role, 0.0) + _tree_cpu(psutil.Process(pid))
+    return sums
+
+
+def _tree_cpu(top: psutil.Process) -> float:
+    """CPU seconds of a process and its children, with those that ended."""
+    seconds = sum(top.cpu_times()[:4])
+    for process in top.children():
+        with suppress(psutil.Error):
+            seconds += sum(process.cpu_times()[:2])
+    return seconds
+
+
+def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    return {part: after[part] - before[part] for part in after}
