@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.companies.assignment import Companies
-from headwater.contacts.names import Parts
+from headwater.contacts.names import DERIVED_PARTS, Parts
 from headwater.contacts.profiles import DETAILS, Profile
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
@@ -99,18 +99,21 @@ def as_row(profile: Profile) -> dict[str, object]:
         "email": profile.email,
         "name": profile.name,
         "phone": profile.phone,
-        "details": profile.details,
+        "details": profile.details or None,
     }
 
 
 def write_name_parts(
     connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
 ) -> None:
-    """Store the parts of names, on identifiers that are stored; the last parts of a name count."""
-    latest = {(contact.final().id, name): parts for contact, name, parts in names}
-    if latest:
-        parts = [
-            {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
-            for (contact_id, name), (first, last) in latest.items()
-        ]
+    """Store the parts of names, on identifiers that are stored; the last parts of a name count.
+    Names of new contacts are stored as if their parts were the derived ones.
+    """
+    latest = {(contact.final(), name): parts for contact, name, parts in names}
+    parts = [
+        {"contact_id": contact.id, "name": name, "first_name": first, "last_name": last}
+        for (contact, name), (first, last) in latest.items()
+        if not (contact.is_new and (first, last) == DERIVED_PARTS)
+    ]
+    if parts:
         connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(parts)})

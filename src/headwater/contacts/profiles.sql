@@ -86,10 +86,18 @@ SET merged_into = excluded.merged_into, company_id = excluded.company_id,
     profile_field_29 = excluded.profile_field_29, profile_field_30 = excluded.profile_field_30;
 
 -- name: name_parts
--- How names of contacts divide into first and last name; nothing where it is at the first blank.
+-- How names of contacts divide into first and last name; nothing where it is at the first blank. A
+-- contact's names are looked up, of which it has few, and not a name's contacts, which may be
+-- thousands.
 UPDATE contact_identifiers i SET first_name = r.first_name, last_name = r.last_name
 FROM json_to_recordset(%(names)s::json)
      AS r (contact_id bigint, name text, first_name text, last_name text)
-WHERE i.space_id = %(space_id)s AND i.contact_id = r.contact_id AND i.kind = 'name'
-  AND i.value = r.name
-  AND (i.first_name, i.last_name) IS DISTINCT FROM (r.first_name, r.last_name);
+CROSS JOIN LATERAL (
+    SELECT known.value, known.origin_id, known.first_name, known.last_name
+    FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.contact_id = r.contact_id AND known.kind = 'name'
+    OFFSET 0
+) n
+WHERE n.value = r.name AND (n.first_name, n.last_name) IS DISTINCT FROM (r.first_name, r.last_name)
+  AND i.space_id = %(space_id)s AND i.kind = 'name' AND i.value = n.value
+  AND i.origin_id = n.origin_id;
