@@ -39,6 +39,7 @@ from headwater.pipeline.batch_writer import (
 )
 from headwater.pipeline.claim import claim
 from headwater.pipeline.duplicates import drop_duplicates, drop_repeated_page_views
+from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,
@@ -66,7 +67,7 @@ batch_seconds = Histogram(
 
 def process(connection: Connection[Any], batch: Batch) -> None:
     """Run every step from waiting rows to stored facts. The caller owns the transaction."""
-    parse(batch)
+    parse(batch.parsed, batch.unparsed)
     load_known(connection, batch)
     drop_duplicates(batch)
     drop_repeated_page_views(batch)
@@ -102,8 +103,10 @@ def run_batch(
     space_id: int,
     limit: int = BATCH_ROWS,
     ids: list[int] | None = None,
+    read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
-    """Process a Space's oldest rows, or those of `ids`, in one transaction.
+    """Process a Space's oldest rows, or those of `ids`, in one transaction, and parse those behind
+    them meanwhile.
 
     Raises the error of a row or of the database; nothing has changed then.
     """
@@ -113,13 +116,15 @@ def run_batch(
         connection.pipeline(),
         connection.transaction(),
     ):
-        batch = claim(connection, space_id, limit, ids)
+        batch = claim(connection, space_id, limit, ids, read_ahead.take(connection, space_id))
         if batch is None:
             return BatchResult(skipped=1)
         if not batch.arrivals:
             return BatchResult()
         failpoint("worker_after_claim")
+        fetch_following = read_ahead.request(connection, batch, limit)
         process(connection, batch)
+        read_ahead.parse(connection, batch.space, fetch_following())
         seen.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
@@ -159,13 +164,16 @@ def _result(batch: Batch) -> BatchResult:
 
 
 def process_space(
-    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS
+    connection: Connection[Any],
+    space_id: int,
+    limit: int = BATCH_ROWS,
+    read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
     """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
     if isinstance(connection, WorkerConnection):
         connection.count_batch()
     try:
-        return run_batch(connection, space_id, limit)
+        return run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
