@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -39,7 +40,7 @@ from headwater.pipeline.batch_writer import (
 )
 from headwater.pipeline.claim import claim
 from headwater.pipeline.duplicates import drop_duplicates, drop_repeated_page_views
-from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead
+from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead, do_nothing
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,
@@ -65,8 +66,12 @@ batch_seconds = Histogram(
 )  # fmt: skip
 
 
-def process(connection: Connection[Any], batch: Batch) -> None:
-    """Run every step from waiting rows to stored facts. The caller owns the transaction."""
+def process(
+    connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing
+) -> None:
+    """Run every step from waiting rows to stored facts. The caller owns the transaction.
+    `meanwhile` is called when PostgreSQL has most to do.
+    """
     parse(batch.parsed, batch.unparsed)
     load_known(connection, batch)
     drop_duplicates(batch)
@@ -88,6 +93,7 @@ def process(connection: Connection[Any], batch: Batch) -> None:
     connection.execute(DRAW_REVISION, {"space_id": batch.space.id})
     write_merges(connection, batch)
     write_contacts(connection, batch)
+    meanwhile()  # identifiers are PostgreSQL's longest piece of work
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
@@ -122,9 +128,7 @@ def run_batch(
         if not batch.arrivals:
             return BatchResult()
         failpoint("worker_after_claim")
-        fetch_following = read_ahead.request(connection, batch, limit)
-        process(connection, batch)
-        read_ahead.parse(connection, batch.space, fetch_following())
+        process(connection, batch, read_ahead.request(connection, batch, limit))
         seen.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")

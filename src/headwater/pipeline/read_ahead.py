@@ -18,8 +18,8 @@ from headwater.pipeline.steps import parse
 
 # Two batches of a Space, 1 and 2:
 #
-#     worker      claim 1 | decide 1 | encode 1 | parse 2 |        claim 2 | decide 2 | encode 2
-#     PostgreSQL                     | write 1 . . . . . . . commit |                 | write 2 . .
+#     worker      claim 1 | decide 1 | contacts 1 | parse 2 | events 1 |        claim 2 | decide 2
+#     PostgreSQL                     | . . . . . . write 1 . . . . . . . commit |
 #
 # Between the two anything may happen to the rows of 2, as nobody holds the Space's lock: another
 # worker takes them, a person is erased, an operator mends a payload, a row that was accepted before
@@ -45,35 +45,24 @@ class ReadAhead:
         """Return the Space's rows, if there are any, and hold them no longer."""
         return self._of(connection).pop(space_id, None)
 
-    def request(
-        self, connection: Connection[Any], batch: Batch, limit: int
-    ) -> Callable[[], list[InboxRow]]:
-        """Request the rows behind a full batch; calling the result fetches them."""
+    def request(self, connection: Connection[Any], batch: Batch, limit: int) -> Callable[[], None]:
+        """Request the rows behind a full batch; calling the result parses and holds them."""
         arrivals = batch.arrivals
         if (
             len(arrivals) < limit
             or len(self._of(connection)) >= self._most_spaces
             or sum(len(row.payload) for row in arrivals) > MOST_CHARACTERS
         ):
-            return list
-        return request_rows(connection, batch.space.id, limit, after_id=arrivals[-1].id)
+            return do_nothing
+        last = arrivals[-1].id
+        fetch_rows = request_rows(connection, batch.space.id, limit, after_id=last)
 
-    def parse(
-        self, connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]
-    ) -> None:
-        """Parse rows and hold them, while PostgreSQL does what the connection has sent to it. A
-        fault of a row shows again when its turn comes.
-        """
-        if not arrivals:
-            return
-        parsed = ParsedRows(space, arrivals)
-        try:
-            for start in range(0, len(arrivals), PIECE_ROWS):
-                parse(parsed, arrivals[start : start + PIECE_ROWS])
-                connection.pgconn.flush()
-        except Exception:  # noqa: BLE001 - no fault of these rows may end the batch before them
-            return
-        self._of(connection)[space.id] = parsed
+        def parse_and_hold() -> None:
+            parsed = _parse(connection, batch.space, fetch_rows())
+            if parsed is not None:
+                self._of(connection)[batch.space.id] = parsed
+
+        return parse_and_hold
 
     def keep_only(self, spaces: Collection[int]) -> None:
         """Hold no rows of other Spaces any longer, as nothing waits there."""
@@ -83,6 +72,26 @@ class ReadAhead:
 
     def _of(self, connection: Connection[Any]) -> dict[int, ParsedRows]:
         return self._parsed.setdefault(connection, {})
+
+
+def _parse(
+    connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]
+) -> ParsedRows | None:
+    """Parse rows while PostgreSQL does what the connection has sent to it. None when there are
+    none, or one has a fault, which shows again when its turn comes.
+    """
+    parsed = ParsedRows(space, arrivals)
+    try:
+        for start in range(0, len(arrivals), PIECE_ROWS):
+            parse(parsed, arrivals[start : start + PIECE_ROWS])
+            connection.pgconn.flush()
+    except Exception:  # noqa: BLE001 - no fault of these rows may end the batch before them
+        return None
+    return parsed if arrivals else None
+
+
+def do_nothing() -> None:
+    """In place of reading ahead."""
 
 
 NOTHING_AHEAD = ReadAhead(most_spaces=0)
