@@ -16,7 +16,7 @@ from headwater.identity.directory import Contact, Directory
 
 queries = Queries(__name__, "profiles.sql")
 
-_COLUMNS_BEFORE_DETAILS = 10
+_COLUMNS_BEFORE_DETAILS = 11
 
 
 class Profiles:
@@ -58,10 +58,10 @@ def read_profiles(
     profiles = Profiles()
     for row in contact_rows:
         profile = profiles.of(directory.contacts[row[0]])
-        company_id, profile.source_mask = row[5], row[6]
+        profile.has_name_parts, company_id, profile.source_mask = row[5:8]
         if company_id is not None:
             profile.company = profile.original_company = companies.by_id(company_id)
-        profile.email, profile.name, profile.phone = row[7], row[8], row[9]
+        profile.email, profile.name, profile.phone = row[8:11]
         details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
         profile.details = {column: value for column, value in details if value is not None}
     return profiles
@@ -104,16 +104,23 @@ def as_row(profile: Profile) -> dict[str, object]:
 
 
 def write_name_parts(
-    connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
+    connection: Connection[Any],
+    space_id: int,
+    profiles: Profiles,
+    names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
     """Store the parts of names, on identifiers that are stored; the last parts of a name count.
-    Names of new contacts are stored as if their parts were the derived ones.
+    What has no parts has the derived ones, so these are written over others only.
     """
     latest = {(contact.final(), name): parts for contact, name, parts in names}
-    parts = [
-        {"contact_id": contact.id, "name": name, "first_name": first, "last_name": last}
+    divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
+    values = [
+        {
+            "space_id": space_id, "contact_id": contact.id, "name": name,
+            "first_name": first, "last_name": last,
+        }
         for (contact, name), (first, last) in latest.items()
-        if not (contact.is_new and (first, last) == DERIVED_PARTS)
-    ]
-    if parts:
-        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(parts)})
+        if (first, last) != DERIVED_PARTS or contact in divided
+    ]  # fmt: skip
+    if values:
+        connection.cursor().executemany(queries["name_parts"], values)
