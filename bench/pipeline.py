@@ -65,7 +65,7 @@ def _measure(
 ) -> Run:
     read_ahead = ReadAhead() if reads_ahead else NOTHING_AHEAD
     with connect(url) as connection:
-        fill(connection, space_id, accepted_events(EVENTS) if kind == "event" else _hits())
+        fill(connection, space_id, accepted_events(EVENTS) if kind == "event" else accepted_hits())
         backend = psutil.Process(connection.info.backend_pid)
         before = time.process_time(), sum(backend.cpu_times()[:2]), time.perf_counter()
         with connection.confined(space_id):  # as the worker does
@@ -85,7 +85,7 @@ def accepted_events(count: int) -> Iterator[tuple[str, object]]:
         yield "event", accept(msgspec.json.encode(event(number, run)), time.time())
 
 
-def _hits() -> Iterator[tuple[str, object]]:
+def accepted_hits() -> Iterator[tuple[str, object]]:
     """Visits of four pages, a hundred under way at a time, every third visitor a known one."""
     run, now = secrets.token_hex(4), int(time.time() * 1000)
     ways = (
