@@ -28,13 +28,14 @@ from bench import (
     row_security,
     sources,
     spend,
+    storage,
 )
 from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "crowd", "listing", "people", "reports",
-    "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources", "payloads",
+    "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "listing", "people",
+    "reports", "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources", "payloads",
     "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
 
@@ -75,6 +76,7 @@ def main() -> None:
             "hits": lambda: hits.measure(stage, say),
             "flow": lambda: ingest.measure_flow(stage, say),
             "pipeline": lambda: pipeline.measure(stage, say),
+            "storage": lambda: storage.measure(stage, say),
             "crowd": lambda: crowd.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "mcp": lambda: assistants.measure(stage, say),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import msgspec
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -15,10 +17,12 @@ from bench.ingest import event
 from bench.stage import Stage
 from headwater.browsing.accepted import AcceptedHit
 from headwater.ingest.payload import accept
-from headwater.jobs.connection import WorkerConnection, connect
+from headwater.jobs.connection import connect
 from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead
 
 EVENTS = 60_000
+ROUNDS = 3
 STORED = ("contacts", "contact_identifiers", "events", "touchpoints")
 SEEN = ("contacts", "contact_identifiers", "hits", "visits", "touchpoints", "clicks")
 PAGES = 4
@@ -27,39 +31,51 @@ PAGES = 4
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
     """Print the pipeline part of the table."""
-    (events, _), (hits, _) = stage.spaces(2)
+    spaces = iter(space_id for space_id, _ in stage.spaces(2 * 2 * ROUNDS))
     stage.stop()  # its worker would take the rows first
-    with stage.database() as url, connect(url) as connection:
-        runs = [
-            (kind, *_measure(url, connection, space_id, rows, tables))
-            for kind, space_id, rows, tables in (
-                ("event", events, accepted_events(EVENTS), STORED), ("hit", hits, _hits(), SEEN),
-            )
-        ]  # fmt: skip
+    figures: dict[tuple[str, bool], list[Run]] = {}
+    with stage.database() as url:
+        for number in range(ROUNDS):
+            for kind, tables in (("event", STORED), ("hit", SEEN)):
+                for reads_ahead in (number % 2 == 0, number % 2 == 1):
+                    run = _measure(url, next(spaces), kind, tables, reads_ahead=reads_ahead)
+                    figures.setdefault((kind, reads_ahead), []).append(run)
     stage.start()
-    say(f"Pipeline: {EVENTS:,} rows of one Space, one worker, batches of {BATCH_ROWS}")
-    say("kind", "rows/s", "bare COPY of the rows it stored, rows/s", "ratio")
-    for kind, seconds, copying in runs:
-        rates = f"{EVENTS / seconds:,.0f}", f"{EVENTS / copying:,.0f}"
-        say(kind, *rates, f"{copying / seconds:.2f}")
+    say(f"Pipeline: {EVENTS:,} rows of one Space, one worker, batches of {BATCH_ROWS}; medians of"
+        f" {ROUNDS} runs in turn")  # fmt: skip
+    say("kind", "reads ahead", "rows/s", "CPU us, worker", "CPU us, PostgreSQL",
+        "bare COPY of the rows, rows/s", "ratio")  # fmt: skip
+    for (kind, reads_ahead), runs in figures.items():
+        seconds, worker, server, copying = (
+            statistics.median(each) for each in zip(*runs, strict=True)
+        )
+        say(kind, "yes" if reads_ahead else "no", f"{EVENTS / seconds:,.0f}",
+            f"{worker / EVENTS * 1e6:.1f}", f"{server / EVENTS * 1e6:.1f}",
+            f"{EVENTS / copying:,.0f}", f"{copying / seconds:.2f}")  # fmt: skip
+
+
+Run = tuple[float, float, float, float]
+"""Seconds to process rows, of computing by the worker and by its PostgreSQL, and to copy what was
+stored.
+"""
 
 
 def _measure(
-    url: str,
-    connection: WorkerConnection,
-    space_id: int,
-    rows: Iterator[tuple[str, object]],
-    tables: tuple[str, ...],
-) -> tuple[float, float]:
-    """Seconds to process rows, and to copy what was stored of them."""
-    fill(connection, space_id, rows)
-    started = time.perf_counter()
-    with connection.confined(space_id):  # as the worker does
-        while process_space(connection, space_id, BATCH_ROWS).rows:
-            pass
-    seconds = time.perf_counter() - started
+    url: str, space_id: int, kind: str, tables: tuple[str, ...], *, reads_ahead: bool
+) -> Run:
+    read_ahead = ReadAhead() if reads_ahead else NOTHING_AHEAD
+    with connect(url) as connection:
+        fill(connection, space_id, accepted_events(EVENTS) if kind == "event" else accepted_hits())
+        backend = psutil.Process(connection.info.backend_pid)
+        before = time.process_time(), sum(backend.cpu_times()[:2]), time.perf_counter()
+        with connection.confined(space_id):  # as the worker does
+            while process_space(connection, space_id, BATCH_ROWS, read_ahead).rows:
+                pass
+        after = time.process_time(), sum(backend.cpu_times()[:2]), time.perf_counter()
+    worker, server, seconds = (late - early for early, late in zip(before, after, strict=True))
     with psycopg.connect(url, autocommit=True) as plain:
-        return seconds, sum(copy_rows(plain, table, space_id) for table in tables)
+        copying = sum(copy_rows(plain, table, space_id) for table in tables)
+    return seconds, worker, server, copying
 
 
 def accepted_events(count: int) -> Iterator[tuple[str, object]]:
@@ -69,7 +85,7 @@ def accepted_events(count: int) -> Iterator[tuple[str, object]]:
         yield "event", accept(msgspec.json.encode(event(number, run)), time.time())
 
 
-def _hits() -> Iterator[tuple[str, object]]:
+def accepted_hits() -> Iterator[tuple[str, object]]:
     """Visits of four pages, a hundred under way at a time, every third visitor a known one."""
     run, now = secrets.token_hex(4), int(time.time() * 1000)
     ways = (

@@ -117,3 +117,30 @@ def test_event_details_are_stored_as_accepted(stage: Stage) -> None:
 )
 def test_full_name(given: tuple[str | None, str | None, str | None], expected: str | None) -> None:
     assert full_name(*given) == expected
+
+
+def parts(stage: Stage) -> list[tuple[str | None, ...]]:
+    rows = stage.rows("contact_identifiers", "kind", "value", "first_name", "last_name")
+    return [row[1:] for row in rows if row[0] == "name"]
+
+
+def test_the_last_parts_of_a_name_count(stage: Stage) -> None:
+    """The usual ones are stored as nothing, and take the place of others all the same."""
+    usual = event(tracking_id="u1", first_name="Mary", last_name="Ann Smith")
+    other = event(tracking_id="u1", first_name="Mary Ann", last_name="Smith")
+    for sent, stored in (
+        ([usual], (None, None)), ([other], ("Mary Ann", "Smith")), ([usual], (None, None)),
+        ([usual, other], ("Mary Ann", "Smith")), ([other, usual], (None, None)),
+    ):  # fmt: skip
+        stage.run(*sent)
+        assert parts(stage) == [("Mary Ann Smith", *stored)]
+
+
+def test_the_last_parts_count_for_what_was_merged_too(stage: Stage) -> None:
+    stage.run(event(tracking_id="u1"))
+    stage.run(event(trk_token="t1", first_name="Mary Ann", last_name="Smith"))
+    stage.run(
+        event(tracking_id="u1", trk_token="t1"),
+        event(tracking_id="u1", first_name="Mary", last_name="Ann Smith"),
+    )
+    assert parts(stage) == [("Mary Ann Smith", None, None)] * 2

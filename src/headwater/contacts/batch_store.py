@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.companies.assignment import Companies
-from headwater.contacts.names import Parts
+from headwater.contacts.names import DERIVED_PARTS, Parts
 from headwater.contacts.profiles import DETAILS, Profile
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
@@ -16,7 +16,7 @@ from headwater.identity.directory import Contact, Directory
 
 queries = Queries(__name__, "profiles.sql")
 
-_COLUMNS_BEFORE_DETAILS = 10
+_COLUMNS_BEFORE_DETAILS = 11
 
 
 class Profiles:
@@ -58,10 +58,10 @@ def read_profiles(
     profiles = Profiles()
     for row in contact_rows:
         profile = profiles.of(directory.contacts[row[0]])
-        company_id, profile.source_mask = row[5], row[6]
+        profile.has_name_parts, company_id, profile.source_mask = row[5:8]
         if company_id is not None:
             profile.company = profile.original_company = companies.by_id(company_id)
-        profile.email, profile.name, profile.phone = row[7], row[8], row[9]
+        profile.email, profile.name, profile.phone = row[8:11]
         details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
         profile.details = {column: value for column, value in details if value is not None}
     return profiles
@@ -99,18 +99,28 @@ def as_row(profile: Profile) -> dict[str, object]:
         "email": profile.email,
         "name": profile.name,
         "phone": profile.phone,
-        "details": profile.details,
+        "details": profile.details or None,
     }
 
 
 def write_name_parts(
-    connection: Connection[Any], space_id: int, names: Iterable[tuple[Contact, str, Parts]]
+    connection: Connection[Any],
+    space_id: int,
+    profiles: Profiles,
+    names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
-    """Store the parts of names, on identifiers that are stored; the last parts of a name count."""
-    latest = {(contact.final().id, name): parts for contact, name, parts in names}
-    if latest:
-        parts = [
-            {"contact_id": contact_id, "name": name, "first_name": first, "last_name": last}
-            for (contact_id, name), (first, last) in latest.items()
-        ]
-        connection.execute(queries["name_parts"], {"space_id": space_id, "names": rows(parts)})
+    """Store the parts of names, on identifiers that are stored; the last parts of a name count.
+    What has no parts has the derived ones, so these are written over others only.
+    """
+    latest = {(contact.final(), name): parts for contact, name, parts in names}
+    divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
+    values = [
+        {
+            "space_id": space_id, "contact_id": contact.id, "name": name,
+            "first_name": first, "last_name": last,
+        }
+        for (contact, name), (first, last) in latest.items()
+        if (first, last) != DERIVED_PARTS or contact in divided
+    ]  # fmt: skip
+    if values:
+        connection.cursor().executemany(queries["name_parts"], values)

@@ -48,8 +48,9 @@ def write_merged_contacts(connection: Connection[Any], space_id: int, directory:
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
     """Store every identifier the batch showed, as its contact's own."""
     since = _numbering(directory.merges)
-    links = [
-        StoredLink(
+    links: dict[str, list[StoredLink]] = {"add_links": [], "widen_links": []}
+    for (kind, value), origin, use in directory.uses():
+        link = StoredLink(
             kind=kind,
             value=value,
             origin_id=origin.id,
@@ -59,11 +60,11 @@ def write_links(connection: Connection[Any], space_id: int, directory: Directory
             contact_id=origin.merged_into and origin.final().id,
             since=since(use.first_receipt),
         )
-        for (kind, value), origin, use in directory.uses()
-    ]
-    if links:
-        values = {"space_id": space_id, "number": directory.number, "links": rows(links)}
-        connection.execute(queries["write_links"], values)
+        links["add_links" if origin.is_new else "widen_links"].append(link)
+    for statement, written in links.items():
+        if written:
+            values = {"space_id": space_id, "number": directory.number, "links": rows(written)}
+            connection.execute(queries[statement], values)
 
 
 def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:

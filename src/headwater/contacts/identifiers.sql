@@ -10,9 +10,22 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 UPDATE contacts c SET merged_into = %(survivor_id)s
 WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 
--- name: write_links
--- Identifiers as the batch saw them, each under the contact it was seen on, be that merged by now.
--- Widening makes this safe to repeat and free of order.
+-- name: add_links
+-- Identifiers as the batch saw them on new contacts, each under the contact it was seen on, be that
+-- merged by now. No new contact has any yet, so there is nothing to look for.
+INSERT INTO contact_identifiers
+    (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
+SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,
+       'epoch'::timestamptz + l.first_seen * interval '1 microsecond',
+       'epoch'::timestamptz + l.last_seen * interval '1 microsecond',
+       coalesce(l.since, %(number)s), l.recency
+FROM json_to_recordset(%(links)s::json)
+     AS l (kind text, value text, contact_id bigint, origin_id bigint, first_seen bigint,
+           last_seen bigint, since bigint, recency bigint);
+
+-- name: widen_links
+-- The same of stored contacts, which may have the identifiers already. Widening makes this safe to
+-- repeat and free of order.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,

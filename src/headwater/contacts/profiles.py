@@ -31,8 +31,8 @@ class Profile:
     """One contact's columns. `changed` says that the stored row must be written."""
 
     __slots__ = (
-        "changed", "company", "contact", "details", "email", "filled", "name", "original_company",
-        "phone", "source_mask",
+        "changed", "company", "contact", "details", "email", "filled", "has_name_parts", "name",
+        "original_company", "phone", "source_mask",
     )  # fmt: skip
 
     def __init__(self, contact: Contact) -> None:
@@ -46,6 +46,8 @@ class Profile:
         self.source_mask = 0
         self.filled: tuple[str, ...] = ()
         """Of a merged contact: the empty columns of its survivor that took its value."""
+        self.has_name_parts = False
+        """Whether a name of it is stored with parts that are not the derived ones."""
         self.changed = contact.is_new
 
     def learn(self, email: str | None, name: str | None, phone: str | None) -> None:

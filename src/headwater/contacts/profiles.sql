@@ -1,7 +1,7 @@
 -- name: load
 -- The rows of contacts whose identifiers a batch shows, and what kind of identifiers they have.
 SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
-       known.has_email, known.has_tracking_id, known.has_token,
+       known.has_email, known.has_tracking_id, known.has_token, known.has_name_parts,
        c.company_id, c.source_mask, c.email, c.name, c.phone,
        c.location, c.city, c.state, c.country, c.device_type, c.os, c.browser, c.language,
        c.profile_field_1, c.profile_field_2, c.profile_field_3, c.profile_field_4,
@@ -22,7 +22,9 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT coalesce(bool_or(i.kind = 'email'), false) AS has_email,
            coalesce(bool_or(i.kind = 'tracking_id'), false) AS has_tracking_id,
-           coalesce(bool_or(i.kind = 'trk_token'), false) AS has_token
+           coalesce(bool_or(i.kind = 'trk_token'), false) AS has_token,
+           coalesce(bool_or(i.first_name IS NOT NULL OR i.last_name IS NOT NULL), false)
+               AS has_name_parts
     FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = c.id
 ) known;
@@ -86,10 +88,10 @@ SET merged_into = excluded.merged_into, company_id = excluded.company_id,
     profile_field_29 = excluded.profile_field_29, profile_field_30 = excluded.profile_field_30;
 
 -- name: name_parts
--- How names of contacts divide into first and last name; nothing where it is at the first blank.
-UPDATE contact_identifiers i SET first_name = r.first_name, last_name = r.last_name
-FROM json_to_recordset(%(names)s::json)
-     AS r (contact_id bigint, name text, first_name text, last_name text)
-WHERE i.space_id = %(space_id)s AND i.contact_id = r.contact_id AND i.kind = 'name'
-  AND i.value = r.name
-  AND (i.first_name, i.last_name) IS DISTINCT FROM (r.first_name, r.last_name);
+-- How a name of a contact divides into first and last name; nothing where it is at the first blank.
+-- One name after the other, and looked for by contact: the blank texts keep the planner from the
+-- index by kind and value, as a contact has a few identifiers, while thousands may have one name.
+UPDATE contact_identifiers i SET first_name = %(first_name)s, last_name = %(last_name)s
+WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
+  AND i.kind || '' = 'name' AND i.value || '' = %(name)s
+  AND (i.first_name, i.last_name) IS DISTINCT FROM (%(first_name)s::text, %(last_name)s::text);

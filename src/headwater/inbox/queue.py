@@ -20,6 +20,9 @@ queries = Queries(__name__, "queue.sql")
 
 POLL_SECONDS = 0.02
 
+Version = tuple[int, str]
+"""A row's id, and the transaction that wrote it as it is."""
+
 
 @cache
 def over_spaces(name: str, queue: str, *, in_cluster: bool) -> Composed:
@@ -35,15 +38,32 @@ def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
 
 
 def request_rows(
-    connection: Connection[Any], space_id: int, limit: int, ids: Collection[int] | None = None
+    connection: Connection[Any],
+    space_id: int,
+    limit: int,
+    ids: Collection[int] | None = None,
+    after_id: int = 0,
 ) -> Callable[[], list[InboxRow]]:
-    """Request the Space's oldest rows, or those of `ids`; calling the result fetches them."""
+    """Request the Space's oldest rows after one, or those of `ids`; calling the result fetches
+    them.
+    """
     if ids is None:
-        cursor = connection.execute(queries["read"], {"space_id": space_id, "limit": limit})
+        values = {"space_id": space_id, "after_id": after_id, "limit": limit}
+        cursor = connection.execute(queries["read"], values)
     else:
         values = {"space_id": space_id, "ids": list(ids)}
         cursor = connection.execute(queries["read_these"], values)
     return lambda: list(map(InboxRow._make, cursor.fetchall()))
+
+
+def request_versions(
+    connection: Connection[Any], space_id: int, limit: int
+) -> Callable[[], list[Version]]:
+    """Request the ids of the Space's oldest rows with their versions; calling the result fetches
+    them.
+    """
+    values = {"space_id": space_id, "limit": limit}
+    return connection.execute(queries["versions"], values).fetchall
 
 
 def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:

@@ -1,7 +1,16 @@
 -- name: read
--- The rows that have waited longest.
+-- The rows that have waited longest, of those after a row.
 SELECT i.id, i.kind, i.sender,
-       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload,
+       i.xmin::text AS version
+FROM inbox i
+WHERE i.space_id = %(space_id)s AND i.id > %(after_id)s
+ORDER BY i.id
+LIMIT %(limit)s;
+
+-- name: versions
+-- The rows that have waited longest, with what tells whether one has changed since it was read.
+SELECT i.id, i.xmin::text AS version
 FROM inbox i
 WHERE i.space_id = %(space_id)s
 ORDER BY i.id
@@ -10,7 +19,8 @@ LIMIT %(limit)s;
 -- name: read_these
 -- Those of these rows that still wait.
 SELECT i.id, i.kind, i.sender,
-       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload
+       (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload,
+       i.xmin::text AS version
 FROM inbox i
 WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[])
 ORDER BY i.id;

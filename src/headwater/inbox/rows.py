@@ -10,7 +10,7 @@ import msgspec
 
 class InboxRow(NamedTuple):
     """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
-    senders were kept.
+    senders were kept; `version` is the transaction that wrote the row as it is.
     """
 
     id: int
@@ -18,6 +18,7 @@ class InboxRow(NamedTuple):
     sender: str | None
     received_at: int
     payload: str
+    version: str
 
 
 class RejectReason(StrEnum):

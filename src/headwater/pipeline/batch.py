@@ -24,6 +24,7 @@ from headwater.identity.directory import Contact, Directory, Merge
 from headwater.identity.junk import Junk
 from headwater.identity.queries import KnownLink
 from headwater.identity.resolution import ItemIdentity
+from headwater.inbox.queue import Version
 from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
@@ -114,21 +115,43 @@ class Item:
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
+class ParsedRows:
+    """Rows of a Space's inbox, and what they say by themselves: by a row and the Space's rules
+    alone.
+    """
+
+    def __init__(self, space: SpaceRules, arrivals: list[InboxRow]) -> None:
+        self.space = space
+        self.arrivals = arrivals
+        self.items: list[Item] = []
+        self.rejections: list[Rejection] = []
+        self.bots: dict[int, int] = {}
+        """Page views by bots, by site."""
+
+    def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
+        """Return whether these are the rows that wait, by their versions, and the rules are those
+        by which they were parsed.
+        """
+        return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
+
+
 class Batch:
     """A Space's rows that are processed in one transaction."""
 
-    def __init__(self, space: SpaceRules, arrivals: list[InboxRow], directory: Directory) -> None:
-        self.space = space
-        self.arrivals = arrivals
+    def __init__(self, parsed: ParsedRows, unparsed: list[InboxRow], directory: Directory) -> None:
+        self.parsed = parsed
+        self.unparsed = unparsed
+        self.space = parsed.space
+        self.arrivals = parsed.arrivals + unparsed
         self.directory = directory
-        self.items: list[Item] = []
+        self.items = parsed.items
         self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
         """Stored events that events of the batch may repeat."""
         self.page_view_keys: set[str] = set()
         """Keys of stored page views that page views of the batch may repeat."""
         self.links: list[KnownLink] = []
         """Stored identifiers that rows of the batch have."""
-        self.rejections: list[Rejection] = []
+        self.rejections = parsed.rejections
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
         self.events: list[StoredEvent] = []
@@ -150,8 +173,7 @@ class Batch:
         """Names with their parts as events gave them, in order of arrival."""
         self.tag_sets = TagSets()
         """Of the touchpoints that it writes."""
-        self.bots: dict[int, int] = {}
-        """Page views by bots, by site."""
+        self.bots = parsed.bots
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
         """Yield the items in order of arrival, each with the merges it caused, which precede it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -39,6 +40,7 @@ from headwater.pipeline.batch_writer import (
 )
 from headwater.pipeline.claim import claim
 from headwater.pipeline.duplicates import drop_duplicates, drop_repeated_page_views
+from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead, do_nothing
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,
@@ -64,9 +66,13 @@ batch_seconds = Histogram(
 )  # fmt: skip
 
 
-def process(connection: Connection[Any], batch: Batch) -> None:
-    """Run every step from waiting rows to stored facts. The caller owns the transaction."""
-    parse(batch)
+def process(
+    connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing
+) -> None:
+    """Run every step from waiting rows to stored facts. The caller owns the transaction.
+    `meanwhile` is called when PostgreSQL has most to do.
+    """
+    parse(batch.parsed, batch.unparsed)
     load_known(connection, batch)
     drop_duplicates(batch)
     drop_repeated_page_views(batch)
@@ -87,6 +93,7 @@ def process(connection: Connection[Any], batch: Batch) -> None:
     connection.execute(DRAW_REVISION, {"space_id": batch.space.id})
     write_merges(connection, batch)
     write_contacts(connection, batch)
+    meanwhile()  # identifiers are PostgreSQL's longest piece of work
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
@@ -102,8 +109,10 @@ def run_batch(
     space_id: int,
     limit: int = BATCH_ROWS,
     ids: list[int] | None = None,
+    read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
-    """Process a Space's oldest rows, or those of `ids`, in one transaction.
+    """Process a Space's oldest rows, or those of `ids`, in one transaction, and parse those behind
+    them meanwhile.
 
     Raises the error of a row or of the database; nothing has changed then.
     """
@@ -113,13 +122,13 @@ def run_batch(
         connection.pipeline(),
         connection.transaction(),
     ):
-        batch = claim(connection, space_id, limit, ids)
+        batch = claim(connection, space_id, limit, ids, read_ahead.take(connection, space_id))
         if batch is None:
             return BatchResult(skipped=1)
         if not batch.arrivals:
             return BatchResult()
         failpoint("worker_after_claim")
-        process(connection, batch)
+        process(connection, batch, read_ahead.request(connection, batch, limit))
         seen.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
@@ -159,13 +168,16 @@ def _result(batch: Batch) -> BatchResult:
 
 
 def process_space(
-    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS
+    connection: Connection[Any],
+    space_id: int,
+    limit: int = BATCH_ROWS,
+    read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
     """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
     if isinstance(connection, WorkerConnection):
         connection.count_batch()
     try:
-        return run_batch(connection, space_id, limit)
+        return run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone

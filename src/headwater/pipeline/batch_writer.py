@@ -64,7 +64,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
-    write_name_parts(connection, space_id, batch.names)
+    write_name_parts(connection, space_id, batch.profiles, batch.names)
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:

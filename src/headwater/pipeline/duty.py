@@ -10,6 +10,7 @@ from headwater.inbox.queue import waiting_spaces
 from headwater.jobs.duties import Duty
 from headwater.merging.merge_alerts import warn_of_burst
 from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.pipeline.read_ahead import ReadAhead
 from headwater.settings import MERGE_ALERT
 
 
@@ -17,11 +18,17 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
     """Return the duty to process waiting rows, in batches of at most `limit`. `merge_alert` merges
     in an hour raise an alert in a Space.
     """
+    read_ahead = ReadAhead()
+
+    def waiting(connection: Connection[Any]) -> list[int]:
+        spaces = waiting_spaces(connection)
+        read_ahead.keep_only(spaces)
+        return spaces
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
-        result = process_space(connection, space_id, limit)
+        result = process_space(connection, space_id, limit, read_ahead)
         if result.merges:
             warn_of_burst(connection, space_id, result.merges, merge_alert)
         return result.rows > 0
 
-    return Duty(waiting_spaces, attend)
+    return Duty(waiting, attend)

@@ -5,7 +5,7 @@ All of them are pure: they read nothing but the batch, and walk its items in ord
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -20,7 +20,7 @@ from headwater.events.batch_store import Duplicate
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
-from headwater.pipeline.batch import Batch, Item
+from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
@@ -41,55 +41,57 @@ _decode_person = msgspec.json.Decoder(AcceptedPerson).decode
 _decode_bots = msgspec.json.Decoder(AcceptedBots).decode
 
 
-def parse(batch: Batch) -> None:
-    """Read the payloads; rows that cannot be read are rejected at once."""
-    for arrival in batch.arrivals:
+def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
+    """Read the payloads of rows, and add what they say; rows that cannot be read are rejected at
+    once.
+    """
+    for arrival in arrivals:
         read = _READERS.get(arrival.kind)
         if read is None:
             rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no kind that is known")
-            batch.rejections.append(rejection)
+            parsed.rejections.append(rejection)
             continue
         try:
-            read(batch, arrival)
+            read(parsed, arrival)
         except (msgspec.DecodeError, UnicodeError) as error:
             detail = type(error).__name__
             rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
-            batch.rejections.append(rejection)
+            parsed.rejections.append(rejection)
 
 
-def _read_event(batch: Batch, arrival: InboxRow) -> None:
+def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    touch = touch_of_event(event, event.event_time * 1000, batch.space.source_names)
-    item = _add_item(batch, arrival, _identifiers(event), event.event_time)
+    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
+    item = _add_item(parsed, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
 
 
-def _read_touchpoint(batch: Batch, arrival: InboxRow) -> None:
+def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, batch.space.source_names)
-    item = _add_item(batch, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_names)
+    item = _add_item(parsed, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
 
 
-def _read_hit(batch: Batch, arrival: InboxRow) -> None:
+def _read_hit(parsed: ParsedRows, arrival: InboxRow) -> None:
     hit = _decode_hit(arrival.payload)
     identifiers = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
-    _add_item(batch, arrival, identifiers, hit.occurred_at).hit = hit
+    _add_item(parsed, arrival, identifiers, hit.occurred_at).hit = hit
 
 
-def _read_person(batch: Batch, arrival: InboxRow) -> None:
+def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
-    _add_item(batch, arrival, _identifiers(person), person.occurred_at).person = person
+    _add_item(parsed, arrival, _identifiers(person), person.occurred_at).person = person
 
 
-def _read_bots(batch: Batch, arrival: InboxRow) -> None:
+def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
     bots = _decode_bots(arrival.payload)
-    batch.bots[bots.site_id] = batch.bots.get(bots.site_id, 0) + bots.hits
+    parsed.bots[bots.site_id] = parsed.bots.get(bots.site_id, 0) + bots.hits
 
 
-_READERS: dict[str, Callable[[Batch, InboxRow], None]] = {
+_READERS: dict[str, Callable[[ParsedRows, InboxRow], None]] = {
     EVENT: _read_event,
     TOUCHPOINT: _read_touchpoint,
     HIT: _read_hit,
@@ -104,10 +106,10 @@ def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) 
     )
 
 
-def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
-    """Add an item with an identity and a time, in ms since 1970, to the batch."""
+def _add_item(parsed: ParsedRows, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
+    """Add an item with an identity and a time, in ms since 1970, to the rows."""
     sender = sender_of(arrival.sender, arrival.kind)
-    kept, warnings = without_junk(identifiers, batch.space.junk)
+    kept, warnings = without_junk(identifiers, parsed.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     identity = ItemIdentity(
         receipt_id=arrival.id,
@@ -121,7 +123,7 @@ def _add_item(batch: Batch, arrival: InboxRow, identifiers: Identifiers, at: int
     )
     item = Item(arrival, identity)
     item.warn(warnings)
-    batch.items.append(item)
+    parsed.items.append(item)
     return item
 
 

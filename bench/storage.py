@@ -1,0 +1,76 @@
+"""What a Space takes on disk: events and page views through the pipeline, and then every table's
+rows, indexes and the rest of it, by event and by page view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+
+from bench.pipeline import accepted_events, accepted_hits, fill
+from bench.reports import build_segments
+from bench.stage import Stage
+from headwater.jobs.connection import connect
+from headwater.pipeline.batch_runner import process_space
+from headwater.pipeline.read_ahead import ReadAhead
+
+EVENTS = 100_000
+"""Of 50,000 people, so that half of them are of people who are known."""
+
+SIZES = """
+SELECT c.relname, pg_table_size(c.oid), pg_indexes_size(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'public' AND c.relkind = 'r'
+"""
+INDEXES = """
+SELECT i.indexrelid::regclass::text, pg_relation_size(i.indexrelid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+WHERE c.relnamespace = 'public'::regnamespace
+"""
+LEAST = 5.0
+"""Octets below which a table or an index is not listed."""
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print the part of the table."""
+    (events, _), (hits, _) = stage.spaces(2)
+    stage.stop()
+    with stage.database() as url:
+        _store(url, say, events, f"{EVENTS:,} events of 50,000 people", accepted_events(EVENTS))
+        _store(url, say, hits, "60,000 page views in visits of four", accepted_hits())
+    stage.start()
+
+
+def _store(
+    url: str, say: Callable[..., None], space_id: int, what: str, rows: Iterator[tuple[str, object]]
+) -> None:
+    with connect(url) as connection:
+        tables, indexes = _sizes(connection)
+        fill(connection, space_id, rows)
+        (count,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
+        read_ahead = ReadAhead()
+        with connection.confined(space_id):
+            while process_space(connection, space_id, read_ahead=read_ahead).rows:
+                pass
+        with psycopg.connect(url, autocommit=True) as plain:
+            build_segments(plain, space_id)
+            plain.execute("VACUUM")  # the inbox and notes of changes are empty now
+            after_tables, after_indexes = _sizes(plain)
+    say(f"Storage of {what}, octets each, once nothing waits or is pending")
+    say("table", "rows", "indexes")
+    total = 0.0
+    for table, sizes in sorted(after_tables.items()):
+        grown = [(size - old) / count for size, old in zip(sizes, tables[table], strict=True)]
+        total += sum(grown)
+        if sum(grown) >= LEAST:
+            say(table, *(f"{octets:.0f}" for octets in grown))
+    for index, size in sorted(after_indexes.items()):
+        if (octets := (size - indexes[index]) / count) >= LEAST:
+            say("index", index, f"{octets:.0f}")
+    say("all", f"{total:.0f}")
+
+
+def _sizes(connection: psycopg.Connection) -> tuple[dict[str, list[int]], dict[str, int]]:
+    tables = {name: [size, of_indexes] for name, size, of_indexes in connection.execute(SIZES)}
+    return tables, dict(connection.execute(INDEXES).fetchall())
