@@ -22,6 +22,7 @@ from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, Statement, fetch_all, fetch_one
+from headwater.paths.credit_stretch import CreditStretch
 from headwater.paths.known_credit import (
     NO_CREDIT,
     CreditedEvents,
@@ -110,33 +111,6 @@ class CreditOf:
         if self.is_shared_out:
             return MOST_READ_FOR_SHARES if self.window_days else 0
         return MOST_READ_FOR_PICKS
-
-
-@dataclass(frozen=True)
-class _Stretch:
-    """Some days of a walk: a row of the query."""
-
-    first_day: date
-    last_day: date
-    all_stamps: bytes | None
-    """Of the segments that have one of the sources."""
-    stamps: Sequence[int] | None
-    days: Sequence[date] | None
-    sources: Sequence[int] | None
-    postings: Sequence[bytes] | None
-    common: int
-    """The events of segments in which a source is common."""
-    unread: int
-    """How many such segments are not known."""
-    changed: bytes | None
-    changes: bytes | None
-    live_ids: bytes | None
-    live_times: bytes | None
-
-    def of_postings(self) -> list[tuple[int, date, int, bytes]]:
-        """Return the postings, each behind the stamp and day of its segment and its source."""
-        columns = (self.stamps, self.days, self.sources, self.postings)
-        return list(zip(*(column or () for column in columns), strict=True))
 
 
 class CreditWalk:
@@ -237,14 +211,14 @@ class CreditWalk:
             return
         self._append(stretch, *await self._with_changes(stretch, *credited))
 
-    async def _next_stretch(self, least: int) -> _Stretch | None:
+    async def _next_stretch(self, least: int) -> CreditStretch | None:
         values = self._values() | {
             "enough": self._enough(least), "most_live": MOST_LIVE_EVENTS,
             "first_day": self._days[0], "last_day": self._days[1],
             "posting_octets": POSTING_OCTETS,
         }  # fmt: skip
         record = await (await self._execute("stretch", values)).fetchone()
-        return None if record is None else _Stretch(*record)
+        return None if record is None else CreditStretch(*record)
 
     def _values(self) -> dict[str, Any]:
         source_ids = list(self._credit.source_ids)
@@ -265,7 +239,7 @@ class CreditWalk:
         share = 1.5 * self._passed / max(1, self._credited) or usual
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
 
-    async def _events_of(self, stretch: _Stretch) -> tuple[IntArray, IntArray]:
+    async def _events_of(self, stretch: CreditStretch) -> tuple[IntArray, IntArray]:
         """Return the events that have credit by the segments of a stretch, one as often as sources
         have it, and the whole seconds since 1970 of each. Raises DamagedPostings, DamagedColumn or
         DamagedSegment.
@@ -288,7 +262,7 @@ class CreditWalk:
         return credited.event_ids, credited.seconds
 
     async def _with_changes(
-        self, stretch: _Stretch, ids: IntArray, seconds: IntArray
+        self, stretch: CreditStretch, ids: IntArray, seconds: IntArray
     ) -> tuple[IntArray, IntArray]:
         """Return the same with what the tables say of events that have changed, each event once."""
         changes = EventChanges(read_numbers(stretch.changed), read_numbers(stretch.changes))
@@ -320,7 +294,7 @@ class CreditWalk:
         assert self._key is not None
         remember(self._key, known)
 
-    async def _of_paths(self, stretch: _Stretch) -> dict[int, CreditedEvents]:
+    async def _of_paths(self, stretch: CreditStretch) -> dict[int, CreditedEvents]:
         credit = self._credit
         columns = columns_of(credit.window_days)
         days = {"first_day": stretch.first_day, "last_day": stretch.last_day}
@@ -333,7 +307,7 @@ class CreditWalk:
             read[stamp] = CreditedEvents.of_paths(paths, counts)
         return read
 
-    def _append(self, stretch: _Stretch, ids: IntArray, seconds: IntArray) -> None:
+    def _append(self, stretch: CreditStretch, ids: IntArray, seconds: IntArray) -> None:
         """Put the events of a stretch behind those that wait, without those outside of the time."""
         first, last = self._between
         within = np.flatnonzero((seconds >= first) & (seconds <= last))
