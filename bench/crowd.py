@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import psycopg
 
-from bench.ingest import SpaceSampler, singles
+from bench.ingest import SpaceSampler, singles, summarize
 from bench.load import steady
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
@@ -18,7 +18,9 @@ SMALL_SPACES = 10_000
 HUGE_ROWS = 200_000
 RATE = 200.0
 """Events a second, each of the next small Space."""
-SECONDS = 20.0
+SECONDS = 40.0
+SAMPLERS = 8
+"""Small Spaces that are looked at, at a time."""
 
 
 def measure(stage: Stage, say: Callable[..., None]) -> None:
@@ -33,10 +35,11 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
             fill(connection, huge_id, accepted_events(HUGE_ROWS))
         stage.start("--pipelines", str(workers))
         started, before = time.perf_counter(), _waiting(stage, huge_id)
-        sampler = SpaceSampler(stage, small[-1], SECONDS)
-        sampler.start()
+        samplers = [SpaceSampler(stage, space, SECONDS, 0.05) for space in small[-SAMPLERS:]]
+        for sampler in samplers:
+            sampler.start()
         steady(stage.port, RATE, SECONDS, requests)
-        samples = sampler.join()
+        samples = summarize([seconds for sampler in samplers for seconds in sampler.wait()])
         done = before - _waiting(stage, huge_id)
         say(workers, *samples, f"{done / (time.perf_counter() - started):,.0f}")
         stage.drained(900)

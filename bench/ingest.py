@@ -131,11 +131,19 @@ def _sampled(stage: Stage, space: tuple[int, str], seconds: float) -> tuple[obje
     return sampler.join()
 
 
+def summarize(latencies: list[float]) -> tuple[object, ...]:
+    """Return how many there are, and the middle and the 99th percentile in milliseconds."""
+    result = Result(latencies=latencies)
+    return len(latencies), f"{result.percentile(0.5):.0f}", f"{result.percentile(0.99):.0f}"
+
+
 class SpaceSampler:
     """Sends an event, then asks the database until it is stored, again and again."""
 
-    def __init__(self, stage: Stage, space: tuple[int, str], seconds: float) -> None:
-        self._stage, self._space, self._seconds = stage, space, seconds
+    def __init__(
+        self, stage: Stage, space: tuple[int, str], seconds: float, pause: float = 0.002
+    ) -> None:
+        self._stage, self._space, self._seconds, self._pause = stage, space, seconds, pause
         self._latencies: list[float] = []
 
     def start(self) -> None:
@@ -143,11 +151,12 @@ class SpaceSampler:
         self._thread.start()
 
     def join(self) -> tuple[object, ...]:
+        return summarize(self.wait())
+
+    def wait(self) -> list[float]:
+        """Return the seconds that each sample took."""
         self._thread.join()
-        result = Result(latencies=self._latencies)
-        return (
-            len(self._latencies), f"{result.percentile(0.5):.0f}", f"{result.percentile(0.99):.0f}",
-        )  # fmt: skip
+        return self._latencies
 
     def _sample(self) -> None:
         client = http.client.HTTPConnection("127.0.0.1", self._stage.port)
@@ -167,5 +176,5 @@ class SpaceSampler:
                 while not connection.execute(
                     "SELECT 1 FROM events WHERE space_id = %s AND id = %s", (space_id, receipt)
                 ).fetchone():
-                    time.sleep(0.002)
+                    time.sleep(self._pause)
                 self._latencies.append(time.perf_counter() - accepted)

@@ -14,10 +14,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from pglast import ast
+from pglast import ast, parse_sql
+from pglast.enums import ConstrType
 
 from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, LOCKS, REFERENCE
-from tests.house.test_house import SPANS_SPACES, statements, tenant_tables
+from tests.house.test_house import SOURCE, SPANS_SPACES, statements, tenant_tables
 from tests.house.test_table_owners import tables as tables_of_schema
 from tests.support.statement_trees import (
     Volatility,
@@ -285,6 +286,27 @@ def test_what_is_no_statement_writes_nothing() -> None:
     parts = [(place, sql) for place, sql in statements() if place not in SINGLE and not parsed(sql)]
     kept = re.compile(r"\b(INSERT|UPDATE|DELETE|nextval|RECURSIVE|FOR (NO KEY )?UPDATE)\b")
     assert [place for place, sql in parts if kept.search(sql)] == []
+
+
+def constrained(sql: str) -> list[str]:
+    """Return the columns that a migration adds to tables together with constraints."""
+    plain = {ConstrType.CONSTR_NOTNULL, ConstrType.CONSTR_NULL, ConstrType.CONSTR_DEFAULT}
+    return [
+        column.colname
+        for change in of_kind(parse_sql(sql), ast.AlterTableCmd)
+        for column in of_kind(change, ast.ColumnDef)
+        if any(constraint.contype not in plain for constraint in column.constraints or ())
+    ]
+
+
+def test_migrations_add_columns_without_constraints() -> None:
+    """To a table of a cluster a constraint is added by itself, and by its name."""
+    added = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
+    assert constrained(added) == []
+    assert constrained(f"{added} CHECK (language <> '')") == ["language"]
+    migrations = (SOURCE / "database" / "migrations").glob("*.sql")
+    since = {path.name: path.read_text() for path in migrations if path.name > "0082"}
+    assert {name: found for name, sql in since.items() if (found := constrained(sql))} == {}
 
 
 def test_every_table_has_its_place() -> None:

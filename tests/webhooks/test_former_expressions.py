@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -167,6 +168,10 @@ def as_stored_by_0_1_0(connection: psycopg.Connection, webhook_id: int) -> None:
                            (webhook_id,))  # fmt: skip
 
 
+@pytest.mark.skipif(
+    "HEADWATER_TEST_CITUS_URL" in os.environ,
+    reason="the migration is older than clusters, which take a column's constraint by itself alone",
+)
 def test_an_upgrade_keeps_what_is_stored(
     webhooks: Hooks, connection: psycopg.Connection, database_url: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],

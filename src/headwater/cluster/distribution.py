@@ -36,7 +36,7 @@ class DistributionError(Exception):
         self.reason = reason
 
 
-class Place(StrEnum):
+class PlaceKind(StrEnum):
     """A place where a table's rows can be."""
 
     DISTRIBUTED = "distributed"
@@ -48,9 +48,9 @@ class Place(StrEnum):
 
 
 PLACES = (
-    dict.fromkeys(DISTRIBUTED, Place.DISTRIBUTED)
-    | dict.fromkeys(REFERENCE, Place.REFERENCE)
-    | dict.fromkeys(FIRST_NODE, Place.FIRST_NODE)
+    dict.fromkeys(DISTRIBUTED, PlaceKind.DISTRIBUTED)
+    | dict.fromkeys(REFERENCE, PlaceKind.REFERENCE)
+    | dict.fromkeys(FIRST_NODE, PlaceKind.FIRST_NODE)
 )
 
 
@@ -58,7 +58,7 @@ class TablePlace(NamedTuple):
     """A table, its place, and whether it is there."""
 
     table: str
-    place: Place
+    place: PlaceKind
     is_placed: bool
 
 
@@ -72,19 +72,19 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
             "the database is a single PostgreSQL, where nothing needs to be distributed: for a "
             "cluster, create the extension citus on every node first",
         )
-    found = {
-        table: Place.DISTRIBUTED if is_distributed else Place.REFERENCE
+    current = {
+        table: PlaceKind.DISTRIBUTED if is_distributed else PlaceKind.REFERENCE
         for table, is_distributed in connection.execute(queries["placed"])
     }
-    for table, place in found.items():
-        if PLACES.get(table, place) not in (place, Place.FIRST_NODE):
+    for table, place in current.items():
+        if PLACES.get(table, place) not in (place, PlaceKind.FIRST_NODE):
             raise DistributionError(
                 DistributionRefusal.OTHER_PLACE,
                 f"the table {table} has another place than Headwater gives it: undistribute_table "
                 "takes it back",
             )
     return [
-        TablePlace(table, place, found.get(table, Place.FIRST_NODE) is place)
+        TablePlace(table, place, current.get(table, PlaceKind.FIRST_NODE) is place)
         for table, place in PLACES.items()
     ]
 
@@ -129,10 +129,10 @@ def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tup
 
 
 def _move(connection: Connection[Any], place: TablePlace) -> None:
-    if place.place is Place.REFERENCE:
+    if place.place is PlaceKind.REFERENCE:
         connection.execute(queries["copy"], {"table": place.table})
         return
-    if place.place is Place.FIRST_NODE:
+    if place.place is PlaceKind.FIRST_NODE:
         connection.execute(queries["take_back"], {"table": place.table})
         return
     first = DISTRIBUTED[0]
