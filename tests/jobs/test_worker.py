@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import signal
 import subprocess
@@ -166,6 +167,31 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
     assert set(others) >= {1, 2, 3, 4}
     assert len(others) > len(tries)
+
+
+def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
+    """It goes on where it was, without another look."""
+    stop, done, looks = threading.Event(), list[str](), list[int]()
+
+    def look(_: object) -> list[int]:
+        looks.append(len(done))
+        return [1, 2, 3]
+
+    def build(_: object, space_id: int) -> bool:
+        done.append(str(space_id))
+        return True
+
+    def process(_: object, __: int) -> bool:
+        done.append("first")
+        if len(done) == 11:
+            stop.set()
+        return True
+
+    first = Duty(lambda _: [8, 9], process, turn_seconds=math.inf)
+    Worker(database_url, stop, [first, Duty(look, build, turn_seconds=0)]).run()
+    assert done[0::3] == done[1::3] == ["first"] * 4
+    assert sorted(done[2::3]) == ["1", "2", "3"]
+    assert looks == [2, 11]  # then none was left
 
 
 def test_a_space_on_its_way_to_another_node_is_tried_soon(database_url: str) -> None:

@@ -13,6 +13,8 @@ Waiting = Callable[[Connection[Any]], list[int]]
 """Returns the Spaces where work waits."""
 
 
+TURN_SECONDS = 0.25
+"""How long a duty takes in a worker's turn before the next has its own, more or less."""
 INSTALLATION = 0
 """In place of a Space: the work is the whole installation's. No Space has this id."""
 
@@ -25,6 +27,10 @@ class Duty:
     """Returns the Spaces where it waits."""
     attend: Callable[[Connection[Any], int], bool]
     """Does a piece of it for a Space; returns whether there was one."""
+    turn_seconds: float = TURN_SECONDS
+    """The time in a turn after which no other piece is begun. The Spaces that are left come first
+    in the next turn.
+    """
 
 
 def look_every(seconds: float, waiting: Waiting) -> Waiting:

@@ -63,6 +63,8 @@ class Worker:
         self._stop = stop
         self._duties = duties
         self._put_offs = PutOffs()
+        self._left: dict[Duty, list[int]] = {}
+        """The Spaces that a duty did not come to in its last turn."""
 
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
@@ -82,18 +84,26 @@ class Worker:
                 self._stop.wait(pause)
 
     def _turn(self, connection: WorkerConnection) -> None:
-        """Do a piece of every duty for every Space where it waits; rest when there was none."""
+        """Give every duty its turn; rest when there was nothing to do."""
         worked = False
         for duty in self._duties:
-            waiting = duty.waiting(connection)
-            spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
-            random.shuffle(spaces)  # several workers should not queue up for the same Space
-            for space_id in spaces:
+            spaces = self._left.pop(duty, None) or self._waiting(connection, duty)
+            ends = time.monotonic() + duty.turn_seconds
+            while spaces:
                 if self._stop.is_set():
                     return
-                worked |= self._attend(connection, duty, space_id)
+                worked |= self._attend(connection, duty, spaces.pop())
+                if time.monotonic() >= ends:
+                    break
+            self._left[duty] = spaces
         if not worked:
             self._stop.wait(IDLE_SECONDS)
+
+    def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
+        waiting = duty.waiting(connection)
+        spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
+        random.shuffle(spaces)  # several workers should not queue up for the same Space
+        return spaces
 
     def _attend(self, connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
         """Do a piece of a duty for one Space; returns whether there was one. A failure that no row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from psycopg import Connection
@@ -31,4 +32,4 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
             warn_of_burst(connection, space_id, result.merges, merge_alert)
         return result.rows > 0
 
-    return Duty(waiting, attend)
+    return Duty(waiting, attend, turn_seconds=math.inf)  # what was accepted goes before all else
