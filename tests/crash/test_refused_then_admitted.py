@@ -20,10 +20,7 @@ from headwater.ingest.endpoints import TRACKING
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
     granted = iter((1, 9))
 
-    async def take(
-        _: Any, __: str, demands: Iterable[QuotaRequest], *, listed: bool
-    ) -> dict[int, Quota]:
-        assert not listed
+    async def take(_: Any, __: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
         got = next(granted)
         return {one.space_id: Quota(9, got, 0, 60, 60) for one in demands}
 
