@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
-from unittest.mock import patch
 
 import numpy as np
 import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import headwater.attribution.weighted_shares
 from headwater.attribution.credits import Crediting, TouchAges, TouchSlices
 from headwater.attribution.decay import LATEST_WEIGHT, STEPS, weigh
 from headwater.attribution.models import MODELS
@@ -111,20 +109,17 @@ def test_weights_are_close_to_an_exponential() -> None:
     assert np.all(np.abs(weigh(ages, 7) - exact) <= exact * (1 / STEPS) + 1)
 
 
-@given(paths=PATHS, half_life=st.integers(1, 60), at_once=st.sampled_from([1, 3, 1 << 14]))
+@given(paths=PATHS, half_life=st.integers(1, 60))
 @settings(max_examples=300, deadline=None)
-def test_shares_are_exact_in_bulk(
-    paths: list[tuple[int, list[int]]], half_life: int, at_once: int
-) -> None:
-    """Of many events, in parts of any size, with any amounts, ties, and paths without a touch."""
+def test_shares_are_exact_in_bulk(paths: list[tuple[int, list[int]]], half_life: int) -> None:
+    """Of many events at once, with any amounts, ties, and paths without a touch."""
     seconds = [sorted(path) for _, path in paths]
     ends = np.array(list(accumulate(map(len, seconds))))
     slices = TouchSlices(ends - [len(path) for path in seconds], ends)
     touches = np.array([second for path in seconds for second in path], dtype=np.int64)
     crediting = Crediting(slices, np.ones_like(touches), TouchAges(touches, half_life))
     units = np.array([number for number, _ in paths], dtype=np.int64)
-    with patch.object(headwater.attribution.weighted_shares, "_AT_ONCE", at_once):
-        shares = crediting.credit("time_decay").shares(units, MODELS["time_decay"].share.spread)
+    shares = crediting.credit("time_decay").shares(units, MODELS["time_decay"].share.spread)
     expected = [
         share
         for (number, _), path in zip(paths, seconds, strict=True)

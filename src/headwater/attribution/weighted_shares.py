@@ -4,10 +4,7 @@ units that are left over to those that lost most. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,39 +18,6 @@ _DIGIT_BITS = 20
 _DIGITS = 3
 """Units have so many digits of so many bits each."""
 _WORD = 1 << 63
-_AT_ONCE = 1 << 14
-"""Recipients that are shared among at once: so few that their columns, over which there are many
-passes, stay in a processor's own memory.
-"""
-_NONE = np.array([], dtype=np.int64)
-
-
-class WeightedRecipients:
-    """Recipients with their weights, made ready to share any units out."""
-
-    def __init__(self, recipients: Recipients, weights: IntArray) -> None:
-        """Weights are at most a billion and of no event all 0."""
-        self._recipients, self._weights = recipients, weights
-        self._equal = bool((weights == weights[:1]).all())
-
-    def shares(self, units: IntArray) -> IntArray:
-        """Return each one's share in its event's units, of which there are 60 bits."""
-        if self._equal:
-            return self._recipients.evenly(units)
-        return np.concatenate([_NONE, *(part.shares(units[part.events]) for part in self._parts)])
-
-    @cached_property
-    def _parts(self) -> list[_Part]:
-        return list(self._divide())
-
-    def _divide(self) -> Iterator[_Part]:
-        """Yield parts of about _AT_ONCE recipients, of whole events."""
-        of, firsts = self._recipients, self._recipients.firsts
-        edges = np.searchsorted(firsts, np.arange(0, len(of.events), _AT_ONCE)).tolist()
-        for first, last in pairwise(dict.fromkeys([*edges, len(of.counts)])):
-            at = slice(int(firsts[first]), int(firsts[last - 1] + of.counts[last - 1]))
-            recipients = Recipients(of.events[at] - first, of.counts[first:last])
-            yield _Part(recipients, self._weights[at], slice(first, last))
 
 
 # 100.00 over weights of 1, 2 and 4: what is lost is in parts of a cent by 7, and the cents that are
@@ -65,27 +29,32 @@ class WeightedRecipients:
 #     2        28.5714…     28.57   1           0 + 7 - 1
 #     4        57.1428…     57.14   2           0 + 7 - 2
 #     left over                1 cent           the first 1   to the one with 3
-#
-@dataclass(frozen=True)
-class _Part:
-    """Some events, whose recipients are shared among at once."""
 
-    recipients: Recipients
-    weights: IntArray
-    events: slice
-    """The places of its events among all."""
+
+class WeightedRecipients:
+    """Recipients with their weights, made ready to share any units out."""
+
+    # All of a piece at once, although smaller columns would stay in a processor's own memory: two
+    # threads that make many short calls of numpy wait for each other more than that would save.
+
+    def __init__(self, recipients: Recipients, weights: IntArray) -> None:
+        """Weights are at most a billion and of no event all 0."""
+        self._recipients, self._weights = recipients, weights
+        self._equal = bool((weights == weights[:1]).all())
 
     @cached_property
     def _totals(self) -> tuple[IntArray, IntArray]:
         """The weight of each recipient's event, and of that and all events before it."""
-        before, of = _running(self.weights), self.recipients
+        before, of = _running(self._weights), self._recipients
         starts, ends = before[of.firsts], before[of.firsts + of.counts]
         return (ends - starts)[of.events], ends[of.events]
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return each one's share in its event's units."""
-        of, (totals, places) = self.recipients, self._totals
-        shares, lost = _divided(units[of.events], self.weights, totals)
+        """Return each one's share in its event's units, of which there are 60 bits."""
+        if self._equal:
+            return self._recipients.evenly(units)
+        of, (totals, places) = self._recipients, self._totals
+        shares, lost = _divided(units[of.events], self._weights, totals)
         sums = _running(shares)  # may go round, as may the differences
         left_over = units - (sums[of.firsts + of.counts] - sums[of.firsts])
         served = np.flatnonzero((left_over > 0) & (of.counts > 0))
@@ -107,7 +76,7 @@ class _Part:
         """Return who of some events is not served although it lost as much as the last one who is:
         the later ones.
         """
-        firsts, counts = self.recipients.firsts[tied], self.recipients.counts[tied]
+        firsts, counts = self._recipients.firsts[tied], self._recipients.counts[tied]
         events = np.repeat(np.arange(len(tied)), counts)
         at = np.arange(len(events)) + (firsts - np.cumsum(counts) + counts)[events]
         places, last = places[at], last[tied][events]
