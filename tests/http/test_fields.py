@@ -103,6 +103,20 @@ def test_rules_stand_under_the_paths_of_fields() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("member", "question"),
+    [("Name", " Is it misspelt as Name?"), ("nmae", " Is it misspelt as nmae?"),
+     ("na\nme", ""), ("colour", "")],
+)  # fmt: skip
+def test_a_missing_member_may_be_misspelt(member: str, question: str) -> None:
+    assert errors_of(PERSON, {member: "Ada"}) == {"name": [f"The name is required.{question}"]}
+
+
+def test_few_of_many_unknown_members_are_compared_with_a_missing_one() -> None:
+    many = {f"other{number}": 1 for number in range(30)}
+    assert errors_of(PERSON, many | {"nmae": "Ada"}) == {"name": ["The name is required."]}
+
+
 def test_a_body_that_is_no_object_or_says_nothing() -> None:
     kind = object_of({"a": Property(integer(3))}, if_empty="Say a.")
     assert errors_of(kind, []) == {"body": ["The body must be an object."]}

@@ -139,7 +139,10 @@ def test_a_merged_id_stands_for_the_canonical_contact(api: Api, stage: Stage) ->
 
 @pytest.mark.parametrize(
     ("body", "rule"),
-    [("{}", "is required."), ('{"company": 5}', "is required.")]
+    [
+        ("{}", "is required."),
+        ('{"company": 5}', "is required. Is it misspelt as company?"),
+    ]
     + [
         (f'{{"company_id": {text}}}', "must be an integer of at most 18 digits.")
         for text in ("null", "true", "false", "1.0", "1.5", "1e3", '"5"', '""', "[5]", "{}",

@@ -7,14 +7,19 @@ tells all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.fields import FieldType, Schema
+from headwater.http.suggestions import Names
 
 T = TypeVar("T")
+
+_MOST_LOOKED_AT = 30
+"""The unknown members of an object that are compared with a missing one."""
 
 
 def parse_body(kind: FieldType[T], body: object) -> T:
@@ -133,6 +138,7 @@ def object_of(
     that it differs from null. Other members are ignored. `if_empty` is the rule that an object
     with none of the properties breaks.
     """
+    names = Names(properties)
 
     def read(value: object) -> dict[str, Any]:
         members = _members(value)
@@ -144,7 +150,8 @@ def object_of(
             if name in members:
                 values[name] = findings.read(name, field.kind, members[name])
             elif field.missing:
-                findings.add(name, field.missing)
+                unknown = (member for member in members if member not in properties)
+                findings.add(name, f"{field.missing}{_misspelling(name, unknown, names)}")
         findings.finish()
         return values
 
@@ -156,6 +163,14 @@ def object_of(
         "properties": {name: field.schema for name, field in properties.items()},
     }
     return FieldType(schema, read)
+
+
+def _misspelling(name: str, unknown: Iterable[str], names: Names) -> str:
+    """A further sentence that names what may have been meant by a missing name, or nothing."""
+    for word in islice(unknown, _MOST_LOOKED_AT):
+        if word.isprintable() and name in names.near(word):
+            return f" Is it misspelt as {word}?"
+    return ""
 
 
 def map_of(kinds: Mapping[str, FieldType[T]], unknown: str) -> FieldType[dict[str, T]]:
