@@ -9,6 +9,7 @@ import structlog
 from psycopg import Connection
 
 from headwater.alerts.problems import LATE, queries
+from headwater.inbox.queue import late_spaces
 from headwater.jobs.duties import Duty, look_every
 
 WATCH_SECONDS = 30.0
@@ -32,9 +33,10 @@ class BacklogWatch:
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(
-                queries["backlogs"], {"late": LATE}
+                queries["late_destinations"], {"late": LATE}
             )
         }
+        late |= {(space, None): since for space, since in late_spaces(connection, LATE).items()}
         for place in late.keys() - self._known:
             log.warning("queue behind", **_named(place), since=late[place].isoformat())
         for place in self._known - late.keys():

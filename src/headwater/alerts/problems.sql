@@ -56,12 +56,8 @@ WHERE a.space_id = %(space_id)s AND a.ended_at IS NULL AND a.rule = ANY(%(rules)
 ORDER BY a.id DESC
 LIMIT %(most)s;
 
--- name: backlogs
--- For the operator's side: Spaces whose accepted requests, and destinations whose deliveries, wait
--- longer than they should.
-SELECT i.space_id, NULL::bigint AS destination_id, min(i.received_at) AS since
-FROM inbox i GROUP BY i.space_id HAVING min(i.received_at) < now() - %(late)s
-UNION ALL
+-- name: late_destinations
+-- For the operator's side: destinations whose deliveries wait longer than they should.
 SELECT d.space_id, d.id, late.since
 FROM destinations d
 CROSS JOIN LATERAL (

@@ -1,8 +1,12 @@
 -- name: queue
 -- The whole installation's backlog: rows waiting, the oldest one's age, rows rejected; erasures
--- waiting, the oldest one's age; the same of exports.
+-- waiting, the oldest one's age; the same of exports. The oldest row of a Space is its first one: of a
+-- long queue no more is read for it than of a short one.
 SELECT (SELECT count(*) FROM inbox),
-       coalesce((SELECT extract(epoch FROM now() - min(received_at)) FROM inbox), 0)::float8,
+       coalesce((SELECT extract(epoch FROM now() - min(oldest.received_at))
+                 FROM (SELECT (SELECT i.received_at FROM inbox i
+                               WHERE i.space_id = l.space_id ORDER BY i.id LIMIT 1) AS received_at
+                       FROM space_locks l) oldest), 0)::float8,
        (SELECT count(*) FROM rejected), erasures.waiting,
        coalesce(extract(epoch FROM now() - erasures.oldest), 0)::float8, exports.waiting,
        coalesce(extract(epoch FROM now() - exports.oldest), 0)::float8

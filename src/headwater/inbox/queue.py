@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -80,6 +81,12 @@ def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
     """Return every Space with waiting rows."""
     return spaces_with_rows(connection, "inbox")
+
+
+def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
+    """Return every Space whose oldest row has waited for longer, with the time since when."""
+    query = over_spaces("late", "inbox", in_cluster=is_cluster(connection))
+    return dict(connection.execute(query, {"late": late}).fetchall())
 
 
 def wait_until_processed(

@@ -74,3 +74,14 @@ SELECT waiting.space_id FROM waiting
 CROSS JOIN LATERAL (SELECT min(i.id) AS id FROM inbox i WHERE i.space_id = waiting.space_id) oldest
 WHERE oldest.id <= %(id)s
 LIMIT 1;
+
+-- name: late
+-- For the operator's side: the Spaces whose oldest row has waited for longer than %(late)s, with the
+-- time since when. Of a long queue no more is read than of a short one.
+{waiting}
+SELECT oldest.space_id, oldest.received_at
+FROM (SELECT waiting.space_id,
+             (SELECT i.received_at FROM inbox i
+              WHERE i.space_id = waiting.space_id ORDER BY i.id LIMIT 1) AS received_at
+      FROM waiting) oldest
+WHERE oldest.received_at < now() - %(late)s;
