@@ -23,6 +23,7 @@ from bench import (
     payloads,
     people,
     pipeline,
+    processes,
     reload,
     reports,
     row_security,
@@ -34,9 +35,9 @@ from bench.stage import Stage, staged
 from headwater import logs
 
 PARTS = (
-    "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "listing", "people",
-    "reports", "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources", "payloads",
-    "forwarding", "row_security", "reload", "cluster",
+    "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",
+    "people", "reports", "cohorts", "spend", "pages", "mcp", "exports", "erasures", "sources",
+    "payloads", "forwarding", "row_security", "reload", "cluster",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ def main() -> None:
             "pipeline": lambda: pipeline.measure(stage, say),
             "storage": lambda: storage.measure(stage, say),
             "crowd": lambda: crowd.measure(stage, say),
+            "processes": lambda: processes.measure(stage, say),
             "listing": lambda: listing.measure(stage, say, sizes),
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),

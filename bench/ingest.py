@@ -40,14 +40,15 @@ def singles(
     keys: list[str], path: str = TRACK, method: str = "POST"
 ) -> Callable[[], Iterator[Request]]:
     """One event a request, each with the next Space's key."""
+    return prepared(lambda: distinct(keys, path, method))
 
-    def make() -> Iterator[Request]:
-        run = secrets.token_hex(4)
-        for number in itertools.count():
-            body = json.dumps(event(number, run)).encode()
-            yield request(method, path, keys[number % len(keys)], body)
 
-    return prepared(make)
+def distinct(keys: list[str], path: str = TRACK, method: str = "POST") -> Iterator[Request]:
+    """The same, made as they are sent, so that none is ever a duplicate."""
+    run = secrets.token_hex(4)
+    for number in itertools.count():
+        body = json.dumps(event(number, run)).encode()
+        yield request(method, path, keys[number % len(keys)], body)
 
 
 def batches(keys: list[str], size: int) -> Callable[[], Iterator[Request]]:

@@ -1,0 +1,85 @@
+"""What each further process gives: workers with queues of a few Spaces and of many, and API
+processes with many connections. How many cores a run kept busy says where its end comes from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psycopg
+
+from bench.ingest import singles
+from bench.load import closed
+from bench.pipeline import accepted_events, fill
+from bench.stage import Stage
+
+QUEUES = ((20, 5_000), (4_000, 1))
+"""Numbers of Spaces, and of waiting rows in each."""
+COUNTS = (1, 2, 4)
+ROUNDS = 3
+CONNECTIONS = 64
+SECONDS = 4.0
+LOOK_SECONDS = 0.01
+
+
+def measure(stage: Stage, say: Callable[..., None]) -> None:
+    """Print this part of the table."""
+    for spaces, rows in QUEUES:
+        say(f"{rows:,} rows of each of {spaces:,} Spaces, by workers: the best of {ROUNDS} rounds")
+        say("workers", "events/s", "CPU us an event", "cores busy")
+        _measure_best(
+            say, stage, "--pipelines", lambda spaces=spaces, rows=rows: _drain(stage, spaces, rows)
+        )
+    keys = [key for _, key in stage.spaces(2_000)]
+    noop, events = singles(keys, "/healthz", "GET"), singles(keys)
+    for name, make in (("no-op", noop), ("durable ingest", events)):
+        say(f"{name}, {CONNECTIONS} connections, by API processes; the load takes a core, too")
+        say("processes", "requests/s", "CPU us a request", "cores busy")
+        _measure_best(say, stage, "--workers", lambda make=make: _ingest(stage, make))
+    stage.stop()
+    stage.start()
+
+
+Run = tuple[float, float, float]
+"""Pieces a second, seconds of computing for each, and cores that were busy with it."""
+
+
+def _measure_best(
+    say: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]
+) -> None:
+    best: dict[int, Run] = {}
+    for _ in range(ROUNDS):
+        for count in COUNTS:
+            stage.stop()
+            stage.start(option, str(count))
+            best[count] = max(best.get(count, (0.0, 0.0, 0.0)), run())
+    for count, (rate, each, cores) in best.items():
+        say(count, f"{rate:,.0f}", f"{1e6 * each:.0f}", f"{cores:.2f}")
+
+
+def _drain(stage: Stage, spaces: int, rows: int) -> Run:
+    stage.pause_worker()
+    with psycopg.connect(stage.url) as connection:
+        for space_id, _ in stage.spaces(spaces):
+            fill(connection, space_id, accepted_events(rows))
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        before, started = stage.cpu_seconds(), time.perf_counter()
+        stage.resume_worker()
+        while connection.execute("SELECT EXISTS (SELECT FROM inbox)").fetchone() == (True,):
+            time.sleep(LOOK_SECONDS)
+    return _run(spaces * rows, time.perf_counter() - started, stage.cpu_seconds() - before)
+
+
+def _ingest(stage: Stage, make: Callable[[], object]) -> Run:
+    stage.pause_worker()
+    before = stage.cpu_seconds()
+    result = closed(stage.port, CONNECTIONS, SECONDS, make)
+    spent = stage.cpu_seconds() - before
+    stage.resume_worker()
+    stage.drained(900)
+    return _run(result.rate() * result.seconds, result.seconds, spent)
+
+
+def _run(pieces: float, seconds: float, computing: float) -> Run:
+    return pieces / seconds, computing / pieces, computing / seconds
