@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -16,52 +15,15 @@ from hypothesis import strategies as st
 from headwater.database import migrations
 from headwater.jobs.connection import connect
 from headwater.paths import builder
-from headwater.paths.builder import NEW, DueRule, build_next, choose, make_paths_duty
+from headwater.paths.builder import NEW, build_next, choose
 from headwater.paths.changes import note_events
 from headwater.paths.path_data import Column
-from headwater.paths.segments import ALL_COLUMNS, read_query, unpacked
-from headwater.paths.upkeep import check_space, forget_space, rebuild_space
+from headwater.paths.upkeep import forget_space, rebuild_space
 from headwater.sources.catalogue import SOURCES
+from tests.paths.segments import build_all, changes, checked, event, segments
 from tests.support.factories import NOON, Stage
 
 HOUR = timedelta(hours=1)
-
-
-def event(stage: Stage, contact_id: int, **columns: Any) -> int:
-    event_id = stage.event(contact_id, **columns)
-    note_events(stage.connection, stage.space_id, [event_id])
-    return event_id
-
-
-def build_all(stage: Stage) -> None:
-    while build_next(stage.connection, stage.space_id):
-        pass
-
-
-def segments(stage: Stage) -> list[Any]:
-    values = {"space_id": stage.space_id}
-    cursor = stage.connection.cursor(binary=True)
-    days = cursor.execute(
-        "SELECT array_agg(DISTINCT day) FROM path_segments WHERE space_id = %(space_id)s", values
-    ).fetchone()
-    query = read_query("read", ALL_COLUMNS)
-    rows = cursor.execute(query, values | {"days": days[0] if days else []}).fetchall()
-    return [unpacked(row, ALL_COLUMNS) for row in rows]
-
-
-def changes(stage: Stage) -> int:
-    query = "SELECT count(*) FROM pending_paths WHERE space_id = %s"
-    row = stage.connection.execute(query, (stage.space_id,)).fetchone()
-    assert row is not None
-    return row[0]
-
-
-def checked(stage: Stage) -> tuple[int, int, int]:
-    days = list(check_space(stage.connection, stage.space_id))
-    return (
-        sum(day.events for day in days), sum(day.wrong for day in days),
-        sum(day.damaged for day in days),
-    )  # fmt: skip
 
 
 def test_it_works(stage: Stage) -> None:
@@ -219,7 +181,7 @@ def test_rebuilding_makes_the_same(stage: Stage) -> None:
         event(stage, someone, event_time=NOON + day * 24 * HOUR)
     build_all(stage)
     before = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
-    assert len(list(rebuild_space(stage.connection, stage.space_id))) == 4
+    assert len(list(rebuild_space(stage.connection, stage.space_id))) == 1
     after = [segment.paths[Column.EVENT_IDS].tolist() for segment in segments(stage)]
     assert after == before
     assert checked(stage) == (4, 0, 0)
@@ -278,32 +240,6 @@ def test_two_workers_never_write_a_day_from_two_moments(database_url: str, stage
         with pytest.raises(psycopg.errors.SerializationFailure), other.transaction():
             other.execute("DELETE FROM pending_paths WHERE space_id = %s", (stage.space_id,))
     assert checked(stage) == (1, 0, 0)
-
-
-def test_few_changes_wait_a_while(stage: Stage) -> None:
-    stage.connection.execute("DELETE FROM pending_paths")  # only some Spaces are found at a time
-    event(stage, stage.contact())
-    patient = DueRule(many=3, patience=timedelta(hours=1))
-    assert not build_next(stage.connection, stage.space_id, patient)
-    for _ in range(2):
-        event(stage, stage.contact())
-    duty = make_paths_duty(0, patient)
-    assert stage.space_id in duty.waiting(stage.connection)
-    assert duty.attend(stage.connection, stage.space_id)
-    assert stage.space_id not in duty.waiting(stage.connection)
-
-
-@pytest.mark.parametrize(("of_the_day_before", "first"), [(3, 0), (4, 1)])
-def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
-    stage: Stage, of_the_day_before: int, first: int
-) -> None:
-    days = [NOON.date(), (NOON - 24 * HOUR).date()]
-    for _ in range(2):
-        event(stage, stage.contact())
-    for _ in range(of_the_day_before):
-        event(stage, stage.contact(), event_time=NOON - 24 * HOUR)
-    assert build_next(stage.connection, stage.space_id)
-    assert [segment.day for segment in segments(stage)] == [days[first]]
 
 
 def test_forgetting_notes_every_event(stage: Stage) -> None:

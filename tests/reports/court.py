@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 from psycopg import AsyncConnection
 
 from headwater.paths import builder
-from headwater.paths.builder import build_next
+from headwater.paths.builder import DueRule, build_next
 from headwater.paths.upkeep import check_space, forget_space
 from tests.reports import answers, cohort_answers, list_answers, path_answers
 from tests.reports.faults import Plant
@@ -53,6 +54,11 @@ class Different(AssertionError):
 
 def _rest(_: psycopg.Connection, __: int) -> None:
     """The worker has other things to do."""
+
+
+def _build_a_day(connection: psycopg.Connection, space_id: int) -> None:
+    """The worker comes to some of the changes only."""
+    build_next(connection, space_id, DueRule(patience=timedelta(), most_days=1))
 
 
 def build_all(connection: psycopg.Connection, space_id: int) -> None:
@@ -90,7 +96,7 @@ def _lose(connection: psycopg.Connection, space_id: int) -> None:
     connection.execute("DELETE FROM path_segments WHERE space_id = %s", (space_id,))
 
 
-MEANWHILE = (_rest, _rest, build_next, build_next, build_all, build_all, _crash, _damage, _lose,
+MEANWHILE = (_rest, _rest, _build_a_day, _build_a_day, build_all, build_all, _crash, _damage, _lose,
              forget_space)  # fmt: skip
 """What may happen to segments between two steps of a history."""
 

@@ -5,7 +5,7 @@ it would be without any memory.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count, islice
 from random import Random
 from typing import Any
@@ -116,6 +116,30 @@ def test_changes_that_wait(database_url: str, stage: Stage) -> None:
     assert revenue(database_url, stage) == 8
 
 
+def test_pending_events_are_read_once_for_all(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read with touches serves a report that is about the events alone as well."""
+    someone = stage.contact()
+    stage.touchpoint(someone, "email")
+    event_id = stage.event(someone, amount=5)
+    forget_space(stage.connection, stage.space_id)
+    build_all(stage.connection, stage.space_id)
+    values = {"space_id": stage.space_id, "event_ids": [event_id]}
+    stage.connection.execute(NOTE_EVENTS, values)
+    live, read_live = list[int](), reader.PathReader.read_live
+
+    async def read(self: Any, event_ids: Any) -> Any:
+        live.append(len(event_ids))
+        return await read_live(self, event_ids)
+
+    monkeypatch.setattr(reader.PathReader, "read_live", read)
+    measures = (Measure.CREDITED_REVENUE,)
+    ask(database_url, stage.space_id, measures=measures, group_by=(Group.SOURCE,))
+    assert revenue(database_url, stage) == 5
+    assert live == [1]
+
+
 def revenue(database_url: str, stage: Stage) -> object:
     report = ask(database_url, stage.space_id, measures=(Measure.REVENUE,))
     return report.total.figures[FigureColumn(Measure.REVENUE)]
@@ -213,6 +237,23 @@ def test_less_room_lets_go_at_once() -> None:
     memory.limit_to(0)
     memory.put(("d",), 1)
     assert not any((name,) in memory for name in "abcd")
+
+
+def test_a_large_answer_does_not_drive_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(30_000)
+    put_in(monkeypatch, memory)
+    memory.put(("others",), "what every answer is made of")
+    letters = ["a", "b", "c"]
+    sums = BlockSums(HERE, letters, OF_LETTERS)
+    days = [reader.date.min + timedelta(number) for number in range(30)]
+    blocks = [Block(str(day).encode(), day, day) for day in days]
+    for block in blocks:
+        sums.complete(block, letters)
+    assert ("others",) in memory
+    again = BlockSums(HERE, letters, OF_LETTERS)
+    known = [again.is_known(block) for block in blocks]
+    assert known[0]
+    assert not known[-1]
 
 
 def test_the_size_of_what_is_held() -> None:

@@ -96,7 +96,7 @@ class Credited:
     def _weighted(self) -> WeightedRecipients:
         """The touches, each with its weight beside the latest of its event."""
         assert self.ages is not None
-        seconds = self.ages.seconds[self.touches].astype(np.int64)
+        seconds = self.ages.seconds[self.touches].astype(np.int64, copy=False)
         lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
         latest = seconds[lasts] if len(seconds) else seconds
         older = latest[self.events]

@@ -55,12 +55,11 @@ class WeightedRecipients:
             return self._recipients.evenly(units)
         of, (totals, places) = self._recipients, self._totals
         shares, lost = _divided(units[of.events], self._weights, totals)
-        sums = _running(shares)  # may go round, as may the differences
-        left_over = units - (sums[of.firsts + of.counts] - sums[of.firsts])
+        left_over = units - _sums(shares, of)
         served = np.flatnonzero((left_over > 0) & (of.counts > 0))
         if not len(served):
             return shares
-        places = places - lost
+        places = np.subtract(places, lost, out=lost)
         ordered, next_ones = np.sort(places), of.firsts + left_over
         last = np.full(len(units), -1)
         last[served] = ordered[next_ones[served] - 1]
@@ -95,12 +94,19 @@ def _running(values: IntArray) -> IntArray:
     return sums
 
 
+def _sums(shares: IntArray, of: Recipients) -> IntArray:
+    """Return what the shares of each event come to; sums may go round, as may what is left."""
+    before = _running(shares)
+    return before[of.firsts + of.counts] - before[of.firsts]
+
+
 def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:
     """Return `units * weights` divided by `totals`, and what is left of each. Units have 60 bits,
     weights 30; totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
-        return np.divmod(units * weights, totals)
+        product = units * weights
+        return np.divmod(product, totals, out=(product, np.empty_like(product)))
     shares, lost = np.zeros_like(units), np.zeros_like(units)
     for digit in reversed(range(_DIGITS)):
         digits = units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1)

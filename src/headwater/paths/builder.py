@@ -37,6 +37,8 @@ MOST_CHANGES = 10_000
 """The events that are taken at once, more or less, as the worker has other duties."""
 MOST_PARTS = 8
 """The same of segments that are written."""
+MOST_DAYS = 20
+"""The same of days: finding those that are due takes longer than building a small one."""
 MOST_LOOKED_AT = 100_000
 """The changes among which those to take are chosen."""
 MANY_CHANGES = 500
@@ -44,7 +46,13 @@ MANY_CHANGES = 500
 MOST_COUNTED = 10_000
 """Changes of a day are counted no further, as that would take long."""
 PATIENCE = timedelta(seconds=60)
+FEW_WAIT_LONGER = 10
+"""So many times as long, where fewer than MANY_CHANGES wait in a whole Space: reports read those
+from the tables in milliseconds, and a segment would be rewritten every minute for a few events.
+"""
 LOOK_SECONDS = 2.0
+LOOK_SHARE = 20
+"""Looking takes at most one in so many seconds, however many Spaces there are."""
 
 NEW = -1
 """The place of events that are in no segment yet."""
@@ -59,59 +67,86 @@ class DueRule:
 
     many: int = MANY_CHANGES
     patience: timedelta = PATIENCE
+    most_days: int = MOST_DAYS
+    """The days that are built at once."""
 
     def values(self) -> dict[str, Any]:
         return {
-            "many": self.many, "patience": self.patience, "parts": MOST_PARTS,
-            "counted": max(self.many, MOST_COUNTED),
+            "many": self.many, "patience": self.patience,
+            "patience_for_few": self.patience * FEW_WAIT_LONGER, "parts": MOST_PARTS,
+            "counted": max(self.many, MOST_COUNTED), "most_days": self.most_days,
         }  # fmt: skip
 
 
 AT_ONCE = DueRule(patience=timedelta())
 
 
+@dataclass(frozen=True)
+class Built:
+    """The work of one step."""
+
+    changes: int
+    """Changes that are in segments now."""
+    parts: int
+    """Segments that were written for them."""
+
+
+NOTHING = Built(0, 0)
+
+
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
     """Return the duty to keep the segments of all Spaces up with the changes. It looks for work
-    every so many seconds, and while there is some in every turn of the worker.
+    every so many seconds, and while there is some as often as its share allows.
     """
     rule = due or DueRule()
-    next_look = 0.0
+    next_look = soonest_look = 0.0
 
     def waiting(connection: Connection[Any]) -> list[int]:
-        nonlocal next_look
-        if time.monotonic() < next_look:
+        nonlocal next_look, soonest_look
+        started = time.monotonic()
+        if started < next_look:
             return []
-        next_look = time.monotonic() + seconds
         query = queries["spaces_of_nodes" if is_cluster(connection) else "spaces"]
-        return [space_id for (space_id,) in connection.execute(query, rule.values())]
+        spaces = [space_id for (space_id,) in connection.execute(query, rule.values())]
+        soonest_look = started + LOOK_SHARE * (time.monotonic() - started)
+        next_look = max(started + seconds, soonest_look)
+        return spaces
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         nonlocal next_look
         worked = build_next(connection, space_id, rule)
         if worked:
-            next_look = 0.0
+            next_look = soonest_look
         return worked
 
     return Duty(waiting, attend)
 
 
 def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    """Put some changes of the day that is due and has most of them into its segments. Returns
-    whether there were any. Needs a connection without a transaction.
+    """Put some changes of the days that are due and have most of them into their segments, each day
+    in a transaction of its own. Returns whether there were any. Needs a connection without a
+    transaction.
     """
+    values = {"space_id": space_id, **due.values()}
+    days = connection.execute(queries["due_days"], values).fetchall()
+    changes = parts = 0
+    for (day,) in days:
+        if changes >= MOST_CHANGES or parts >= MOST_PARTS:
+            break
+        built = _build_day(connection, space_id, day)
+        changes, parts = changes + built.changes, parts + built.parts
+    return bool(days)
+
+
+def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built:
     with connection.transaction():
         connection.execute(queries["snapshot"])
-        values = {"space_id": space_id, **due.values()}
-        row = connection.execute(queries["next_day"], values).fetchone()
-        if row is None:
-            return False
-        day = _Day(connection, space_id, row[0])
+        day = _Day(connection, space_id, date)
         try:
-            day.build()
+            return day.build()
         except DamagedSegment:
-            log.warning("damaged path segment", space_id=space_id, day=str(day.day))
-            day.start_anew()
-    return True
+            log.warning("damaged path segment", space_id=space_id, day=str(date))
+            return day.start_anew()
 
 
 def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
@@ -161,11 +196,15 @@ class _Day:
     # So however large the day is, and however evenly changes lie over it, they are taken as fast as
     # they come: the longer a segment waits, the more changes one writing of it is good for.
 
-    def build(self) -> None:
-        """Bring some changes into the segments. Raises DamagedSegment."""
+    def build(self) -> Built:
+        """Bring some changes into the segments, if another worker has left any. Raises
+        DamagedSegment.
+        """
         noted = self._connection.execute(
             queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
         ).fetchall()
+        if not noted:
+            return NOTHING
         numbers, event_ids = np.array(noted, dtype=np.int64).T
         parts = self._event_ids()
         taken = choose(event_ids, parts)
@@ -174,6 +213,7 @@ class _Day:
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
         done = {"ids": numbers[are_among(every, event_ids)].tolist()}
         self._connection.execute(queries["delete_changes"], self._values | done)
+        return Built(len(done["ids"]), len(taken))
 
     def _put(
         self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
@@ -191,12 +231,13 @@ class _Day:
             self._write(part, PathData.join([*kept, _some(fresh, ids), *added]))
         return max(len(parts), home + 1 if new.events else 0)
 
-    def start_anew(self) -> None:
+    def start_anew(self) -> Built:
         """Drop the segments of the day, and note all its events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
         every = changes.queries["every_event"].format(only=OF_DAY)
         self._connection.execute(every, self._values)
+        return NOTHING
 
     def _event_ids(self) -> dict[int, IntArray]:
         """Return the ids of the events in each part. Raises DamagedSegment when one is missing, or

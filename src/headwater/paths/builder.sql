@@ -20,7 +20,12 @@ SELECT DISTINCT due.space_id
 FROM (
     SELECT hop.space_id
     FROM hop
-    WHERE (SELECT p.changed_at <= now() - %(patience)s FROM pending_paths p
+    WHERE (SELECT p.changed_at <= now() - CASE
+                      WHEN (SELECT count(*) FROM (
+                                SELECT FROM pending_paths p
+                                WHERE p.space_id = hop.space_id LIMIT %(many)s) p) < %(many)s
+                      THEN %(patience_for_few)s ELSE %(patience)s END
+           FROM pending_paths p
            WHERE p.space_id = hop.space_id AND p.day = hop.day ORDER BY p.id LIMIT 1)
        OR (SELECT count(*) FROM (
                SELECT FROM pending_paths p
@@ -31,20 +36,22 @@ FROM (
     LIMIT 1000) due;
 
 -- name: spaces_of_nodes
--- The same in a cluster, which has no recursion over several nodes: Spaces that may have days that are due, as one of their changes has waited
--- long enough, or there are %(many)s of them; of many changes no more are read. Some Spaces are enough
--- at a time.
+-- The same in a cluster, which has no recursion over several nodes: Spaces that may have days that are
+-- due, as one of their changes has waited long enough for few, or there are %(many)s of them; of many
+-- changes no more are read. Some Spaces are enough at a time.
 SELECT l.space_id FROM space_locks l
-WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) <= now() - %(patience)s
+WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) <= now() - %(patience_for_few)s
        FROM (SELECT p.changed_at FROM pending_paths p
              WHERE p.space_id = l.space_id LIMIT %(many)s) waiting)
 LIMIT 1000;
 
--- name: next_day
--- A day that is due, as it has %(many)s changes for every %(parts)s segments, or as one has waited for
--- %(patience)s. The one with most changes, so that what waits stays bounded when there is more than
--- can be done at once: a day costs hardly more for having waited. Of days with about as many, to a
--- factor of two, the latest, as most reports are about the latest days.
+-- name: due_days
+-- Days that are due, as they have %(many)s changes for every %(parts)s segments, or as one has waited for
+-- %(patience)s, or %(patience_for_few)s where fewer than %(many)s wait in the whole Space. Those with most
+-- changes first, so that what waits stays bounded when there is more than can be done at once: a day
+-- costs hardly more for having waited. Of days with about as many, to a factor of two, the latest, as
+-- most reports are about the latest days. Every day with changes is looked at for it, so several are
+-- taken at once.
 WITH RECURSIVE hop (day) AS (
     (SELECT p.day FROM pending_paths p
      WHERE p.space_id = %(space_id)s ORDER BY p.day DESC LIMIT 1)
@@ -61,13 +68,18 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS changes
     FROM (SELECT FROM pending_paths p
           WHERE p.space_id = %(space_id)s AND p.day = hop.day LIMIT %(counted)s) p) waiting
-WHERE (SELECT p.changed_at <= now() - %(patience)s FROM pending_paths p
+WHERE (SELECT p.changed_at <= now() - CASE
+                  WHEN (SELECT count(*) FROM (
+                            SELECT FROM pending_paths p
+                            WHERE p.space_id = %(space_id)s LIMIT %(many)s) p) < %(many)s
+                  THEN %(patience_for_few)s ELSE %(patience)s END
+       FROM pending_paths p
        WHERE p.space_id = %(space_id)s AND p.day = hop.day ORDER BY p.id LIMIT 1)
    OR waiting.changes >= least(%(counted)s, %(many)s * greatest(1, (
           SELECT d.parts / %(parts)s FROM path_days d
           WHERE d.space_id = %(space_id)s AND d.day = hop.day)))
 ORDER BY floor(ln(waiting.changes) / ln(2)) DESC, hop.day DESC
-LIMIT 1;
+LIMIT %(most_days)s;
 
 -- name: changes
 -- What has changed on a day, the oldest first.
@@ -81,11 +93,10 @@ LIMIT %(limit)s;
 -- Whether there are events on a day that are not among its changes: those of a day that has no
 -- segments must all be.
 SELECT EXISTS (
-    SELECT FROM events e
-    WHERE e.space_id = %(space_id)s AND {of_day}
-      AND NOT EXISTS (
-        SELECT FROM pending_paths p
-        WHERE p.space_id = %(space_id)s AND p.day = %(day)s AND p.event_id = e.id));
+    SELECT e.id FROM events e WHERE e.space_id = %(space_id)s AND {of_day}
+    EXCEPT
+    SELECT p.event_id FROM pending_paths p
+    WHERE p.space_id = %(space_id)s AND p.day = %(day)s);
 
 -- name: delete_changes
 -- Changes that segments have now.

@@ -19,6 +19,10 @@ from headwater.paths.lookup import NumberMap
 
 MEGABYTE = 1024 * 1024
 MOST_BYTES = 96 * MEGABYTE
+_SHARE = 3
+"""One answer may have a third of the room remembered: the sums of a large one would else drive out
+all that every other answer is made of, and at last their own beginning.
+"""
 _OVERHEAD = 200
 """The bytes that a Python object takes at least, more or less."""
 
@@ -32,6 +36,20 @@ class PathSource(NamedTuple):
     database: int
     """Its number, which a database that takes its place does not have."""
     space_id: int
+
+
+class Portion:
+    """Bytes of a memory that may still be used for something."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def spend(self, size: int) -> bool:
+        """Use some bytes up; False, and nothing is, where fewer are left."""
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
 
 
 class Memory:
@@ -54,10 +72,16 @@ class Memory:
         self._values.move_to_end(key)
         return self._values[key][0]
 
-    def put(self, key: Key, value: object) -> None:
-        """Remember a value, and let go what was not used for longest."""
+    def portion(self) -> Portion:
+        """Return what one answer may have remembered."""
+        return Portion(self._most_bytes // _SHARE)
+
+    def put(self, key: Key, value: object, portion: Portion | None = None) -> None:
+        """Remember a value, and let go what was not used for longest; a value that is larger than
+        half of all, or than what is left of a portion, is not remembered.
+        """
         size = _OVERHEAD + size_of(value)
-        if size > self._most_bytes // 2:
+        if size > self._most_bytes // 2 or not (portion is None or portion.spend(size)):
             return
         self._bytes += size - self._values.pop(key, (None, 0))[1]
         self._values[key] = value, size

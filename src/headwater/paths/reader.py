@@ -191,27 +191,37 @@ class PathReader:
         known: list[PathData] = []
         lacking: list[LivePart] = []
         for part in parts:
-            key = self._key(part)
-            if key in memory:
-                known.append(memory.get(key))
-            else:
+            paths = self._recall(part)
+            if paths is None:
                 lacking.append(part)
+            else:
+                known.append(paths)
         if lacking:
             read = await self.read_live(np.concatenate([part.event_ids for part in lacking]))
             self._remember(lacking, read)
             known.append(read)
         return PathData.join(known)
 
+    def _recall(self, part: LivePart) -> PathData | None:
+        """Return the paths of a part, if they are remembered: with touches, they serve who wants
+        none as well.
+        """
+        for with_touches in (True,) if self._with_touches else (True, False):
+            key = self._key(part, with_touches)
+            if key in memory:
+                return memory.get(key)
+        return None
+
     def _remember(self, parts: Sequence[LivePart], read: PathData) -> None:
         if all(part.block.identity is None for part in parts):
             return
         for part, paths in zip(parts, _split(parts, read), strict=True):
             if part.block.identity is not None:
-                memory.put(self._key(part), paths)
+                memory.put(self._key(part, self._with_touches), paths)
 
-    def _key(self, part: LivePart) -> Key:
+    def _key(self, part: LivePart, with_touches: bool) -> Key:
         """Return what the paths of a part are known by, if it has an identity."""
-        return self._source, part.block.identity, self._with_touches
+        return self._source, part.block.identity, with_touches
 
 
 def _unknown_parts(survey: Survey, event_ids: IntArray) -> list[LivePart]:

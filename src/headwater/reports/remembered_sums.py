@@ -97,6 +97,7 @@ class BlockSums(Generic[S, T]):
         self._source, self._subjects, self._addition = source, subjects, addition
         amounts = make_recipe(conversion).digest
         self._recipes = [make_recipe((addition.lasting(each), amounts)) for each in subjects]
+        self._portion = memory.portion()
         self._ready: dict[Block, dict[int, T]] = {}
         """What is known of a block, by the subject's place."""
 
@@ -146,4 +147,4 @@ class BlockSums(Generic[S, T]):
         key = self._recipes[at].key(self._source, block, section)
         if key is not None:
             earlier = {place: -count for place, count in section.steps_before.items()}
-            memory.put(key, self._addition.shifted(value, earlier))
+            memory.put(key, self._addition.shifted(value, earlier), self._portion)

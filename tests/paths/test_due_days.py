@@ -1,0 +1,114 @@
+"""Which days are built, and how many together."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.jobs.connection import connect
+from headwater.paths import builder
+from headwater.paths.builder import AT_ONCE, DueRule, build_next, make_paths_duty
+from tests.paths.segments import changes, checked, event, segments
+from tests.support.factories import NOON, Stage
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("limit", "built"), [("MOST_CHANGES", 2), ("MOST_PARTS", 2)])
+def test_it_works(stage: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, built: int) -> None:
+    for days in range(5):
+        event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(builder, limit, built)
+        assert build_next(stage.connection, stage.space_id)
+    assert len(segments(stage)) == built
+    assert changes(stage) == 5 - built
+    assert build_next(stage.connection, stage.space_id)
+    assert checked(stage) == (5, 0, 0)
+    assert not build_next(stage.connection, stage.space_id)
+
+
+def test_few_changes_wait_a_while(stage: Stage) -> None:
+    forget_others(stage)
+    patient = DueRule(many=3, patience=timedelta(hours=1))
+    event(stage, stage.contact())
+    assert not build_next(stage.connection, stage.space_id, patient)
+    assert not is_due(stage, patient)
+    for _ in range(2):
+        event(stage, stage.contact())
+    assert is_due(stage, patient)
+    assert build_next(stage.connection, stage.space_id, patient)
+    assert not is_due(stage, patient)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "minutes", "due"), [(2, 61, False), (2, 599, False), (2, 601, True), (4, 61, True)]
+)
+def test_the_fewer_wait_in_a_space_the_longer_they_wait(
+    stage: Stage, waiting: int, minutes: int, due: bool
+) -> None:
+    forget_others(stage)
+    patient = DueRule(many=3, patience=timedelta(hours=1))
+    for days in range(waiting):
+        event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
+    stage.connection.execute(
+        "UPDATE pending_paths SET changed_at = now() - %s WHERE space_id = %s",
+        (timedelta(minutes=minutes), stage.space_id),
+    )
+    assert is_due(stage, patient) == due
+    assert build_next(stage.connection, stage.space_id, patient) == due
+
+
+def test_looking_takes_a_share_of_the_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "LOOK_SHARE", 1e9)
+    forget_others(stage)
+    event(stage, stage.contact())
+    duty = make_paths_duty(0, AT_ONCE)
+    assert duty.waiting(stage.connection) == [stage.space_id]
+    assert duty.attend(stage.connection, stage.space_id)
+    event(stage, stage.contact())
+    assert duty.waiting(stage.connection) == []
+
+
+def forget_others(stage: Stage) -> None:
+    """Leave no Space that is due, as only some are found at a time."""
+    stage.connection.execute("DELETE FROM pending_paths")
+
+
+def is_due(stage: Stage, rule: DueRule) -> bool:
+    """Whether the duty finds the Space."""
+    return stage.space_id in make_paths_duty(0, rule).waiting(stage.connection)
+
+
+@pytest.mark.parametrize(("of_the_day_before", "first"), [(3, 0), (4, 1)])
+def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
+    stage: Stage, of_the_day_before: int, first: int
+) -> None:
+    days = [NOON.date(), (NOON - 24 * HOUR).date()]
+    for _ in range(2):
+        event(stage, stage.contact())
+    for _ in range(of_the_day_before):
+        event(stage, stage.contact(), event_time=NOON - 24 * HOUR)
+    assert build_next(stage.connection, stage.space_id, DueRule(patience=timedelta(), most_days=1))
+    assert [segment.day for segment in segments(stage)] == [days[first]]
+
+
+def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
+    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for days in range(2):
+        event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
+    build_day = builder._build_day
+    with connect(database_url) as other:
+
+        def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.Built:
+            build_day(other, *day)
+            return build_day(connection, *day)
+
+        monkeypatch.setattr(builder, "_build_day", build_after_another)
+        assert build_next(stage.connection, stage.space_id)
+    assert changes(stage) == 0
+    assert checked(stage) == (2, 0, 0)
