@@ -30,6 +30,7 @@ from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back
 from headwater.identity.senders import Sender
 from headwater.inbox.accepted_rows import MOST_VALUES, AcceptedRows, append
 from headwater.inbox.held_spaces import HeldSpaces
+from headwater.inbox.notices import Notices
 
 MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
@@ -104,6 +105,7 @@ class Inbox:
         self._arrived = asyncio.Event()
         self._in_cluster = False
         self._held = HeldSpaces()
+        self._notices = Notices()
         self._outage = OutageLog("inbox")
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
@@ -217,6 +219,8 @@ class Inbox:
         else:
             if self._held:
                 self._held.note_success(request.space_id for request in group)
+            with bounded(connection, FLUSH_SECONDS):
+                await self._notices.send(connection)
 
     async def _store(self, connection: AsyncConnection, group: list[Request]) -> None:
         started = time.perf_counter()

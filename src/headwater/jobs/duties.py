@@ -31,6 +31,8 @@ class Duty:
     """The time in a turn after which no other piece is begun. The Spaces that are left come first
     in the next turn.
     """
+    channel: str | None = None
+    """Where the database notifies workers that some has come in: they look again at once."""
 
 
 def look_every(seconds: float, waiting: Waiting) -> Waiting:

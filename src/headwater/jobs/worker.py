@@ -13,6 +13,7 @@ import psycopg
 import structlog
 from prometheus_client import Counter
 from psycopg.errors import LockNotAvailable
+from psycopg.sql import SQL, Identifier
 
 from headwater.database.outage_log import OutageLog
 from headwater.jobs.backoff import double_pause
@@ -20,6 +21,9 @@ from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connec
 from headwater.jobs.duties import INSTALLATION, Duty
 
 IDLE_SECONDS = 0.05
+FIRST_REST_SECONDS = 0.0125
+LONGEST_REST_SECONDS = 0.1
+"""A rest doubles with every turn in which there was nothing to do. A notice of new work ends it."""
 LONGEST_PAUSE_SECONDS = 5.0
 SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause where a Space is being switched over to another node, which takes seconds."""
@@ -65,6 +69,7 @@ class Worker:
         self._put_offs = PutOffs()
         self._left: dict[Duty, list[int]] = {}
         """The Spaces that a duty did not come to in its last turn."""
+        self._idle_turns = 0
 
     def run(self) -> None:
         """Work; when the database goes away, come back to it, waiting longer each time."""
@@ -73,6 +78,7 @@ class Worker:
         while not self._stop.is_set():
             try:
                 with connect(self._url) as connection:
+                    self._listen(connection)
                     while not self._stop.is_set():
                         self._turn(connection)
                         failures = 0
@@ -82,6 +88,11 @@ class Worker:
                 pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
                 outage.fail(error)
                 self._stop.wait(pause)
+
+    def _listen(self, connection: WorkerConnection) -> None:
+        for duty in self._duties:
+            if duty.channel is not None:
+                connection.execute(SQL("LISTEN {}").format(Identifier(duty.channel)))
 
     def _turn(self, connection: WorkerConnection) -> None:
         """Give every duty its turn; rest when there was nothing to do."""
@@ -96,8 +107,15 @@ class Worker:
                 if time.monotonic() >= ends:
                     break
             self._left[duty] = spaces
+        self._idle_turns = 0 if worked else self._idle_turns + 1
         if not worked:
-            self._stop.wait(IDLE_SECONDS)
+            self._rest(connection)
+
+    def _rest(self, connection: WorkerConnection) -> None:
+        """Rest until there is a notice, and not for long, as not all work has one."""
+        seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
+        for _ in connection.notifies(timeout=seconds, stop_after=1):
+            self._idle_turns = 0
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
         waiting = duty.waiting(connection)

@@ -7,6 +7,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from headwater.inbox.notices import CHANNEL
 from headwater.inbox.queue import waiting_spaces
 from headwater.jobs.duties import Duty
 from headwater.merging.merge_alerts import warn_of_burst
@@ -32,4 +33,5 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
             warn_of_burst(connection, space_id, result.merges, merge_alert)
         return result.rows > 0
 
-    return Duty(waiting, attend, turn_seconds=math.inf)  # what was accepted goes before all else
+    # What was accepted goes before all else.
+    return Duty(waiting, attend, turn_seconds=math.inf, channel=CHANNEL)

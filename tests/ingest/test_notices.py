@@ -1,0 +1,113 @@
+"""Workers are notified of what was accepted, so that one which rests looks at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from headwater.inbox.inbox import Inbox, Request
+from headwater.inbox.notices import CHANNEL, LEAST_SECONDS, Notices
+from headwater.inbox.queue import wait_until_processed
+from headwater.ingest.endpoints import TRACKING
+from headwater.jobs import worker
+from headwater.jobs.duties import Duty
+from headwater.jobs.worker import Worker
+from headwater.pipeline.duty import make_pipeline_duty
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+
+@pytest.fixture
+def accept(database_url: str, space_id: int) -> Callable[[], None]:
+    """Accepts a row, by an inbox that is no older than it."""
+
+    async def put() -> None:
+        queue = Inbox(database_url, TRACKING)
+        queue.start()
+        await queue.put(Request(space_id=space_id, limit=100, cost=1, rows=[b"{}"]))
+        await queue.stop()
+
+    return lambda: asyncio.run(put())
+
+
+@pytest.fixture
+def resting(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, accept: Callable[[], None]
+) -> Iterator[threading.Event]:
+    """A worker whose rests last longer than any test waits; set while it rests."""
+    for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
+        monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
+    stop, rests = threading.Event(), threading.Event()
+    rest = Worker._rest
+
+    def note(self: Worker, connection: object) -> None:
+        rests.set()
+        rest(self, connection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Worker, "_rest", note)
+    thread = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
+    thread.start()
+    yield rests
+    stop.set()
+    accept()
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()
+
+
+def test_it_works(
+    resting: threading.Event, accept: Callable[[], None], connection: psycopg.Connection
+) -> None:
+    assert resting.wait(PATIENCE_SECONDS)
+    accept()
+    assert wait_until_processed(connection, PATIENCE_SECONDS)
+
+
+def test_what_comes_while_a_worker_works_ends_its_next_rest(
+    database_url: str, accept: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notice is not lost, though nobody rests when it comes."""
+    for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
+        monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
+    stop, looks = threading.Event(), list[int]()
+
+    def look(_: object) -> list[int]:
+        looks.append(len(looks))
+        if len(looks) == 1:
+            accept()
+        else:
+            stop.set()
+        return []
+
+    duty = Duty(look, lambda _, __: False, channel=CHANNEL)
+    thread = threading.Thread(target=Worker(database_url, stop, [duty]).run, daemon=True)
+    thread.start()
+    assert stop.wait(PATIENCE_SECONDS)
+    accept()
+    thread.join(PATIENCE_SECONDS)
+    assert looks == [0, 1]
+
+
+def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> None:
+    """Of what comes in quick succession there is one, as a worker that was woken looks again soon."""
+    now = [100.0]
+
+    async def send() -> None:
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as other:
+            sender = Notices(lambda: now[0])
+            for pause in (0.0, LEAST_SECONDS / 2, LEAST_SECONDS, 0.0):
+                now[0] += pause
+                await sender.send(other)
+
+    connection.execute(f"LISTEN {CHANNEL}")
+    asyncio.run(send())
+    received = list[object]()
+
+    def have_come() -> bool:
+        received.extend(connection.notifies(timeout=0))
+        return len(received) == 2
+
+    wait_until(have_come)
+    assert list(connection.notifies(timeout=0)) == []
