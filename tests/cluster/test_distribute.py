@@ -14,7 +14,7 @@ from headwater.cluster.distribution import (
     distribute,
     list_places,
 )
-from headwater.cluster.tables import FIRST_NODE
+from headwater.cluster.tables import FIRST_NODE, QUEUES
 
 IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
 
@@ -30,16 +30,32 @@ def test_it_works(connection: psycopg.Connection) -> None:
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+@pytest.mark.parametrize("table", [*QUEUES, *FIRST_NODE])
 def test_a_table_of_the_first_node_that_was_spread_is_taken_back(
-    connection: psycopg.Connection,
+    connection: psycopg.Connection, table: str
 ) -> None:
-    """As by the version before."""
-    connection.execute("SELECT create_distributed_table('rate_limits', 'space_id')")
-    assert [place.table for place in list_places(connection) if not place.is_placed] == [
-        "rate_limits"
-    ]
-    assert [place.table for place in distribute(connection)] == ["rate_limits"]
+    """As by the versions before."""
+    connection.execute("SELECT create_distributed_table(%s, 'space_id')", (table,))
+    assert [place.table for place in list_places(connection) if not place.is_placed] == [table]
+    assert [place.table for place in distribute(connection)] == [table]
     assert all(place.is_placed for place in list_places(connection))
+
+
+@pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+def test_a_queue_and_a_node_are_written_together_or_not_at_all(
+    connection: psycopg.Connection, space_id: int
+) -> None:
+    """In two phases, so that no crash between two commits leaves a row stored and still waiting."""
+    commands = list[str]()
+    connection.add_notice_handler(lambda notice: commands.append(notice.message_primary or ""))
+    connection.execute("SET citus.log_remote_commands = on")
+    try:
+        with connection.transaction():
+            connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
+            connection.execute("DELETE FROM duplicates WHERE space_id = %s", (space_id,))
+    finally:
+        connection.execute("RESET citus.log_remote_commands")
+    assert any("PREPARE TRANSACTION" in command for command in commands)
 
 
 @pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")

@@ -88,13 +88,13 @@ def refusal(connection: psycopg.Connection, space_id: int, *address: str | int) 
 def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
     """A Space goes to every node and back, and its rows with it."""
     connection.execute(
-        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-        " VALUES (%s, 1, 'event', now(), '{}', 'test', 'test')",
+        "INSERT INTO clicks (space_id, click, device, first_seen_at)"
+        " VALUES (%s, gen_random_uuid(), gen_random_uuid(), now())",
         (space_id,),
     )
     ((shard_node,),) = connection.execute(
         "SELECT p.nodeport FROM pg_dist_shard_placement p WHERE p.shardid ="
-        " get_shard_id_for_distribution_column('rejected', %s::bigint)",
+        " get_shard_id_for_distribution_column('clicks', %s::bigint)",
         (space_id,),
     ).fetchall()
     first, last = plan_steps(connection, space_id)
@@ -111,9 +111,7 @@ def test_it_works(connection: psycopg.Connection, space_id: int) -> None:
             take_step(connection, space_id, step)
         assert plan_steps(connection, space_id, address) == []
         assert plan_steps(connection, space_id) == []
-        counted = connection.execute(
-            "SELECT count(*) FROM rejected WHERE space_id = %s", (space_id,)
-        )
+        counted = connection.execute("SELECT count(*) FROM clicks WHERE space_id = %s", (space_id,))
         assert counted.fetchall() == [(1,)]
 
 

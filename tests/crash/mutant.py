@@ -34,9 +34,7 @@ def acknowledge_early() -> None:
     """Answer, and commit a moment later."""
     insert = inbox._insert
 
-    async def answer_first(
-        connection: AsyncConnection, group: list[Request], *, in_cluster: bool
-    ) -> None:
+    async def answer_first(connection: AsyncConnection, group: list[Request]) -> None:
         copies = [msgspec.structs.replace(request, receipts=[]) for request in group]
         for request in group:
             request.receipts = [0] * len(request.rows)
@@ -44,7 +42,7 @@ def acknowledge_early() -> None:
         async def store() -> None:
             await asyncio.sleep(EARLY_SECONDS)
             async with in_turn:  # as the connection has one statement at a time
-                await insert(connection, copies, in_cluster=in_cluster)
+                await insert(connection, copies)
 
         late.add(asyncio.ensure_future(store()))
 
@@ -108,11 +106,11 @@ def leak() -> None:
     """Keep memory and a descriptor of every group that is committed, and take longer each time."""
     insert = inbox._insert
 
-    async def keep(connection: AsyncConnection, group: list[Request], *, in_cluster: bool) -> None:
+    async def keep(connection: AsyncConnection, group: list[Request]) -> None:
         if len(kept) < MOST_KEPT:
             kept.append((os.dup(sys.stderr.fileno()), bytearray(KEPT_BYTES)))
         await asyncio.sleep(LATER_SECONDS * len(kept))
-        await insert(connection, group, in_cluster=in_cluster)
+        await insert(connection, group)
 
     kept: list[tuple[int, bytearray]] = []
     inbox._insert = keep

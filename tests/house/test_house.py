@@ -33,7 +33,6 @@ SPANS_SPACES: dict[str, str] = {
     "http/rate_limits.sql::take": "one statement counts many Spaces, each in its own row",
     "http/health.sql::queue": "the operator's figures are the installation's",
     "inbox/accepted_rows.sql::append": "one commit takes the events of many Spaces",
-    "inbox/accepted_rows.sql::append_listed": "likewise, in a cluster",
     "cluster/distribution.sql::make_locks": "a distribution moves the whole installation",
     "inbox/queue.sql::newest": "the operator waits for the whole installation",
     "inbox/queue.sql::any_up_to": "likewise",

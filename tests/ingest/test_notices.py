@@ -91,7 +91,7 @@ def test_what_comes_while_a_worker_works_ends_its_next_rest(
 
 
 def test_notices_are_few(connection: psycopg.Connection, database_url: str) -> None:
-    """Of what comes in quick succession there is one, as a worker that was woken looks again soon."""
+    """One of what comes in quick succession: a worker that was woken looks again soon."""
     now = [100.0]
 
     async def send() -> None:

@@ -169,6 +169,29 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     assert len(others) > len(tries)
 
 
+def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
+    """As in a cluster, where it asks every node, and another duty only the first one."""
+    stop, looks, done = threading.Event(), list[float](), list[int]()
+
+    def fail(_: object) -> list[int]:
+        looks.append(time.monotonic())
+        if len(looks) == 4:
+            stop.set()
+        raise psycopg.errors.ConnectionFailure
+
+    def note(_: object, __: int) -> bool:
+        done.append(len(looks))
+        return False
+
+    failing, other = Duty(fail, note), Duty(lambda _: [1], note)
+    with capture_logs() as lines:
+        Worker(database_url, stop, [failing, other]).run()
+    pauses = [later - earlier for earlier, later in itertools.pairwise(looks)]
+    assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
+    assert set(done) >= {1, 2, 3}
+    assert [line["event"] for line in lines] == ["look put off"] * 4
+
+
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
     """It goes on where it was, without another look."""
     stop, done, looks = threading.Event(), list[str](), list[int]()

@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from headwater.cluster.presence import is_cluster
-from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, REFERENCE
+from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
 from headwater.database.migrator import LOCK
 from headwater.database.queries import Queries
 
@@ -43,6 +43,8 @@ class PlaceKind(StrEnum):
     """Over the nodes, by Space."""
     REFERENCE = "reference"
     """The same on every node."""
+    QUEUE = "first node, in transactions with others"
+    """There alone, and known to the cluster."""
     FIRST_NODE = "first node"
     """There alone, as all tables at first."""
 
@@ -50,6 +52,7 @@ class PlaceKind(StrEnum):
 PLACES = (
     dict.fromkeys(DISTRIBUTED, PlaceKind.DISTRIBUTED)
     | dict.fromkeys(REFERENCE, PlaceKind.REFERENCE)
+    | dict.fromkeys(QUEUES, PlaceKind.QUEUE)
     | dict.fromkeys(FIRST_NODE, PlaceKind.FIRST_NODE)
 )
 
@@ -72,12 +75,9 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
             "the database is a single PostgreSQL, where nothing needs to be distributed: for a "
             "cluster, create the extension citus on every node first",
         )
-    current = {
-        table: PlaceKind.DISTRIBUTED if is_distributed else PlaceKind.REFERENCE
-        for table, is_distributed in connection.execute(queries["placed"])
-    }
+    current = {table: PlaceKind[kind] for table, kind in connection.execute(queries["placed"])}
     for table, place in current.items():
-        if PLACES.get(table, place) not in (place, PlaceKind.FIRST_NODE):
+        if PLACES.get(table, place) not in (place, PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
             raise DistributionError(
                 DistributionRefusal.OTHER_PLACE,
                 f"the table {table} has another place than Headwater gives it: undistribute_table "
@@ -132,8 +132,10 @@ def _move(connection: Connection[Any], place: TablePlace) -> None:
     if place.place is PlaceKind.REFERENCE:
         connection.execute(queries["copy"], {"table": place.table})
         return
-    if place.place is PlaceKind.FIRST_NODE:
+    if place.place in (PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
         connection.execute(queries["take_back"], {"table": place.table})
+        if place.place is PlaceKind.QUEUE:
+            connection.execute(queries["make_known"], {"table": place.table})
         return
     first = DISTRIBUTED[0]
     beside = "none" if place.table == first else first

@@ -3,8 +3,9 @@
 SELECT count(*) FROM pg_dist_node n WHERE n.shouldhaveshards AND n.isactive;
 
 -- name: placed
--- The tables that have a place in the cluster: whether each is distributed, or on every node.
-SELECT c.relname, p.partmethod = 'h' AS is_distributed
+-- The tables that have a place in the cluster, and which: a name of PlaceKind's.
+SELECT c.relname, CASE WHEN p.partmethod = 'h' THEN 'DISTRIBUTED'
+                       WHEN p.repmodel = 't' THEN 'REFERENCE' ELSE 'QUEUE' END AS kind
 FROM pg_dist_partition p
 JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = current_schema()::regnamespace;
@@ -63,4 +64,9 @@ SELECT create_reference_table(%(table)s);
 
 -- name: take_back
 -- Put a table that was spread on the first node alone.
-SELECT undistribute_table(%(table)s);
+SELECT undistribute_table(p.logicalrelid) FROM pg_dist_partition p
+WHERE p.logicalrelid = %(table)s::regclass;
+
+-- name: make_known
+-- Let transactions include a table of the first node.
+SELECT citus_add_local_table_to_metadata(%(table)s);

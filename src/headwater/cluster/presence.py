@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from psycopg import AsyncConnection, Connection
+from psycopg import Connection
 
-from headwater.database.queries import Queries, fetch_one
+from headwater.database.queries import Queries
 
 queries = Queries(__name__, "presence.sql")
 
@@ -45,8 +45,3 @@ def require_first_node(connection: Connection[Any]) -> None:
             "HEADWATER_DATABASE_URL names a node of a cluster that is not its first: numbers drawn "
             "there are in no order with others, so name the first node"
         )
-
-
-async def leads_to_cluster(connection: AsyncConnection) -> bool:
-    """Return the same for a connection of the API."""
-    return (await fetch_one(connection, queries["is_cluster"]))[0]

@@ -3,7 +3,8 @@ on the first node alone.
 
 A table of Spaces' rows is distributed, so that a Space is on one node with everything that is
 joined to it. What is looked up before the Space is known, by a key's or a token's hash, is the same
-everywhere, and so are the few small tables of no Space. A test holds the lists against the schema.
+everywhere, and so are the few small tables of no Space. What is accepted waits on the first node,
+whatever becomes of the others. A test holds the lists against the schema.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ DISTRIBUTED = (
     "delivery_attempts", "delivery_counts", "destinations", "duplicates", "erasures", "events",
     "export_schedules", "exports", "fits", "fitted_weights", "former_events", "former_rates",
     "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports",
-    "inbox", "merges", "messages", "monthly_fits", "new_rows", "path_days", "path_segments",
-    "pending_paths", "rates", "reclassifications", "refused_rows", "rejected",
+    "merges", "messages", "monthly_fits", "new_rows", "path_days", "path_segments",
+    "pending_paths", "rates", "reclassifications", "refused_rows",
     "revisions", "saved_views", "scheduled_reports", "site_refusals",
     "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
     "webhook_deliveries",
@@ -34,7 +35,12 @@ REFERENCE = (
 )  # fmt: skip
 """The same on every node. A write of one goes to all of them, so none is written for each event."""
 
+QUEUES = ("inbox", "rejected")
+"""On the first node alone, to which every process connects, and known to the cluster: a transaction
+that also writes a Space's rows on their node is committed on both or on neither.
+"""
+
 FIRST_NODE = ("rate_limits",)
-"""On the first node alone, to which every process connects: written for each request, and joined to
-no other table.
+"""On the first node alone, and unknown to the cluster: written for each request, and in no
+transaction with another table.
 """

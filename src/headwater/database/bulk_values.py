@@ -8,12 +8,9 @@ and prepared once whatever the set's size, and costs a tenth of what an array pe
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-from typing import LiteralString, cast
 
 import msgspec
-from psycopg.sql import SQL
 
 _encoder = msgspec.json.Encoder()
 
@@ -26,20 +23,3 @@ def array(values: Iterable[int | str]) -> str:
 def rows(items: Iterable[object]) -> str:
     """Return the rows as a JSON array; each is a dict or Struct named like the columns."""
     return _encoder.encode(list(items)).decode()
-
-
-def parameter_rows(rows: int, row: str, shared: int) -> SQL:
-    """Return rows of numbered parameters for VALUES, `row` being one of them: each `{}` in it is
-    the next parameter after the `shared` ones, which it may name itself.
-    """
-    numbers = itertools.count(shared + 1)
-    filled = [
-        "".join(f"{text}${next(numbers)}" for text in parts) + end
-        for parts, end in itertools.repeat(_split(row), rows)
-    ]
-    return SQL(cast("LiteralString", ", ".join(filled)))
-
-
-def _split(row: str) -> tuple[list[str], str]:
-    *parts, end = row.split("{}")
-    return parts, end

@@ -5,8 +5,8 @@
 SELECT (SELECT count(*) FROM inbox),
        coalesce((SELECT extract(epoch FROM now() - min(oldest.received_at))
                  FROM (SELECT (SELECT i.received_at FROM inbox i
-                               WHERE i.space_id = l.space_id ORDER BY i.id LIMIT 1) AS received_at
-                       FROM space_locks l) oldest), 0)::float8,
+                               WHERE i.space_id = s.id ORDER BY i.id LIMIT 1) AS received_at
+                       FROM spaces s) oldest), 0)::float8,
        (SELECT count(*) FROM rejected), erasures.waiting,
        coalesce(extract(epoch FROM now() - erasures.oldest), 0)::float8, exports.waiting,
        coalesce(extract(epoch FROM now() - exports.oldest), 0)::float8

@@ -11,16 +11,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
 from prometheus_client import Counter, Histogram
 from psycopg import AsyncConnection
-from psycopg.errors import ConnectionFailure, LockNotAvailable
 
 from headwater.background import BackgroundTask
-from headwater.cluster.presence import BOUND_WAITING, leads_to_cluster
 from headwater.database.allowance import charge, seconds_left
 from headwater.database.outage_log import OutageLog
 from headwater.database.pool import bounded, connect
@@ -28,8 +26,7 @@ from headwater.failpoints import failpoint
 from headwater.http.errors import Problem, RateLimited, Unavailable
 from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back, take
 from headwater.identity.senders import Sender
-from headwater.inbox.accepted_rows import MOST_VALUES, AcceptedRows, append
-from headwater.inbox.held_spaces import HeldSpaces
+from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.inbox.notices import Notices
 
 MAX_FLUSH_ROWS = 5_000
@@ -40,14 +37,6 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
-REJOIN_SECONDS = 0.002
-"""Else half of the clients that are always busy gather while the other half is committed."""
-HELD_SECONDS = 0.02
-"""Between two looks at a queue in which only Spaces are left that are held."""
-UNWRITABLE = (LockNotAvailable, ConnectionFailure)
-"""What a cluster says of a Space that is being switched over to another node, or whose node is
-away, on a connection that is intact.
-"""
 rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
 flush_seconds = Histogram(
     "headwater_flush_seconds", "Time of one group commit",
@@ -103,8 +92,6 @@ class Inbox:
         self._waiting_rows = 0
         self._waiting_bytes = 0
         self._arrived = asyncio.Event()
-        self._in_cluster = False
-        self._held = HeldSpaces()
         self._notices = Notices()
         self._outage = OutageLog("inbox")
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
@@ -159,9 +146,6 @@ class Inbox:
         while True:
             try:
                 async with await connect(self._url) as connection:
-                    connection.prepared_max = 2 * MOST_VALUES
-                    self._in_cluster = await leads_to_cluster(connection)
-                    await connection.execute(BOUND_WAITING)
                     self._outage.end()
                     await self._commit_groups(connection)
             except Exception as error:  # noqa: BLE001 - a new connection may work
@@ -169,33 +153,17 @@ class Inbox:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _commit_groups(self, connection: AsyncConnection) -> None:
-        """Commit group after group. In a cluster, where a commit costs far more than a row, clients
-        that were answered together get a moment to come again together.
-        """
-        were_several = False
         while True:
             await self._arrived.wait()
-            if were_several and self._in_cluster:
-                await asyncio.sleep(REJOIN_SECONDS)
             group = self._gather()
-            were_several = len(group) > 1
             if group:
                 await self._flush(connection, group)
-            elif self._waiting:
-                await asyncio.sleep(HELD_SECONDS)
 
     def _gather(self) -> list[Request]:
         group: list[Request] = []
-        left_out: list[Request] = []
         rows, size, now = 0, 0, time.monotonic()
-        is_next: Callable[[int], bool] | None = None
-        if self._held:
-            is_next = self._held.choose(request.space_id for request in self._waiting)
         while self._waiting and rows < MAX_FLUSH_ROWS and size < MAX_FLUSH_BYTES:
             request = self._waiting.popleft()
-            if is_next is not None and not is_next(request.space_id):
-                left_out.append(request)
-                continue
             self._count(request, -1)
             if request.expires < now:
                 request.finish(Unavailable())
@@ -203,26 +171,11 @@ class Inbox:
             group.append(request)
             rows += len(request.rows)
             size += request.size
-        self._waiting.extendleft(reversed(left_out))
         if not self._waiting:
             self._arrived.clear()
         return group
 
     async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
-        """Commit a group. What hinders single Spaces of a cluster holds these alone back."""
-        try:
-            await self._store(connection, group)
-        except UNWRITABLE:
-            if connection.closed or not self._in_cluster:
-                raise
-            self._held.note_failure({request.space_id for request in group})
-        else:
-            if self._held:
-                self._held.note_success(request.space_id for request in group)
-            with bounded(connection, FLUSH_SECONDS):
-                await self._notices.send(connection)
-
-    async def _store(self, connection: AsyncConnection, group: list[Request]) -> None:
         started = time.perf_counter()
         with bounded(connection, FLUSH_SECONDS):
             try:
@@ -233,13 +186,8 @@ class Inbox:
             try:
                 if admitted:
                     failpoint("inbox_before_insert")
-                    await _insert(connection, admitted, in_cluster=self._in_cluster)
+                    await _insert(connection, admitted)
                     failpoint("inbox_after_commit")
-            except UNWRITABLE:
-                for request in admitted:
-                    request.cost = 0  # it is counted, and its rows are not stored
-                self._put_back(group)
-                raise
             except BaseException:
                 for request in group:
                     request.finish(request.failure or Unavailable())
@@ -248,6 +196,8 @@ class Inbox:
             request.finish(request.failure)
         flush_seconds.observe(time.perf_counter() - started)
         rows_accepted.inc(sum(len(request.receipts) for request in admitted))
+        with bounded(connection, FLUSH_SECONDS):
+            await self._notices.send(connection)
 
     def _put_back(self, group: list[Request]) -> None:
         self._waiting.extendleft(reversed(group))
@@ -290,7 +240,7 @@ class Inbox:
                 request.finish(Unavailable())
 
 
-async def _insert(connection: AsyncConnection, group: list[Request], *, in_cluster: bool) -> None:
+async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
@@ -306,7 +256,7 @@ async def _insert(connection: AsyncConnection, group: list[Request], *, in_clust
         ],
         [row for request in group for row in request.rows],
     )
-    receipts = await append(connection, rows, in_cluster=in_cluster)
+    receipts = await append(connection, rows)
     start = 0
     for request in group:
         end = start + len(request.rows)

@@ -10,8 +10,8 @@ from psycopg.sql import SQL, Identifier
 
 CHANNEL = "headwater_inbox"
 LEAST_SECONDS = 0.02
-"""Between two notices of a process. PostgreSQL sends them one transaction at a time, and a worker that
-has just worked or been woken looks again by itself as soon.
+"""Between two notices of a process. PostgreSQL sends them one transaction at a time, and a worker
+that has just worked or been woken looks again by itself as soon.
 """
 _NOTIFY = SQL("NOTIFY {}").format(Identifier(CHANNEL))
 

@@ -13,7 +13,6 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import Composed, Identifier
 
-from headwater.cluster.presence import is_cluster
 from headwater.database.queries import Queries
 from headwater.inbox.rows import InboxRow
 
@@ -26,16 +25,14 @@ Version = tuple[int, str]
 
 
 @cache
-def over_spaces(name: str, queue: str, *, in_cluster: bool) -> Composed:
+def over_spaces(name: str, queue: str = "inbox") -> Composed:
     """Return one of the queries over the Spaces with rows in a queue, a table."""
-    waiting = queries["each" if in_cluster else "hop"].format(queue=Identifier(queue))
-    return queries[name].format(waiting=waiting)
+    return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
 
 
 def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
     """Return every Space with rows in a queue, a table."""
-    query = over_spaces("spaces", queue, in_cluster=is_cluster(connection))
-    return [space_id for (space_id,) in connection.execute(query)]
+    return [space_id for (space_id,) in connection.execute(over_spaces("spaces", queue))]
 
 
 def request_rows(
@@ -85,8 +82,7 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
     """Return every Space whose oldest row has waited for longer, with the time since when."""
-    query = over_spaces("late", "inbox", in_cluster=is_cluster(connection))
-    return dict(connection.execute(query, {"late": late}).fetchall())
+    return dict(connection.execute(over_spaces("late"), {"late": late}).fetchall())
 
 
 def wait_until_processed(
@@ -97,12 +93,11 @@ def wait_until_processed(
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.
     """
-    in_cluster = is_cluster(connection)
-    row = connection.execute(over_spaces("newest", "inbox", in_cluster=in_cluster)).fetchone()
+    row = connection.execute(over_spaces("newest")).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
-    any_up_to = over_spaces("any_up_to", "inbox", in_cluster=in_cluster)
+    any_up_to = over_spaces("any_up_to")
     while True:
         if connection.execute(any_up_to, {"id": row[0]}).fetchone() is None:
             return True

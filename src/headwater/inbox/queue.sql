@@ -34,9 +34,9 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 
 -- name: hop
--- For the operator's side, the beginning of what follows on a single PostgreSQL: every Space that has
--- rows in a queue, by hopping from one Space's first row to the next Space's, so that a long queue
--- costs no more than a short one. It ends with a NULL.
+-- For the operator's side, the beginning of what follows: every Space that has rows in a queue, by
+-- hopping from one Space's first row to the next Space's, so that a long queue costs no more than a
+-- short one. It ends with a NULL.
 WITH RECURSIVE waiting (space_id) AS (
     (SELECT q.space_id FROM {queue} q ORDER BY q.space_id LIMIT 1)
     UNION ALL
@@ -44,14 +44,6 @@ WITH RECURSIVE waiting (space_id) AS (
             ORDER BY q.space_id LIMIT 1)
     FROM waiting
     WHERE waiting.space_id IS NOT NULL
-);
-
--- name: each
--- The same in a cluster, which has no recursion over several nodes: every node looks at the beginning
--- of each of its Spaces' queues.
-WITH waiting AS (
-    SELECT l.space_id FROM space_locks l
-    WHERE (SELECT q.space_id FROM {queue} q WHERE q.space_id = l.space_id LIMIT 1) IS NOT NULL
 );
 
 -- name: spaces

@@ -28,6 +28,9 @@ LONGEST_PAUSE_SECONDS = 5.0
 SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause where a Space is being switched over to another node, which takes seconds."""
 
+LOOK = -1
+"""In place of a Space: a duty's look where its work waits. No Space has this id."""
+
 log = structlog.get_logger()
 put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
 
@@ -118,7 +121,17 @@ class Worker:
             self._idle_turns = 0
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
-        waiting = duty.waiting(connection)
+        """Return the Spaces where a duty's work waits. A look that fails is put off, as the other
+        duties' may work: in a cluster not all of them ask a node that is away.
+        """
+        if not self._put_offs.is_due(duty, LOOK):
+            return []
+        try:
+            waiting = duty.waiting(connection)
+        except TRANSIENT_ERRORS as error:
+            self._put_off(connection, duty, LOOK, error)
+            return []
+        self._put_offs.forget(duty, LOOK)
         spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
         random.shuffle(spaces)  # several workers should not queue up for the same Space
         return spaces
@@ -130,19 +143,28 @@ class Worker:
         try:
             done = self._do(connection, duty, space_id)
         except TRANSIENT_ERRORS as error:
-            if connection.closed:
-                raise
-            with suppress(psycopg.Error):
-                connection.rollback()
-            put_off.inc()
-            is_switch = isinstance(error, LockNotAvailable)
-            longest = SWITCH_PAUSE_SECONDS if is_switch else LONGEST_PAUSE_SECONDS
-            pause = self._put_offs.put_off(duty, space_id, longest)
-            name = type(error).__name__
-            log.warning("space put off", space_id=space_id, error=name, pause=pause)
+            self._put_off(connection, duty, space_id, error)
             return False
         self._put_offs.forget(duty, space_id)
         return done
+
+    def _put_off(
+        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
+    ) -> None:
+        """Put work off that has failed. Raises its error when the connection is closed."""
+        if connection.closed:
+            raise error
+        with suppress(psycopg.Error):
+            connection.rollback()
+        put_off.inc()
+        is_switch = isinstance(error, LockNotAvailable)
+        longest = SWITCH_PAUSE_SECONDS if is_switch else LONGEST_PAUSE_SECONDS
+        pause = self._put_offs.put_off(duty, space_id, longest)
+        name = type(error).__name__
+        if space_id == LOOK:
+            log.warning("look put off", error=name, pause=pause)
+        else:
+            log.warning("space put off", space_id=space_id, error=name, pause=pause)
 
     @staticmethod
     def _do(connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
