@@ -24,7 +24,7 @@ WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM (
-            SELECT FROM rejected r WHERE r.space_id = %(space_id)s LIMIT %(most)s) r) AS rejected,
+            SELECT 1 FROM rejected r WHERE r.space_id = %(space_id)s LIMIT %(most)s) r) AS rejected,
        (SELECT count(*) FROM merges m
         WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour') AS merges
 FROM (SELECT count(*) AS rows, min(i.received_at) AS oldest
