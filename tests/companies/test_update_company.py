@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.support.factories import NOON, Stage, make_stage
+from tests.support.lock_waits import is_waited_for
 from tests.support.reading_fixtures import Api
 from tests.support.waiting import wait_until
 
@@ -278,7 +279,7 @@ def test_it_waits_for_whoever_holds_the_space(
             "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
         )
         asking.start()
-        wait_until(lambda: waits_for(stage.connection, batch.info.backend_pid))
+        wait_until(lambda: is_waited_for(stage.connection, batch))
         made = batch.execute(
             "INSERT INTO companies (space_id, domain, name, created_at)"
             " VALUES (%s, 'new.com', 'new.com', now()) RETURNING id",
@@ -289,14 +290,6 @@ def test_it_waits_for_whoever_holds_the_space(
     assert made is not None
     assert answers[0].status_code == 409
     assert answers[0].json()["conflicting_company_id"] == made[0]
-
-
-def waits_for(connection: psycopg.Connection, pid: int) -> bool:
-    row = connection.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))", (pid,)
-    ).fetchone()
-    assert row is not None
-    return row[0] > 0
 
 
 # ------------------------------------------------------------------------------------- access

@@ -11,6 +11,7 @@ from tests.destinations.test_destinations import create
 from tests.support.destinations import (
     Forwarder,
 )
+from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import event
 from tests.support.reading_fixtures import Api
 from tests.support.waiting import wait_until
@@ -75,18 +76,10 @@ def test_nothing_is_queued_behind_a_removal(
             "SELECT FROM space_locks WHERE space_id = %(space_id)s FOR NO KEY UPDATE", space
         )
         removal = pool.submit(api.send, "DELETE", f"/destinations/{destination_id}")
-        wait_until(lambda: is_waited_for(forwarder, worker))
+        wait_until(lambda: is_waited_for(forwarder.stage.connection, worker))
         replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(
             destination_id
         )
         worker.commit()
         assert removal.result().status_code == 200
     assert forwarder.deliveries("status", "reason") == [("skipped", "removed")]
-
-
-def is_waited_for(forwarder: Forwarder, worker: psycopg.Connection) -> bool:
-    row = forwarder.stage.connection.execute(
-        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))",
-        (worker.info.backend_pid,),
-    ).fetchone()
-    return row is not None and row[0]

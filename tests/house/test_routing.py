@@ -24,6 +24,7 @@ from tests.support.statement_trees import (
     Volatility,
     calls,
     changes,
+    locked,
     of_kind,
     parsed,
     tables_in,
@@ -43,6 +44,14 @@ COPIED: dict[str, str] = {
     "sites/refusals.sql::note_key": "once a minute for a key that is no site's",
 }
 """Statements that write rows of many Spaces out of a subquery, and why they may."""
+
+NUMBERED = frozenset((
+    "ad_names", "alert_steps", "alerts", "channels", "chart_notes", "companies", "contacts",
+    "deliveries", "delivery_attempts", "destinations", "erasures", "export_schedules", "exports",
+    "fits", "import_jobs", "merges", "messages", "pending_paths", "rates", "saved_views",
+    "scheduled_reports", "spend", "webhook_deliveries",
+))  # fmt: skip
+"""Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, where nobody else does."""
 
 
 def recursion(place: str, tree: Any, _: Volatility) -> bool:
@@ -147,16 +156,6 @@ def locked_everywhere(place: str, tree: Any, _: Volatility) -> bool:
     )
 
 
-def locked(select: Any, clause: Any) -> set[str]:
-    """The tables whose rows a query locks: those that it names, or all."""
-    names = {table.relname for table in clause.lockedRels or ()}
-    return {
-        table.relname
-        for table in of_kind(select.fromClause, ast.RangeVar)
-        if not names or (table.alias.aliasname if table.alias else table.relname) in names
-    }
-
-
 def drawn_on_node(_: str, tree: Any, __: Volatility) -> bool:
     """9. A number drawn beside a table, and not for a single row that is written."""
     draws = [
@@ -204,9 +203,21 @@ def unheard(_: str, tree: Any, __: Volatility) -> bool:
     )
 
 
+def numbered_on_the_way(_: str, tree: Any, __: Volatility) -> bool:
+    """14. Rows of a table written straight into one that numbers them: every shard is read."""
+    return any(
+        write.relation.relname in NUMBERED
+        and not {column.name for column in write.cols or ()} & {"id", "number"}
+        and any(table.relname in DISTRIBUTED for table in of_kind(source, ast.RangeVar))
+        and not of_kind(source, ast.RangeFunction, ast.RangeSubselect)
+        for write in of_kind(tree, ast.InsertStmt)
+        if (source := write.selectStmt and write.selectStmt.fromClause)
+    )
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
-    locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard,
+    locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard, numbered_on_the_way,
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {
@@ -289,6 +300,10 @@ PLANTED = {
         " FROM erasures e WHERE e.space_id = 1"
     ),
     "unheard": "SELECT set_config('lock_timeout', %(patience)s, true)",
+    "numbered_on_the_way": (
+        "INSERT INTO pending_paths (space_id, day, event_id) SELECT %(space_id)s,"
+        " e.event_time::date, e.id FROM events e WHERE e.space_id = %(space_id)s"
+    ),
     "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
 """Each fault as it once stood."""
@@ -335,6 +350,18 @@ def test_migrations_add_columns_without_constraints() -> None:
     migrations = (SOURCE / "database" / "migrations").glob("*.sql")
     since = {path.name: path.read_text() for path in migrations if path.name > "0082"}
     assert {name: found for name, sql in since.items() if (found := constrained(sql))} == {}
+
+
+def test_tables_that_number_their_rows_are_known(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT c.table_name, c.column_name FROM information_schema.columns c"
+            " WHERE c.table_name = ANY(%s) AND (c.is_identity = 'YES'"
+            " OR c.column_default LIKE 'nextval%%')",
+            (list(DISTRIBUTED),),
+        ).fetchall()
+    assert {table for table, _ in found} == NUMBERED
+    assert {column for _, column in found} == {"id", "number"}
 
 
 def test_every_table_has_its_place() -> None:

@@ -138,7 +138,7 @@ def test_a_lost_connection_is_replaced(stage: Stage, database_url: str) -> None:
     assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)
     stage.connection.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE application_name = 'headwater worker'"
+        " WHERE application_name = 'headwater worker' AND datname = current_database()"
     )
     stage.put(*JOURNEY[1:])
     assert wait_until_processed(stage.connection, timeout=PATIENCE_SECONDS)

@@ -16,6 +16,7 @@ from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, run_application
 from tests.mcp.assistants import HEADERS, Assistant, connect
 from tests.support.factories import Stage
+from tests.support.lock_waits import is_waited_for
 from tests.support.waiting import wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -277,8 +278,7 @@ def test_what_has_begun_is_finished_on_the_way_out(
     ):
         holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         asked = pool.submit(assistant.call, "update_event_amount", event_id=event_id, amount=7)
-        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
-        wait_until(lambda: stage.connection.execute(waiting).fetchone(), what="the call to wait")
+        wait_until(lambda: is_waited_for(stage.connection, holding), what="the call to wait")
         stopped = pool.submit(running.stop)
         holding.rollback()
         assert asked.result()["message"] == "Event updated."

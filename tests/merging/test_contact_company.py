@@ -15,6 +15,7 @@ from headwater.merging.membership import attach_company
 from headwater.pipeline.batch_runner import process, process_space
 from headwater.pipeline.claim import claim
 from tests.support.factories import Stage, make_stage
+from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event
 from tests.support.reading_fixtures import Api
@@ -242,16 +243,6 @@ def worker(database_url: str) -> Iterator[psycopg.Connection]:
         yield worker
 
 
-def is_waiting(connection: psycopg.Connection, holder: psycopg.Connection) -> bool:
-    """Whether any session waits for a lock that `holder`'s has."""
-    row = connection.execute(
-        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))",
-        (holder.info.backend_pid,),
-    ).fetchone()
-    assert row is not None
-    return row[0]
-
-
 def test_an_attach_during_a_batch_waits_and_then_holds(
     api: Api, stage: Stage, worker: psycopg.Connection
 ) -> None:
@@ -267,7 +258,7 @@ def test_an_attach_during_a_batch_waits_and_then_holds(
             assert batch is not None
             process(worker, batch)
             attached = pool.submit(attach, api, contact_id, chosen)
-            wait_until(lambda: is_waiting(stage.connection, worker))
+            wait_until(lambda: is_waited_for(stage.connection, worker))
             assert not attached.done()
         assert attached.result(20) == {"id": contact_id, "company_id": chosen}
     assert company_of(stage, contact_id) == chosen

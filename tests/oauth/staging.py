@@ -21,6 +21,7 @@ from headwater.accounts.users import User
 from tests.oauth.internet import DOMAIN, Internet, page
 from tests.oauth.pages import PageForm, read_form_to
 from tests.support.accounts import PASSWORD, Accounts
+from tests.support.lock_waits import is_waited_for
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 AUTHORIZE, TOKEN, REGISTER = "/mcp/oauth/authorize", "/mcp/oauth/token", "/mcp/oauth/register"
@@ -199,9 +200,7 @@ class Installation:
 
     def wait_for_a_lock(self, holder: psycopg.Connection) -> None:
         """Wait until somebody waits for what `holder` holds."""
-        blocked = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
-        pid = holder.info.backend_pid
-        wait_until(lambda: self.connection.execute(blocked, (pid,)).fetchone() != (0,))
+        wait_until(lambda: is_waited_for(self.connection, holder))
 
     def dump(self, *tables: str) -> str:
         """Everything in some tables, as text."""

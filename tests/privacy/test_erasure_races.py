@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ from headwater.jobs.connection import connect
 from headwater.jobs.worker import Worker
 from headwater.pipeline.duty import make_pipeline_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY, erase_next
+from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import DAY, T0, Stage, event, new_stage
 from tests.support.waiting import wait_until
 
@@ -26,9 +28,19 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def worker(database_url: str) -> Iterator[psycopg.Connection]:
-    """A worker's connection that does not wait for locks for long."""
+    """A worker's connection that does not wait for locks for long, on the nodes of a cluster, too:
+    they hear of what a transaction sets.
+    """
     with connect(database_url) as connection:
-        connection.execute("SET lock_timeout = '20ms'")
+        begin = connection.transaction
+
+        @contextmanager
+        def begin_impatiently() -> Iterator[psycopg.Transaction]:
+            with begin() as transaction:
+                connection.execute("SET LOCAL lock_timeout = '20ms'")
+                yield transaction
+
+        connection.transaction = begin_impatiently  # type: ignore[method-assign]
         yield connection
 
 
@@ -217,12 +229,12 @@ def test_a_lost_connection_is_replaced(
         other.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         ask_to_erase(stage, stage.contact_of(first))
         run_workers(1)
-        blocked = (
-            "SELECT pid FROM pg_stat_activity WHERE application_name = 'headwater worker'"
-            " AND wait_event_type = 'Lock' AND query LIKE '%UPDATE events%'"
+        wait_until(lambda: is_waited_for(stage.connection, other))
+        stage.connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'headwater worker' AND query LIKE '%UPDATE events%'"
+            " AND datname = current_database()"
         )
-        wait_until(lambda: stage.connection.execute(blocked).fetchone())
-        stage.connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({blocked}) AS b")
     wait_until(lambda: all_erased(stage))
     assert identifiers(stage) == []
     assert stage.values("erasures", "attempts") == [0]

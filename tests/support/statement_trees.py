@@ -81,3 +81,13 @@ def changes(write: Any) -> list[Any]:
 def tables_in(tree: Any) -> list[Any]:
     named = {cte.ctename for cte in of_kind(tree, ast.CommonTableExpr)}
     return [table for table in of_kind(tree, ast.RangeVar) if table.relname not in named]
+
+
+def locked(select: Any, clause: Any) -> set[str]:
+    """The tables whose rows a query locks: those that it names, or all."""
+    names = {table.relname for table in clause.lockedRels or ()}
+    return {
+        table.relname
+        for table in of_kind(select.fromClause, ast.RangeVar)
+        if not names or (table.alias.aliasname if table.alias else table.relname) in names
+    }

@@ -1,9 +1,13 @@
 -- name: events
 -- Events that are new or have another amount, or that are about to go.
+WITH changed AS (
+    SELECT e.id, e.event_time
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
+)
 INSERT INTO pending_paths (space_id, day, event_id)
-SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
-FROM events e
-WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
+SELECT %(space_id)s, (changed.event_time AT TIME ZONE 'UTC')::date, changed.id
+FROM changed;
 
 -- name: new_events
 -- The same, of events whose times are known: microseconds since 1970.
@@ -13,11 +17,15 @@ FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
 
 -- name: contacts
 -- Every event of a contact that moved, and of the one that it moved to or left.
+WITH moved AS (
+    SELECT e.id, e.event_time
+    FROM events e
+    WHERE e.space_id = %(space_id)s
+      AND e.contact_id = ANY(ARRAY[%(contact_id)s, %(survivor_id)s]::bigint[])
+)
 INSERT INTO pending_paths (space_id, day, event_id)
-SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
-FROM events e
-WHERE e.space_id = %(space_id)s
-  AND e.contact_id = ANY(ARRAY[%(contact_id)s, %(survivor_id)s]::bigint[]);
+SELECT %(space_id)s, (moved.event_time AT TIME ZONE 'UTC')::date, moved.id
+FROM moved;
 
 -- name: after_touches
 -- The events that touches precede, by contact and time in microseconds since 1970. There are hardly
@@ -39,7 +47,11 @@ FROM later;
 
 -- name: every_event
 -- All events of a Space, or those of one day of it.
+WITH every AS (
+    SELECT e.id, e.event_time
+    FROM events e
+    WHERE e.space_id = %(space_id)s AND {only}
+)
 INSERT INTO pending_paths (space_id, day, event_id)
-SELECT %(space_id)s, (e.event_time AT TIME ZONE 'UTC')::date, e.id
-FROM events e
-WHERE e.space_id = %(space_id)s AND {only};
+SELECT %(space_id)s, (every.event_time AT TIME ZONE 'UTC')::date, every.id
+FROM every;
