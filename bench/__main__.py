@@ -1,5 +1,6 @@
 """`make bench`: prints the whole table. `--quick` leaves out the largest size; names of parts
-(see PARTS) run only those.
+(see PARTS) run only those. `reports --events 5000000 --data DIRECTORY` measures reports at another
+size, and uses the Space of that size that an earlier run has left there.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from pathlib import Path
 
 from bench import (
     assistants,
@@ -63,6 +65,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--events", type=int, help="the size of Space that reports are of")
+    parser.add_argument("--data", type=Path, help="a directory for the data, which are kept")
     arguments = parser.parse_args()
     parts = arguments.parts or PARTS
     if unknown := set(parts).difference(PARTS):
@@ -70,7 +74,8 @@ def main() -> None:
     logs.configure("warning")
     say(f"{platform.machine()}, {os.cpu_count()} cores, shared with the database and the load")
     sizes = (100_000,) if arguments.quick else (100_000, 1_000_000)
-    with staged() as stage:
+    of_reports = (arguments.events,) if arguments.events else sizes[-1:]
+    with staged(arguments.data) as stage:
         runs = {
             "start": lambda: measure_start(stage),
             "ingest": lambda: ingest.measure(stage, say),
@@ -83,7 +88,7 @@ def main() -> None:
             "listing": lambda: listing.measure(stage, say, sizes),
             "mcp": lambda: assistants.measure(stage, say),
             "people": lambda: people.measure(stage, say, sizes),
-            "reports": lambda: reports.measure(stage, say, sizes[-1:]),
+            "reports": lambda: reports.measure(stage, say, of_reports),
             "cohorts": lambda: cohorts.measure(stage, say, sizes[-1:]),
             "spend": lambda: spend.measure(stage, say, sizes[-1:]),
             "pages": lambda: pages.measure(stage, say, sizes[-1:]),

@@ -57,6 +57,8 @@ COMPARABLE = tuple(
     for model in ("last_touch", "linear", "u_shaped")
 )
 
+ANOTHER = _ask("linear", 14, "source")
+"""None of the questions."""
 OF_NO_FIT = tuple(name for name, model in MODELS.items() if not model.is_fitted)
 """The models that go by a rule alone."""
 QUESTIONS = (

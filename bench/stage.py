@@ -67,21 +67,17 @@ class Stage:
 
     def spaces(self, count: int) -> list[tuple[int, str]]:
         """New Spaces, each with its id and a key."""
-        made = []
         with psycopg.connect(self.url) as connection:
-            for _ in range(count):
-                key = "trk_sk_" + secrets.token_urlsafe(32)
-                (space_id,) = connection.execute(
-                    "INSERT INTO spaces (name) VALUES ('bench') RETURNING id"
-                ).fetchone()
-                connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", (space_id,))
-                connection.execute(
-                    "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
-                    " VALUES (%s, 'bench', %s, %s, %s)",
-                    (space_id, hashlib.sha256(key.encode()).digest(), key[-4:], SCOPES),
-                )
-                made.append((space_id, key))
-        return made
+            return [_with_key(connection, _new_space(connection, "bench")) for _ in range(count)]
+
+    def space_named(self, name: str) -> tuple[int, str, bool]:
+        """A Space of that name, a key of it, and whether it is new: where the data directory is
+        kept, an earlier run may have made it.
+        """
+        with psycopg.connect(self.url) as connection:
+            known = connection.execute("SELECT id FROM spaces WHERE name = %s", (name,)).fetchone()
+            space_id = known[0] if known else _new_space(connection, name)
+            return *_with_key(connection, space_id), known is None
 
     def tree(self) -> list[tuple[psutil.Process, str]]:
         """Every process of the service, and what it is."""
@@ -114,14 +110,16 @@ class Stage:
         """The same by role, with that of children that ended."""
         sums: dict[str, float] = {}
         for process, role in self.tree():
-            sums[role] = sums.get(role, 0.0) + sum(process.cpu_times()[:4])
+            with suppress(psutil.Error):
+                sums[role] = sums.get(role, 0.0) + sum(process.cpu_times()[:4])
         return sums
 
     def memory(self) -> dict[str, float]:
         """Proportional memory (PSS) in MB by role: shared pages are counted once in all."""
         sums: dict[str, float] = {}
         for process, role in self.tree():
-            sums[role] = sums.get(role, 0.0) + process.memory_full_info().pss / 2**20
+            with suppress(psutil.Error):
+                sums[role] = sums.get(role, 0.0) + process.memory_full_info().pss / 2**20
         return sums
 
     def drained(self, timeout: float) -> float:
@@ -135,15 +133,34 @@ class Stage:
 
 
 @contextmanager
-def staged() -> Iterator[Stage]:
-    """A service that is gone afterwards with all its data."""
+def staged(kept: Path | None = None) -> Iterator[Stage]:
+    """A service that is gone afterwards, with its data unless they are kept."""
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as directory:
-        stage = Stage(Path(directory) / "data")
+        stage = Stage(kept or Path(directory) / "data")
         stage.start()
         try:
             yield stage
         finally:
             stage.stop()
+
+
+def _new_space(connection: psycopg.Connection, name: str) -> int:
+    (space_id,) = connection.execute(
+        "INSERT INTO spaces (name) VALUES (%s) RETURNING id", (name,)
+    ).fetchone()
+    connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", (space_id,))
+    return space_id
+
+
+def _with_key(connection: psycopg.Connection, space_id: int) -> tuple[int, str]:
+    """The Space with a new key of it."""
+    key = "trk_sk_" + secrets.token_urlsafe(32)
+    connection.execute(
+        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
+        " VALUES (%s, 'bench', %s, %s, %s)",
+        (space_id, hashlib.sha256(key.encode()).digest(), key[-4:], SCOPES),
+    )
+    return space_id, key
 
 
 def _role(process: psutil.Process) -> str:

@@ -79,7 +79,7 @@ class Settings:
     Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
     max_upload_mb: int = 200
     """The largest file that can be uploaded in the console, in megabytes."""
-    report_memory_mb: int = 96
+    report_memory_mb: int = 40
     """What an API process keeps of what reports have added up, in megabytes; 0 keeps nothing."""
     fetch_rates: bool = False
     """True to fetch the European Central Bank's reference rates every day."""

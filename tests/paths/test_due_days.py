@@ -10,7 +10,7 @@ import pytest
 
 from headwater.jobs.connection import connect
 from headwater.paths import builder
-from headwater.paths.builder import AT_ONCE, DueRule, build_next, make_paths_duty
+from headwater.paths.builder import AT_ONCE, Builder, DueRule, build_next, make_paths_duty
 from tests.paths.segments import changes, checked, event, segments
 from tests.support.factories import NOON, Stage
 
@@ -71,6 +71,24 @@ def test_looking_takes_a_share_of_the_time(stage: Stage, monkeypatch: pytest.Mon
     assert duty.attend(stage.connection, stage.space_id)
     event(stage, stage.contact())
     assert duty.waiting(stage.connection) == []
+
+
+def test_days_that_were_found_are_built_before_others_are_looked_for(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "MOST_CHANGES", 2)
+    for days in range(5):
+        event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
+    worker = Builder()
+    assert worker.build_next(stage.connection, stage.space_id)
+    for _ in range(2):  # most changes, but not when they were counted
+        event(stage, stage.contact(), event_time=NOON - 9 * 24 * HOUR)
+    assert worker.build_next(stage.connection, stage.space_id)
+    assert worker.build_next(stage.connection, stage.space_id)
+    assert changes(stage) == 2
+    assert worker.build_next(stage.connection, stage.space_id)
+    assert checked(stage) == (7, 0, 0)
+    assert not worker.build_next(stage.connection, stage.space_id)
 
 
 def forget_others(stage: Stage) -> None:

@@ -28,5 +28,14 @@ def test_a_table_and_halving_find_the_same(known: set[int], wanted: list[int]) -
     assert among.tolist() == [value in known for value in wanted]
     assert places[among].tolist() == [ascending.index(value) for value in wanted if value in known]
     assert are_among(numbers(ascending), numbers(wanted)).tolist() == among.tolist()
+    many = np.repeat(numbers(wanted), 300)
+    assert are_among(numbers(ascending), many).tolist() == np.repeat(among, 300).tolist()
     mapped = NumberMap(numbers(ascending), numbers(range(len(ascending))), nothing=-1)
     assert mapped.find(numbers(wanted)).tolist() == np.where(among, places, -1).tolist()
+
+
+@given(st.sets(st.integers(0, 300)), st.lists(st.integers(0, 255)))
+def test_numbers_are_found_among_values_of_one_octet(known: set[int], wanted: list[int]) -> None:
+    values = np.repeat(np.array(wanted, dtype=np.uint8), 300)
+    found = are_among(numbers(sorted(known)), values)
+    assert found.tolist() == [value in known for value in values.tolist()]

@@ -1,6 +1,7 @@
 """Where histories are carried out, and the product's answers are held against the model's.
 
-`HEADWATER_HISTORIES=10000` makes it a long run.
+`HEADWATER_HISTORIES=10000` makes it a long run, the same each time; `HEADWATER_FIRST_HISTORY=500`
+begins it with another one (a multiple of 100), as where one was broken off.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ USUALLY = 300
 """The histories of an ordinary run, which has its time, however few it has judged; a long one ends
 when it has judged them all.
 """
+FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
+TOGETHER = 100
+"""A long run is of so many histories at a time, drawn by the number of the first."""
 AT_THE_END = 8
 """Questions after a history's last step; after each step before there is one."""
 BATCH = 25
@@ -148,9 +152,11 @@ class Court:
         """Judge random histories, in an ordinary run for so long. Raises Different at an answer
         that is not the model's, and AssertionError when the answers would not tell of a fault.
         """
-        if not HISTORIES:
+        if HISTORIES:
+            self.judge_all(range(FIRST, FIRST + HISTORIES, TOGETHER))
+        else:
             self.until = time.monotonic() + seconds
-        self.judge_many(HISTORIES or USUALLY)
+            self.judge_many(USUALLY)
         assert self.judged > 0
         self.until = math.inf
         assert self.missed_faults(faults) == set()
@@ -208,6 +214,12 @@ class Court:
     def judge_many(self, count: int) -> None:
         """Judge so many random histories."""
         self._judging(count)()
+
+    def judge_all(self, firsts: range) -> None:
+        """Judge the histories of a long run, and print how far it has come."""
+        for first in firsts:
+            seed(first)(self._judging(TOGETHER, database=None))()
+            print(f"{self.judged} histories judged, the last ones from {first}", flush=True)  # noqa: T201 - shown with pytest's -s
 
     def judge_batch(self, number: int) -> None:
         """Judge the histories of a batch."""

@@ -21,7 +21,7 @@ from headwater.paths.changes import NOTE_EVENTS
 from headwater.paths.memory import Memory, PathSource, size_of
 from headwater.paths.survey import Block
 from headwater.paths.upkeep import forget_space
-from headwater.reports import remembered_sums, report_reader
+from headwater.reports import packed_values, remembered_sums, report_reader
 from headwater.reports.models import FigureColumn
 from headwater.reports.plan import WHOLE_BLOCK
 from headwater.reports.remembered_sums import Addition, BlockSums, make_recipe
@@ -206,6 +206,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
         nonlocal dice, questions
         dice = Random(seed)
         monkeypatch.setattr(survey, "BLOCK_SIZE", dice.choice((1, 5, 500_000)))
+        monkeypatch.setattr(packed_values, "MANY", dice.choice((1, 64)))
         asked = (some_question(dice) for _ in count())
         some = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
         questions = [question | some_period(dice) for question in some for _ in range(2)]

@@ -50,8 +50,8 @@ class SourcesMet:
         """
         keys = credited.events * _NUMBERS
         keys += sources
-        keys, order = _ordered(keys)
-        begins = np.flatnonzero(np.diff(keys, prepend=-1))
+        order, begins = _ordered(keys)
+        del keys
         sizes = np.diff(begins, append=len(order))
         is_first = np.zeros(len(order), dtype=np.bool_)
         is_first[order[begins]] = True
@@ -60,7 +60,7 @@ class SourcesMet:
         recipients = Recipients(events, np.bincount(events, minlength=len(credited.counts)))
         return cls(
             WeightedRecipients(recipients, weights[sources[met]]), order,
-            (np.cumsum(is_first) - 1)[order[begins]],
+            np.cumsum(is_first, dtype=np.int32)[order[begins]] - 1,
             Recipients(np.repeat(np.arange(len(sizes)), sizes), sizes),
         )  # fmt: skip
 
@@ -73,9 +73,15 @@ class SourcesMet:
 
 
 def _ordered(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return keys, ascending, and the place of each; equal ones by their place."""
+    """Return the places of keys, in their order, equal ones by their place; and where runs of equal
+    keys begin. The keys are used up, as there may be as many as touches in a piece.
+    """
     bits = len(keys).bit_length()
-    together = keys << bits  # sorting numbers takes half the time of sorting places by them
-    together += np.arange(len(keys))
-    together.sort()
-    return together >> bits, together & ((1 << bits) - 1)
+    keys <<= bits  # sorting numbers takes half the time of sorting places by them
+    keys += np.arange(len(keys))
+    keys.sort()
+    order = keys & ((1 << bits) - 1)
+    keys >>= bits
+    differs = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=differs[1:])
+    return order, np.flatnonzero(differs)

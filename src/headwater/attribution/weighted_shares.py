@@ -54,7 +54,7 @@ class WeightedRecipients:
         if self._equal:
             return self._recipients.evenly(units)
         of, (totals, places) = self._recipients, self._totals
-        shares, lost = _divided(units[of.events], self._weights, totals)
+        shares, lost = _divided(units, of, self._weights, totals)
         left_over = units - _sums(shares, of)
         served = np.flatnonzero((left_over > 0) & (of.counts > 0))
         if not len(served):
@@ -100,16 +100,23 @@ def _sums(shares: IntArray, of: Recipients) -> IntArray:
     return before[of.firsts + of.counts] - before[of.firsts]
 
 
-def _divided(units: IntArray, weights: IntArray, totals: IntArray) -> tuple[IntArray, IntArray]:
-    """Return `units * weights` divided by `totals`, and what is left of each. Units have 60 bits,
-    weights 30; totals at most 43.
+def _divided(
+    units: IntArray, of: Recipients, weights: IntArray, totals: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return each one's units times its weight, divided by `totals`, and what is left of each.
+    Units have 60 bits, weights 30; totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
-        product = units * weights
+        product = units[of.events]
+        product *= weights
         return np.divmod(product, totals, out=(product, np.empty_like(product)))
-    shares, lost = np.zeros_like(units), np.zeros_like(units)
+    shares, lost = np.zeros_like(weights), np.zeros_like(weights)
     for digit in reversed(range(_DIGITS)):
-        digits = units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1)
-        more, lost = np.divmod((lost << _DIGIT_BITS) + digits * weights, totals)
-        shares = (shares << _DIGIT_BITS) + more
+        digits = (units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1))[of.events]
+        digits *= weights
+        lost <<= _DIGIT_BITS
+        lost += digits
+        more, lost = np.divmod(lost, totals, out=(digits, lost))
+        shares <<= _DIGIT_BITS
+        shares += more
     return shares, lost

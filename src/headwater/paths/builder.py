@@ -99,6 +99,7 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
     every so many seconds, and while there is some as often as its share allows.
     """
     rule = due or DueRule()
+    builder = Builder(rule)
     next_look = soonest_look = 0.0
 
     def waiting(connection: Connection[Any]) -> list[int]:
@@ -114,7 +115,7 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         nonlocal next_look
-        worked = build_next(connection, space_id, rule)
+        worked = builder.build_next(connection, space_id)
         if worked:
             next_look = soonest_look
         return worked
@@ -122,20 +123,40 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
     return Duty(waiting, attend)
 
 
-def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    """Put some changes of the days that are due and have most of them into their segments, each day
-    in a transaction of its own. Returns whether there were any. Needs a connection without a
-    transaction.
+class Builder:
+    """Builds days of Spaces that are due, a few at a time. Those that it has found and not come to
+    are built before it looks for others, as looking counts the changes of every day.
     """
-    values = {"space_id": space_id, **due.values()}
-    days = connection.execute(queries["due_days"], values).fetchall()
-    changes = parts = 0
-    for (day,) in days:
-        if changes >= MOST_CHANGES or parts >= MOST_PARTS:
-            break
-        built = _build_day(connection, space_id, day)
-        changes, parts = changes + built.changes, parts + built.parts
-    return bool(days)
+
+    def __init__(self, due: DueRule = AT_ONCE) -> None:
+        self._due = due
+        self._due_days: dict[int, list[date]] = {}
+        """By Space, the days that it has not come to; the next one last."""
+
+    def build_next(self, connection: Connection[Any], space_id: int) -> bool:
+        """Put some changes of the days that are due and have most of them into their segments, each
+        day in a transaction of its own. Returns whether there were any. Needs a connection without
+        a transaction.
+        """
+        days = self._due_days.pop(space_id, None) or self._look(connection, space_id)
+        was_due = bool(days)
+        changes = parts = 0
+        while days and changes < MOST_CHANGES and parts < MOST_PARTS:
+            built = _build_day(connection, space_id, days.pop())
+            changes, parts = changes + built.changes, parts + built.parts
+        if days:
+            self._due_days[space_id] = days
+        return was_due
+
+    def _look(self, connection: Connection[Any], space_id: int) -> list[date]:
+        values = {"space_id": space_id, **self._due.values()}
+        days = [day for (day,) in connection.execute(queries["due_days"], values)]
+        return days[::-1]
+
+
+def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
+    """Do what a builder does that has found nothing yet."""
+    return Builder(due).build_next(connection, space_id)
 
 
 def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built:

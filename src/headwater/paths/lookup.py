@@ -8,6 +8,8 @@ from headwater.paths.path_data import BoolArray, IntArray
 
 _SPARSE, _SHORT = 16, 1 << 20
 """A table has at most so many entries a number, or so many entries."""
+_SMALL, _MANY = 1 << 18, 256
+"""The most entries of a table made for one look, and the fewest values that are worth it."""
 _NONE = np.array([], dtype=np.int64)
 
 
@@ -21,9 +23,25 @@ def place_among(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolAr
     return places, ascending[places] == values
 
 
+# Of a day's events some fifty may be pending, and of a report's tag sets a few be wanted: nearly no
+# value is among the numbers, which a table tells of nearly all by their last bits alone.
+#
+#     numbers      3   5              values        5   6   13   16
+#     last bits   11  01              last bits    01  10   01   00
+#     table     · ▪ · ▪               may be        5       13       → looked up, of which is 5
+
+
 def are_among(ascending: IntArray, values: IntArray) -> BoolArray:
     """Return which values are among ascending numbers."""
-    return place_among(ascending, values)[1]
+    size = 1 << (_SPARSE * len(ascending)).bit_length()
+    if size > _SMALL or len(values) < _MANY:
+        return place_among(ascending, values)[1]
+    table, last_bits = np.zeros(size, dtype=np.bool_), np.int64(size - 1)
+    table[ascending & last_bits] = True
+    may_be = table.take(values & last_bits)
+    places = np.flatnonzero(may_be)
+    may_be[places] = place_among(ascending, values[places])[1]
+    return may_be
 
 
 class NumberMap:

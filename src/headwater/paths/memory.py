@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from headwater.paths.lookup import NumberMap
 
 MEGABYTE = 1024 * 1024
-MOST_BYTES = 96 * MEGABYTE
+MOST_BYTES = 40 * MEGABYTE
 _SHARE = 3
 """One answer may have a third of the room remembered: the sums of a large one would else drive out
 all that every other answer is made of, and at last their own beginning.
@@ -103,6 +103,8 @@ def size_of(value: object) -> int:
         array = cast("NDArray[Any]", value)
         whole = array if array.base is None else array.base
         return _OVERHEAD + int(getattr(whole, "nbytes", array.nbytes))
+    if isinstance(value, bytes):
+        return _OVERHEAD + len(value)
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
         return _OVERHEAD + sum(size_of(each) for entry in entries.items() for each in entry)

@@ -49,7 +49,7 @@ def pack(values: IntArray) -> PackedColumn:
     if not len(values):
         return PackedColumn(0, b"")
     base = int(values.min())
-    return PackedColumn(base, _narrow(values.astype(np.int64) - base))
+    return PackedColumn(base, _narrow(np.subtract(values, base, dtype=np.int64)))
 
 
 def unpack(column: PackedColumn, count: int) -> IntArray:

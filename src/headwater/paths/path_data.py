@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -128,6 +129,27 @@ class PathData:
         }
         firsts = None if self.first_orders is None else self.first_orders[places]
         return PathData(columns, self.event_names, len(places), self.touches, firsts)
+
+    def parts(self, count: int) -> list[PathData]:
+        """Return the same, which have paths, in so many parts of about as many events; no column is
+        copied but the beginnings of paths.
+        """
+        edges = [self.events * number // count for number in range(count + 1)]
+        return [self._part(slice(*edge)) for edge in pairwise(edges)]
+
+    def _part(self, events: slice) -> PathData:
+        starts = self[Column.STARTS][events]
+        ends = starts + self[Column.LENGTHS][events]
+        first = int(starts.min(initial=self.touches))
+        touches = slice(first, max(first, int(ends.max(initial=0))))
+        columns = {
+            column: values[touches if column in TOUCH_COLUMNS else events]
+            for column, values in self.columns.items()
+        }
+        columns[Column.STARTS] = starts - first
+        firsts = None if self.first_orders is None else self.first_orders[events]
+        count = touches.stop - touches.start
+        return PathData(columns, self.event_names, len(starts), count, firsts)
 
     def only(self, columns: Iterable[Column]) -> PathData:
         """Return the same with some of the columns: what is read from the tables has all."""

@@ -123,11 +123,11 @@ class PathReader:
         async for day, records in self._records(survey, blocks):
             if day > blocks[at].last_day:
                 if gathered:
-                    yield _piece(blocks[at], gathered, damaged)
+                    yield _piece(survey, blocks[at], gathered, damaged)
                 at, gathered = at + 1, []
-            gathered += self._of_day(survey, day, records, damaged)
+            gathered += self._of_day(day, records, damaged)
         if gathered:
-            yield _piece(blocks[at], gathered, damaged)
+            yield _piece(survey, blocks[at], gathered, damaged)
 
     async def _records(
         self, survey: Survey, blocks: Sequence[Block]
@@ -150,20 +150,15 @@ class PathReader:
                 yield of_day[0][0], of_day
 
     def _of_day(
-        self, survey: Survey, day: date, records: list[Sequence[Any]], damaged: set[date]
+        self, day: date, records: list[Sequence[Any]], damaged: set[date]
     ) -> list[PathData]:
-        """Return the paths of a day, without those that are pending."""
+        """Return the paths of a day, with those that are pending."""
         try:
-            pieces = [unpacked(record, self._columns).paths for record in records]
+            return [unpacked(record, self._columns).paths for record in records]
         except DamagedSegment:
             log.warning("damaged path segment", space_id=self._space_id, day=str(day))
             damaged.add(day)
             return []
-        pending = survey.pending.get(day)
-        if pending is None:
-            return pieces
-        ids = pending.event_ids
-        return [paths.select(~are_among(ids, paths[Column.EVENT_IDS])) for paths in pieces]
 
     def _own(self, paths: PathData) -> PathData:
         return paths.select(paths[Column.COMPANIES] == 0) if self._by_company else paths
@@ -244,11 +239,19 @@ def _split(parts: Sequence[LivePart], read: PathData) -> list[PathData]:
     ]
 
 
-def _piece(block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
-    """Return the paths of a block; without an identity when it lacks a day."""
+def _piece(
+    survey: Survey, block: Block, gathered: Sequence[PathData], damaged: Collection[date]
+) -> Piece:
+    """Return the paths of a block but for what is pending; without an identity when it lacks a
+    day.
+    """
+    paths = PathData.join(gathered)
+    pending = survey.pending_of(block)
+    if len(pending):
+        paths = paths.select(~are_among(pending, paths[Column.EVENT_IDS]))
     if any(block.first_day <= day <= block.last_day for day in damaged):
         block = Block(None, block.first_day, block.last_day)
-    return block, PathData.join(gathered)
+    return block, paths
 
 
 def _of_companies(paths: PathData) -> IntArray:

@@ -142,6 +142,11 @@ class Survey:
         end = bisect_right(self.days, block.last_day, key=_day_of)
         return [each.day for each in self.days[start:end]]
 
+    def pending_of(self, block: Block) -> IntArray:
+        """Return the events that are pending on the days with segments of a block, ascending."""
+        days = [self.pending[day].event_ids for day in self.days_of(block) if day in self.pending]
+        return np.unique(np.concatenate([np.array([], dtype=np.int64), *days]))
+
     def pending_parts(self, damaged: Collection[date], most: int) -> list[LivePart]:
         """Return the events that are pending on days whose segments are there, and turned out to be
         whole, day by day, and of a day up to so many together.

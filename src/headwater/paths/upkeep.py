@@ -13,7 +13,7 @@ from psycopg.errors import SerializationFailure
 from psycopg.sql import SQL
 
 from headwater.paths import changes
-from headwater.paths.builder import build_next
+from headwater.paths.builder import Builder
 from headwater.paths.builder import queries as builder_queries
 from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
 from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
@@ -67,6 +67,7 @@ def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
     """
     while not _unless_forestalled(forget_space, connection, space_id):
         pass
+    build_next = Builder().build_next
     while (built := _unless_forestalled(build_next, connection, space_id)) is not False:
         if built:
             yield

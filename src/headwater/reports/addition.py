@@ -23,8 +23,13 @@ from headwater.reports.forms import Sum, credit_sum
 from headwater.reports.models import CREDITED, Measure
 from headwater.reports.order import firsts
 from headwater.reports.plan import Plan
-from headwater.reports.selection import count_names
+from headwater.reports.selection import count_names, join_counts
 from headwater.reports.tally import NO_PAIRS, Tally
+
+MOST_TOUCHES = 300_000
+"""Touches that are worked with at once, more or less, as a day may have any number of them."""
+MOST_WEIGHED = 128_000
+"""The same where touches have weights, which takes twice the memory."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,18 @@ class PieceSums:
     names: Mapping[str, int]
     """How many events have each name."""
 
+    @classmethod
+    def join(cls, parts: Sequence[PieceSums]) -> PieceSums | None:
+        """Return the sums of several parts as those of all; of none, None."""
+        if len(parts) <= 1:
+            return parts[0] if parts else None
+        statuses = {
+            model: Tally.join([part.statuses[model] for part in parts])
+            for model in parts[0].statuses
+        }
+        names = join_counts(part.names for part in parts)
+        return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
+
     def shifted(self, by: Mapping[int, int]) -> PieceSums:
         """Return the same sums of other steps: at some places, later by a number."""
         return replace(self, groups=self.groups.shifted(by)) if any(by.values()) else self
@@ -48,8 +65,17 @@ class PieceSums:
 
 
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
-    """Add up the events of a piece for each plan; None is of no event. What plans of one scope have
-    in common, the choice of events and the credit of touches, is worked out once.
+    """Add up the events of a piece for each plan; None is of no event."""
+    most = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
+    if paths.touches <= most or Column.STARTS not in paths.columns:
+        return _add_up(plans, paths)
+    by_part = [_add_up(plans, part) for part in paths.parts(-(-paths.touches // most))]
+    return [PieceSums.join([each for each in sums if each]) for sums in zip(*by_part, strict=True)]
+
+
+def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
+    """Add up events together for each plan. What plans of one scope have in common, the choice of
+    events and the credit of touches, is worked out once.
     """
     uses = Counter(plan.scope for plan in plans)
     chosen = {

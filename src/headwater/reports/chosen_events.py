@@ -71,7 +71,7 @@ class ChosenEvents:
         """`paths` are those of these events alone. With `keeps`, credit that was worked out is kept
         for whoever wants it next, which takes as much memory as a model's shares do.
         """
-        self.scope, self.paths, self._keeps = scope, paths, keeps
+        self.scope, self.paths, self.keeps = scope, paths, keeps
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
         self._credits: dict[str, ModelCredit] = {}
@@ -90,7 +90,7 @@ class ChosenEvents:
         if model in self._credits:
             return self._credits[model]
         credit = ModelCredit(self, model)
-        if self._keeps:
+        if self.keeps:
             self._credits[model] = credit
         return credit
 
@@ -257,10 +257,13 @@ class ModelCredit:
         return sums.times(credit.worth)
 
     def _credit_of(self, measure: Measure) -> CreditShares:
-        if measure not in self._known:
-            of_events = measure is Measure.CREDITED_EVENTS
-            self._known[measure] = self._of_events() if of_events else self._of_amounts()
-        return self._known[measure]
+        if measure in self._known:
+            return self._known[measure]
+        of_events = measure is Measure.CREDITED_EVENTS
+        credit = self._of_events() if of_events else self._of_amounts()
+        if self._events.keeps:
+            self._known[measure] = credit
+        return credit
 
     def _of_events(self) -> CreditShares:
         shares, unit = self.shares_of_events()

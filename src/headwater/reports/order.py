@@ -57,8 +57,10 @@ def distinct(*pieces: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     else:
         ordered = np.sort(np.concatenate([_NONE, *(codes(*piece) for piece in pieces)]))
         once = ordered[_begins(ordered)]
-    first_once = once >> bits
-    first_once += least
+    kind = np.min_scalar_type(most) if least >= 0 else np.dtype(np.int64)
+    first_once = np.empty(len(once), dtype=kind)
+    np.right_shift(once, bits, out=first_once, casting="unsafe")
+    first_once += kind.type(least)
     once &= (1 << bits) - 1
     once += second_least
     return first_once, once

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
+from headwater.attribution.models import MODELS
 from headwater.fits.choice import ChosenFit
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
@@ -151,6 +152,11 @@ class Plan:
     def credits(self) -> bool:
         """True when credit is added up."""
         return self.needs(*CREDITED)
+
+    @property
+    def is_weighed(self) -> bool:
+        """True when some credit goes by the weights of touches."""
+        return self.credits and any(MODELS[model].is_weighted for model in self.query.models)
 
     @property
     def touched(self) -> bool:

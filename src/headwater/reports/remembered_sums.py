@@ -15,6 +15,7 @@ from headwater.paths.memory import Key, PathSource, memory
 from headwater.paths.path_data import PathData
 from headwater.paths.survey import Block
 from headwater.reports.conversion import ConvertedAmounts
+from headwater.reports.packed_values import packed, unpacked
 from headwater.reports.plan import FirstOrders, Section
 
 S = TypeVar("S")
@@ -100,6 +101,8 @@ class BlockSums(Generic[S, T]):
         self._portion = memory.portion()
         self._ready: dict[Block, dict[int, T]] = {}
         """What is known of a block, by the subject's place."""
+        self._packed: dict[tuple[Block, int], object] = {}
+        """What is to be remembered of it."""
 
     def is_known(self, block: Block) -> bool:
         """Return whether the sums over a block are all known."""
@@ -112,10 +115,14 @@ class BlockSums(Generic[S, T]):
                 yield [ready[place] for place in range(len(self._subjects))]
 
     def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
-        """Return the sums over a block that are not known."""
+        """Return the sums over a block that are not known, and pack them to be remembered."""
         ready = self._known_of(block)
-        lacking = [subject for at, subject in enumerate(self._subjects) if at not in ready]
-        return self._addition.add_up(lacking, paths)
+        lacking = [at for at in range(len(self._subjects)) if at not in ready]
+        values = self._addition.add_up([self._subjects[at] for at in lacking], paths)
+        if block.identity is not None:
+            for at, value in zip(lacking, values, strict=True):
+                self._packed[block, at] = self._pack(block, at, value)
+        return values
 
     def complete(self, block: Block, made: Sequence[T]) -> Sequence[T]:
         """Return all sums over a block, and remember those that were not known."""
@@ -139,12 +146,22 @@ class BlockSums(Generic[S, T]):
         key = self._recipes[at].key(self._source, block, section)
         if key is None or key not in memory:
             return None
-        return (self._addition.shifted(memory.get(key), section.steps_before),)
+        return (self._addition.shifted(unpacked(memory.get(key)), section.steps_before),)
 
     def _remember(self, block: Block, at: int, value: T) -> None:
+        key = self._recipes[at].key(self._source, block, self._section(block, at))
+        kept = self._packed.pop((block, at), None)
+        if key is not None:
+            kept = self._pack(block, at, value) if kept is None else kept
+            memory.put(key, kept, self._portion)
+
+    def _pack(self, block: Block, at: int, value: T) -> object:
+        """Return a sum packed, with the block's own steps."""
+        before = self._section(block, at).steps_before
+        earlier = {place: -count for place, count in before.items()}
+        return packed(self._addition.shifted(value, earlier))
+
+    def _section(self, block: Block, at: int) -> Section:
         section = self._addition.section(self._subjects[at], block)
         assert section is not None
-        key = self._recipes[at].key(self._source, block, section)
-        if key is not None:
-            earlier = {place: -count for place, count in section.steps_before.items()}
-            memory.put(key, self._addition.shifted(value, earlier), self._portion)
+        return section

@@ -8,6 +8,8 @@ from collections.abc import Collection, Sequence
 
 from psycopg import AsyncConnection
 
+from headwater.allocator import give_freed_memory_back
+from headwater.reports.addition import PieceSums
 from headwater.reports.arrivals import load_ripeness
 from headwater.reports.groups import ReportDimension, fetch_labels
 from headwater.reports.measures import Sums
@@ -33,6 +35,9 @@ from headwater.reports.result import (
 )
 from headwater.reports.time_buckets import named
 from headwater.reports.validation import check
+
+MANY_GROUPS = 250_000
+"""Groups, and pairs of a group and a contact, that take some ten megabytes when they are joined."""
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
@@ -62,11 +67,17 @@ async def query_reports(
         reports: list[Report] = []
         for query, of_query in zip(queries, plans, strict=True):
             periods = [
-                await in_thread(PeriodSums.join, query, planned.period, next(sums))
-                for planned in of_query
+                await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query
             ]
             reports.append(await _make_report(reader, query, of_query[0], *periods))
         return reports
+
+
+def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
+    """Return the sums of all pieces together."""
+    if sum(piece.groups.size for piece in pieces) > MANY_GROUPS:
+        give_freed_memory_back()  # arrays of pieces leave gaps, and those of all need others
+    return PeriodSums.join(query, period, pieces)
 
 
 def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:

@@ -18,6 +18,8 @@ _BITS = 52
 _LOW = (1 << _BITS) - 1
 _HALF_BITS = _BITS // 2
 _HALF = (1 << _HALF_BITS) - 1
+_ZERO = np.zeros((), dtype=np.int64)
+_NOTHING = np.array([], dtype=np.int64)
 _EXACT = 1 << 53
 """Doubles hold every whole number up to here, so sums of them that stay below it are exact."""
 
@@ -32,7 +34,10 @@ class WideSums:
     @classmethod
     def of(cls, values: IntArray) -> Self:
         """Return numbers that fit 64 bits."""
-        return cls(values >> _BITS, values & _LOW)
+        high = values >> _BITS
+        if not high.any():  # as nearly everywhere
+            return cls(np.broadcast_to(_ZERO, len(values)), values & _LOW)
+        return cls(high, values & _LOW)
 
     @classmethod
     def by_cell(cls, cells: IntArray, values: IntArray, size: int, largest: int) -> Self:
@@ -54,12 +59,18 @@ class WideSums:
             high[at], low[at] = product >> _BITS, product & _LOW
         return type(self)(high, low)
 
-    def runs(self, starts: IntArray) -> Self:
-        """Return the sums of the runs of neighbours that begin at `starts`."""
+    @classmethod
+    def of_runs(cls, several: Sequence[Self], order: IntArray, starts: IntArray) -> Self:
+        """Return the sums of the runs that begin at `starts` of all numbers of several, which are
+        put in order first.
+        """
         if not len(starts):
-            return self
-        high, low = (np.add.reduceat(part, starts) for part in (self.high, self.low))
-        return self._carried(high, low)
+            return cls(_NOTHING, _NOTHING)
+        low = np.add.reduceat(np.concatenate([sums.low for sums in several])[order], starts)
+        if not any(sums.high.any() for sums in several):
+            return cls(low >> _BITS, low & _LOW)
+        high = np.add.reduceat(np.concatenate([sums.high for sums in several])[order], starts)
+        return cls._carried(high, low)
 
     def __getitem__(self, chosen: IntArray) -> Self:
         return type(self)(self.high[chosen], self.low[chosen])
@@ -81,14 +92,6 @@ class WideSums:
             int(part.sum()) << shift
             for part, shift in ((self.low & _HALF, 0), (self.low >> _HALF_BITS, _HALF_BITS))
         )
-
-    @classmethod
-    def joined(cls, several: Sequence[Self]) -> Self:
-        """Return all numbers of several."""
-        high, low = (
-            np.concatenate([getattr(sums, part) for sums in several]) for part in ("high", "low")
-        )
-        return cls(high, low)
 
     @classmethod
     def _carried(cls, high: IntArray, low: IntArray) -> Self:
@@ -121,15 +124,21 @@ class Tally:
         order, starts = _runs(keys, count)
         names = dict.fromkeys(name for piece in pieces for name in piece.sums)
         sums = {
-            name: WideSums.joined([piece.sum(name) for piece in pieces])[order].runs(starts)
+            name: WideSums.of_runs([piece.sum(name) for piece in pieces], order, starts)
             for name in names
         }
-        new_places = np.empty(count, dtype=np.min_scalar_type(count))
-        new_places[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
-        return Tally(
-            tuple(key[order][starts] for key in keys), len(starts), sums,
-            _joined_pairs(pieces, new_places),
-        )  # fmt: skip
+        contacts = NO_PAIRS
+        if any(len(piece.contacts[0]) for piece in pieces):
+            new_places = np.empty(count, dtype=np.min_scalar_type(count))
+            new_places[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+            contacts = _joined_pairs(pieces, new_places)
+        first = order[starts]
+        return Tally(tuple(key[first] for key in keys), len(starts), sums, contacts)
+
+    @property
+    def size(self) -> int:
+        """The number of groups, and of pairs of a group and a contact."""
+        return self.groups + len(self.contacts[0])
 
     def sum(self, name: str) -> WideSums:
         """Return the sums of a name, zeros if there are none."""
@@ -157,7 +166,6 @@ class Tally:
         return len(distinct_values(self.contacts[1]))
 
 
-_NOTHING = np.array([], dtype=np.int64)
 NO_PAIRS = (_NOTHING, _NOTHING)
 
 

@@ -1,0 +1,48 @@
+"""Large pieces of the paths are added up in parts, which come to the same."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from headwater.paths.path_data import Column, PathData
+from headwater.reports import addition
+from tests.reports.court import Court
+
+SECONDS = 12
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_it_works(court: Court, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(addition, "MOST_TOUCHES", most)
+    monkeypatch.setattr(addition, "MOST_WEIGHED", 1)
+    court.until = time.monotonic() + SECONDS / 2
+    court.judge_many(100)
+    assert court.judged > 0
+
+
+def test_a_part_has_its_own_touches() -> None:
+    values = {
+        Column.EVENT_IDS: [1, 2, 3, 4], Column.STARTS: [0, 0, 4, 6], Column.LENGTHS: [3, 4, 2, 0],
+        Column.SOURCES: [11, 12, 13, 14, 15, 16],
+    }  # fmt: skip
+    columns = {name: np.array(of) for name, of in values.items()}
+    firsts = np.array([True, False, True, True])
+    first, second = PathData(columns, ("purchase",), 4, 6, firsts).parts(2)
+    assert (first.events, first.touches, second.events, second.touches) == (2, 4, 2, 2)
+    assert second[Column.EVENT_IDS].tolist() == [3, 4]
+    assert second[Column.STARTS].tolist() == [0, 2]
+    assert second[Column.SOURCES].tolist() == [15, 16]
+    assert second.first_orders is not None
+    assert second.first_orders.tolist() == [True, True]
+
+
+def test_more_parts_than_events_are_empty() -> None:
+    columns = {
+        Column.STARTS: np.array([0]), Column.LENGTHS: np.array([2]),
+        Column.SOURCES: np.array([1, 2]),
+    }  # fmt: skip
+    parts = PathData(columns, ("purchase",), 1, 2).parts(3)
+    assert [(part.events, part.touches) for part in parts] == [(0, 0), (0, 0), (1, 2)]
