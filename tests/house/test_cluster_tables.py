@@ -1,0 +1,56 @@
+"""Tables and their changes as a cluster takes them: each has its place, what is added to one comes
+without constraints, and those whose rows PostgreSQL numbers are known to the rules of statements.
+"""
+
+from __future__ import annotations
+
+import psycopg
+from pglast import ast, parse_sql
+from pglast.enums import ConstrType
+
+from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, LOCKS, QUEUES, REFERENCE
+from tests.house.test_house import SOURCE, tenant_tables
+from tests.house.test_routing import NUMBERED
+from tests.house.test_table_owners import tables as tables_of_schema
+from tests.support.statement_trees import of_kind
+
+
+def constrained(sql: str) -> list[str]:
+    """Return the columns that a migration adds to tables together with constraints."""
+    plain = {ConstrType.CONSTR_NOTNULL, ConstrType.CONSTR_NULL, ConstrType.CONSTR_DEFAULT}
+    return [
+        column.colname
+        for change in of_kind(parse_sql(sql), ast.AlterTableCmd)
+        for column in of_kind(change, ast.ColumnDef)
+        if any(constraint.contype not in plain for constraint in column.constraints or ())
+    ]
+
+
+def test_migrations_add_columns_without_constraints() -> None:
+    """To a table of a cluster a constraint is added by itself, and by its name."""
+    added = "ALTER TABLE webhooks ADD COLUMN language text NOT NULL DEFAULT 'a'"
+    assert constrained(added) == []
+    assert constrained(f"{added} CHECK (language <> '')") == ["language"]
+    migrations = (SOURCE / "database" / "migrations").glob("*.sql")
+    since = {path.name: path.read_text() for path in migrations if path.name > "0082"}
+    assert {name: found for name, sql in since.items() if (found := constrained(sql))} == {}
+
+
+def test_tables_that_number_their_rows_are_known(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT c.table_name, c.column_name FROM information_schema.columns c"
+            " WHERE c.table_name = ANY(%s) AND (c.is_identity = 'YES'"
+            " OR c.column_default LIKE 'nextval%%')",
+            (list(DISTRIBUTED),),
+        ).fetchall()
+    assert {table for table, _ in found} == NUMBERED
+    assert {column for _, column in found} == {"id", "number"}
+
+
+def test_every_table_has_its_place() -> None:
+    ledger = {"migrations"}
+    placed = [*DISTRIBUTED, *REFERENCE, *QUEUES, *FIRST_NODE]
+    assert set(placed) == tables_of_schema() | ledger | {LOCKS}
+    assert len(placed) == len(set(placed))
+    assert set(DISTRIBUTED) <= tenant_tables() | {LOCKS}
