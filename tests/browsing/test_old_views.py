@@ -262,6 +262,21 @@ def test_a_space_is_due_once_a_day(stage: Stage) -> None:
     assert counts(stage) == (1, 3)
 
 
+def test_what_is_stored_does_not_stop_the_worker(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(old_views, "_due", lambda *_: [stage.space_id])
+    stage.run(*visit("t1"))
+    stage.connection.execute(
+        "UPDATE hits SET occurred_at = '-infinity' WHERE space_id = %s", (stage.space_id,)
+    )
+    duty = make_old_views_duty(30)
+    assert duty.waiting(stage.connection) == [stage.space_id]
+    assert duty.attend(stage.connection, stage.space_id) is False
+    assert duty.waiting(stage.connection) == []
+    assert counts(stage) == (4, 0)
+
+
 def test_what_is_left_is_done_in_the_next_turn(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from psycopg import Connection
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
+from headwater.jobs.connection import TRANSIENT_ERRORS
 from headwater.jobs.duties import Duty, look_every
 from headwater.packed_views import packs
 from headwater.packed_views.form import LONGEST_SPAN, MOST_VIEWS, OldView
@@ -54,7 +55,14 @@ def make_old_views_duty(pack_days: int, seconds: float = LOOK_SECONDS) -> Duty:
         return list(behind)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
-        left = see_to(connection, space_id, pack_days)
+        try:
+            left = see_to(connection, space_id, pack_days)
+        except TRANSIENT_ERRORS:
+            raise
+        except Exception as error:  # noqa: BLE001 - what is stored may not stop the worker
+            name = type(error).__name__
+            log.warning("old page views left alone", space_id=space_id, error=name)
+            left = False
         if left is False:
             behind.discard(space_id)
         return bool(left)
