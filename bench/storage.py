@@ -22,7 +22,7 @@ from headwater.browsing.old_views import see_to
 from headwater.contacts.models import GetContact
 from headwater.contacts.queries import fetch_contact
 from headwater.contacts.queries import queries as contact_queries
-from headwater.jobs.connection import connect
+from headwater.jobs.connection import WorkerConnection, connect
 from headwater.pipeline.batch_runner import process_space
 from headwater.pipeline.read_ahead import ReadAhead
 from headwater.spaces.spaces import fetch_space
@@ -97,7 +97,7 @@ def _store(
     say("all", f"{total:.0f}")
 
 
-def _old_views() -> Iterator[tuple[str, object]]:
+def _old_views(run: str) -> Iterator[tuple[str, object]]:
     """Yield visits of two months ago, a hundred under way at a time, on pages as a shop has."""
     chance, start = random.Random(1), int((time.time() - 60 * 86_400) * 1000)
     for number in range(VISITS * PAGES):
@@ -108,7 +108,7 @@ def _old_views() -> Iterator[tuple[str, object]]:
         variant = f"?variant={chance.randint(10**10, 10**11)}" if chance.random() < 0.3 else ""
         landing = "?utm_source=newsletter&utm_medium=email" if page == 0 and visit % 3 == 0 else ""
         yield "hit", AcceptedHit(
-            key=str(uuid4()), trk_token=f"old_{visit:08d}",
+            key=str(uuid4()), trk_token=f"{run}_{visit:08d}",
             occurred_at=start + group * 120_000 + page * 30_000 + chance.randint(0, 29_000),
             url=f"https://www.shop.example.com/products/{words}{landing or variant}",
             referrer="https://www.shop.example.com/" if page else "https://www.google.com/",
@@ -120,46 +120,58 @@ def _pack(url: str, say: Callable[..., None], space_id: int) -> None:
     """Print what page views take before and after they are packed, and what it takes to do that."""
     with connect(url) as connection:
         before = _octets(connection)
-        fill(connection, space_id, _old_views())
-        with connection.confined(space_id):
-            while process_space(connection, space_id, read_ahead=ReadAhead()).rows:
-                pass
+        _browse(connection, space_id, "old")
         say(f"Packing of {VISITS * PAGES:,} page views in visits of four, octets each")
-        loose = _say_octets(connection, say, "loose", before)
+        loose = _say_octets(say, "loose", before, _octets(connection), VISITS * PAGES)
         reading = _read(url, space_id)
         backend = psutil.Process(connection.info.backend_pid)
         used = time.process_time(), sum(backend.cpu_times()[:2])
-        with connection.confined(space_id):
-            while see_to(connection, space_id, 30):
-                pass
+        _pack_all(connection, space_id)
         worker, server = time.process_time() - used[0], sum(backend.cpu_times()[:2]) - used[1]
         [(packed,)] = connection.execute("SELECT sum(get_byte(body, 1)) FROM packed_hits")
-        (file,) = connection.execute("SELECT pg_table_size('hits')").fetchone()
-        connection.execute("VACUUM")
-        (left,) = connection.execute("SELECT pg_table_size('hits')").fetchone()
-        then = _say_octets(connection, say, "packed", before)
-        say("all", f"{loose:.0f}", f"{then:.0f}")
-        say("file of hits", f"{file / 1e6:.1f} MB", f"{left / 1e6:.1f} MB after VACUUM")
         say("packed", f"{packed:,}", f"{worker / packed * 1e6:.0f} µs of the worker",
             f"{server / packed * 1e6:.0f} µs of PostgreSQL, a page view")  # fmt: skip
         for when, (own, of_server) in (("loose", reading), ("packed", _read(url, space_id))):
-            say(
-                "contact with page views",
-                when,
-                f"{own:.2f} ms",
-                f"{of_server:.2f} ms of PostgreSQL",
-            )
+            took = f"{own:.2f} ms", f"{of_server:.2f} ms of PostgreSQL"
+            say("contact with page views", when, *took)
+        files = [_file_of_hits(connection)]
+        connection.execute("VACUUM")
+        files.append(_file_of_hits(connection))
+        _browse(connection, space_id, "new")
+        files.append(_file_of_hits(connection))
+        say("file of hits, MB: packed, after VACUUM, with as many new page views",
+            *(f"{size / 1e6:.1f}" for size in files))  # fmt: skip
+        _pack_all(connection, space_id)
+        then = _say_octets(say, "packed", before, _octets(connection), 2 * VISITS * PAGES)
+        say("all", f"{loose:.0f}", f"{then:.0f}")
+
+
+def _browse(connection: WorkerConnection, space_id: int, run: str) -> None:
+    fill(connection, space_id, _old_views(run))
+    with connection.confined(space_id):
+        while process_space(connection, space_id, read_ahead=ReadAhead()).rows:
+            pass
+
+
+def _pack_all(connection: WorkerConnection, space_id: int) -> None:
+    with connection.confined(space_id):
+        while see_to(connection, space_id, 30):
+            pass
+
+
+def _file_of_hits(connection: psycopg.Connection) -> int:
+    (size,) = connection.execute("SELECT pg_table_size('hits')").fetchone()
+    return size
 
 
 def _say_octets(
-    connection: psycopg.Connection, say: Callable[..., None], when: str, before: dict[str, int]
+    say: Callable[..., None], when: str, before: dict[str, int], now: dict[str, int], count: int
 ) -> float:
-    total = 0.0
-    for name, size in _octets(connection).items():
-        octets = (size - before[name]) / (VISITS * PAGES)
-        total += octets
-        say(when, name, f"{octets:.0f}")
-    return total
+    """Print the octets of each of so many page views, and return their sum."""
+    octets = {name: (size - before[name]) / count for name, size in now.items()}
+    for name, each in octets.items():
+        say(when, name, f"{each:.0f}")
+    return sum(octets.values())
 
 
 def _octets(connection: psycopg.Connection) -> dict[str, int]:
