@@ -12,6 +12,7 @@ from psycopg import Connection
 from headwater.alerts import watches
 from headwater.alerts.backlog_watch import make_backlog_duty
 from headwater.backups.journal_duty import make_journal_duty
+from headwater.browsing.old_views import make_old_views_duty
 from headwater.console.scheduled_reports import scheduled_reports
 from headwater.deliveries.duty import make_forwarding_duty
 from headwater.exports.duties import (
@@ -48,6 +49,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         REREADING_DUTY,
         make_paths_duty(),
         make_forgetting_duty(),
+        make_old_views_duty(settings.pack_page_views_days),
         make_forwarding_duty(settings),
         make_export_schedule_duty(),
         make_export_duty(settings),

@@ -59,7 +59,7 @@ def test_it_works(cli: Cli) -> None:
         "currency": "EUR", "company_identity_mode": "external_id", "subscription": "active",
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
-        "half_life_days": 7, "cost_rate": None,
+        "half_life_days": 7, "cost_rate": None, "page_view_days": None,
         "event_labels": {}, "field_labels": {}, "source_names": {}, "answer_phrases": {},
         "limits": {},
     }  # fmt: skip
@@ -77,10 +77,12 @@ def test_set(cli: Cli, space: Any) -> None:
         "limit.track=9",
         "event_label.custom_event_7=a=b",
         "half_life_days=14",
+        "page_view_days=400",
     )
     labels = {"custom_event_7": "a=b"}
     assert changed == space | {
         "limits": {"track": 9}, "event_labels": labels, "half_life_days": 14,
+        "page_view_days": 400,
     }  # fmt: skip
 
 

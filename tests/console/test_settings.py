@@ -31,7 +31,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     given = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
-        "half_life_days": "30", "ignored_identifiers": "a@b.c",
+        "half_life_days": "30", "page_view_days": "400", "ignored_identifiers": "a@b.c",
         "event_label.custom_event_50": "Demo", "field_label.profile_field_1": "Plan",
     }  # fmt: skip
     saved = owner.browser.fill(page, page, **given)
@@ -39,14 +39,15 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
     after = space()
     assert (after.name, after.timezone, after.currency) == ("Größer & Co", "Europe/Berlin", "EUR")
     assert (after.company_identity_mode, after.phone_region) == ("external_id", "DE")
-    assert after.half_life_days == 30
+    assert (after.half_life_days, after.page_view_days) == (30, 400)
     assert after.event_labels == {"custom_event_50": "Demo"}
     assert after.field_labels == {"profile_field_1": "Plan"}
     again = owner.browser.fill(page, page)
     assert "Nothing was changed." in again.text
     assert space() == after
-    owner.browser.fill(page, page, phone_region="", **{"event_label.custom_event_50": ""})
-    assert space().phone_region is None
+    emptied = {"phone_region": "", "page_view_days": "", "event_label.custom_event_50": ""}
+    owner.browser.fill(page, page, **emptied)
+    assert (space().phone_region, space().page_view_days) == (None, None)
     assert space().event_labels == {}
 
 

@@ -14,4 +14,5 @@ ANSWER_DOORS = [
     Door("answers.source_of", AnswerRules({"the radio": "radio"}).source_of, ANSWER),
     Door("answers.words_of", words_of, SETTING),
     Door("settings.cost_rate", SETTINGS["cost_rate"], SETTING),
+    Door("settings.page_view_days", SETTINGS["page_view_days"], SETTING),
 ]

@@ -103,9 +103,8 @@ from tests.hostile.test_reports import SITE, browser
 KB, MB = 1024, 1024 * 1024
 URL = 64 * KB
 """The longest address of a request."""
-HEADERS = 32 * KB
-FIELD = 2048
-"""The longest text that a payload's field can have."""
+HEADERS, FIELD = 32 * KB, 2048
+"""The longest headers, and the longest text that a payload's field can have."""
 FORWARDER = 0.3
 """Seconds that an answer may take in the forwarder, where no sender waits."""
 NOW = 1_790_000_000.0
@@ -113,7 +112,8 @@ SPACE = Space(
     id=1, name="Shop", timezone="Europe/Paris", currency="EUR", company_identity_mode="auto",
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
-    cost_rate=None, event_labels={}, field_labels={}, source_names={}, answer_phrases={},
+    cost_rate=None, page_view_days=None, event_labels={}, field_labels={}, source_names={},
+    answer_phrases={},
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -48,6 +48,7 @@ TRUSTED: Mapping[str, str] = {
     "notifications/messages.py ClaimedMessage.notice": "rows that we wrote",
     "oauth/client_metadata.py HostedClients._count": "a URL that read_redirect took",
     "pipeline/steps.py": "rows that we wrote",
+    "packed_views/form.py unpack": "rows that we wrote",
     "supervision/record.py": "a file that we wrote",
     "privacy/redaction.py": "rows that we wrote",
     "quality/": "rows that we wrote",

@@ -8,15 +8,19 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from headwater.contacts.models import ListJourney
+from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_one
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
+from headwater.packed_views import packs
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
 queries = Queries(__name__, "journey.sql")
 
 MOST_ITEMS = 10_000
 """The most items of one answer: a journey itself has no bound."""
+MOST_HITS = 1000
+"""The page views of one answer."""
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 _BEYOND_ALL = 2**63 - 1
@@ -58,8 +62,14 @@ async def count_earlier(
 
 
 async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int) -> list[str]:
-    """The last 1,000 page views as JSON, most recent first."""
-    values = {"space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES)}
+    """The last page views as JSON, most recent first. Needs a transaction in which all statements
+    see the same rows.
+    """
+    packed = await packs.read_before(connection, space_id, contact_id, None, MOST_HITS)
+    values = {
+        "space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES),
+        "packed": rows(packed), "most": MOST_HITS,
+    }  # fmt: skip
     cursor = await connection.execute(queries["hits"], values)
     return [line for (line,) in await cursor.fetchall()]
 

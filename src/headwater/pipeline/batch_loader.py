@@ -17,11 +17,13 @@ from headwater.companies.domains import business_domain
 from headwater.contacts.batch_store import load_contact_rows, read_profiles
 from headwater.events.batch_store import SourceSeen, request_later, request_recorded
 from headwater.identity import queries as identity
+from headwater.packed_views import packs
 from headwater.pipeline.batch import Batch
 from headwater.pipeline.duplicates import idempotency_key, order_key
 from headwater.pipeline.page_views import (
     browsed_by_stored,
     clicks_of,
+    packed_around,
     put_beginnings,
     put_touches,
     put_visits,
@@ -52,6 +54,7 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     batch.clicks = fetch_clicks()
     batch.links = fetch_links()
     batch.companies = fetch_companies()
+    batch.page_view_keys |= packs.find_keys(connection, space_id, packed_around(batch))
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:

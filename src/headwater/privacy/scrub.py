@@ -46,6 +46,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(queries["delete_clicks"], values)
     _delete_tag_sets(connection, values)
     connection.execute(queries["delete_hits"], values)
+    connection.execute(queries["delete_packed_hits"], values)
     connection.execute(queries["delete_visits"], values)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 

@@ -127,7 +127,8 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.d
 
 -- name: withdrawn_tag_sets
 -- Tag sets of the pages that they opened without a touchpoint that is still there: page views that
--- made one and withdrew it may have left theirs behind.
+-- made one and withdrew it may have left theirs behind. Where page views were deleted with age, it
+-- may be any that no touchpoint has.
 SELECT g.id
 FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.landing_page IN (
@@ -135,7 +136,13 @@ WHERE g.space_id = %(space_id)s AND g.landing_page IN (
     FROM hits h
     LEFT JOIN touchpoints made ON made.space_id = %(space_id)s AND made.id = h.id
     WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[])
-      AND h.touch IS NOT NULL AND made.id IS NULL);
+      AND h.touch IS NOT NULL AND made.id IS NULL)
+UNION
+SELECT g.id
+FROM page_view_upkeep k
+JOIN tag_sets g ON g.space_id = %(space_id)s
+LEFT JOIN touchpoints t ON t.space_id = %(space_id)s AND t.tag_set_id = g.id
+WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL AND t.id IS NULL;
 
 -- name: delete_tag_sets
 -- Those of them that no touchpoint has: which reads all touchpoints of the Space, in an index.
@@ -149,6 +156,11 @@ RETURNING g.id;
 -- Page views.
 DELETE FROM hits h
 WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
+
+-- name: delete_packed_hits
+-- Older ones.
+DELETE FROM packed_hits p
+WHERE p.space_id = %(space_id)s AND p.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: delete_visits
 -- The visits they made up.

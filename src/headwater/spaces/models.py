@@ -39,6 +39,8 @@ class Space:
     """The days by which an older touchpoint has half the credit of a later one, by time decay."""
     cost_rate: Decimal | None
     """What is sold costs so many per cent of its revenue; None where nobody has said it."""
+    page_view_days: int | None
+    """Days after which page views and visits are deleted; None keeps them."""
     event_labels: dict[str, str]
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]

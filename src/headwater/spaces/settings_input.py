@@ -26,6 +26,8 @@ MAX_TEXT = 255
 MAX_IGNORED = 1000
 MOST_DAYS = 365
 """Of a half-life."""
+LEAST_VIEW_DAYS, MOST_VIEW_DAYS = 30, 3650
+"""Of page views: one that a browser reports a week late has to find its visit."""
 MAX_SOURCE_NAMES = 1000
 """Of a Space: they are read with every batch."""
 MAX_ANSWER_PHRASES = 200
@@ -212,6 +214,17 @@ def _half_life(value: str) -> int:
     return int(value)
 
 
+def _page_view_days(value: str) -> str:
+    if value and (
+        not re.fullmatch("[0-9]{1,4}", value, re.ASCII)
+        or not LEAST_VIEW_DAYS <= int(value) <= MOST_VIEW_DAYS
+    ):
+        raise ValueError(
+            f"must be a whole number of days from {LEAST_VIEW_DAYS} to {MOST_VIEW_DAYS}, or empty"
+        )
+    return value
+
+
 SETTINGS: dict[str, Callable[[str], Setting]] = {
     "name": _name,
     "timezone": _timezone,
@@ -226,6 +239,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "ad_consent": _one_of("granted", "denied", "unknown"),
     "half_life_days": _half_life,
     "cost_rate": _cost_rate,
+    "page_view_days": _page_view_days,
 }
 GROUPS: dict[str, tuple[str, ...]] = {
     "event_label": CUSTOM_EVENTS,

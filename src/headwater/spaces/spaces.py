@@ -27,7 +27,7 @@ queries = Queries(__name__, "spaces.sql")
 _COLUMNS = (
     "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
     "ignored_identifiers", "own_domains", "excluded_referrers", "heeded_referrers", "ad_consent",
-    "half_life_days", "cost_rate",
+    "half_life_days", "cost_rate", "page_view_days",
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from headwater.http.errors import Errors
 from headwater.http.pagination import Cursors, Page, Position
 from headwater.http.parameters import Query
 from headwater.merging.merge_log import LoggedMerge, list_merges
+from headwater.packed_views import packs
 from headwater.reports.models import Measure
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.titles import title_of
@@ -199,16 +200,27 @@ async def load_contact(
     )
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
     events, revenue, currencies = await fetch_one(connection, queries["totals"], values)
-    identifiers = await fetch_all(
-        connection.cursor(row_factory=dict_row), queries["identifiers"],
-        {**values, "most": MOST_IDENTIFIERS},
-    )  # fmt: skip
+    identifiers = await _fetch_identifiers(connection, space.id, contact_id)
     return ContactContent(
         head, msgspec.json.decode(contact), events, revenue, currencies, identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
         await list_contact_timeline(connection, space, contact_id, at),
     )  # fmt: skip
+
+
+async def _fetch_identifiers(
+    connection: AsyncConnection, space_id: int, contact_id: int
+) -> list[dict[str, Any]]:
+    values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_IDENTIFIERS}
+    cursor = connection.cursor(row_factory=dict_row)
+    identifiers = await fetch_all(cursor, queries["identifiers"], values)
+    unknown = {each["recency"] for each in identifiers if each["sender"] is None}
+    packed = await packs.find_receipts(connection, space_id, contact_id, unknown)
+    for each in identifiers:
+        if each["recency"] in packed:
+            each["sender"] = "browser"
+    return identifiers
 
 
 async def fetch_erasure(

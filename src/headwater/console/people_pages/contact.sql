@@ -34,7 +34,7 @@ FROM (
 -- name: identifiers
 -- The values known of a contact, the most recent of each kind first, with what last brought them: the
 -- event, touchpoint or page view with that receipt.
-SELECT i.kind, i.value, i.first_seen_at, i.last_seen_at, e.id AS event_id, e.event_name,
+SELECT i.kind, i.value, i.first_seen_at, i.last_seen_at, i.recency, e.id AS event_id, e.event_name,
        coalesce(e.sender, t.sender, CASE WHEN h.id IS NOT NULL THEN 'browser' END) AS sender
 FROM (
     SELECT i.kind, i.value, min(i.first_seen_at) AS first_seen_at,

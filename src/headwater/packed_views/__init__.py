@@ -1,0 +1,1 @@
+"""Page views that are old enough to be kept together, a visit's in one row."""

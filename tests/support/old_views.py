@@ -1,0 +1,133 @@
+"""Helpers for tests of old page views: everything that is shown of a Space, to be compared before
+and after they are packed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+
+from headwater.browsing.old_views import see_to
+from headwater.console.people_pages.contact import load_contact
+from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
+from headwater.contacts.models import GetContact
+from headwater.contacts.queries import fetch_contact
+from headwater.contacts.queries import queries as contact_queries
+from headwater.http.errors import NotFound
+from headwater.ingest.receipts import fetch_receipt
+from headwater.merging.unmerge import UnmergeResult, unmerge
+from headwater.packed_views.form import OldView, ViewPack, unpack
+from headwater.packed_views.packs import queries as pack_queries
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from tests.support.pipeline import MINUTE, T0, Accepted, Stage, hit
+
+ALL = GetContact(trk_tokens=True, events=True, direct_touchpoints=True, hits=True)
+NOW = datetime.fromtimestamp(T0 / 1000, UTC) + timedelta(days=60)
+PAGES = ("", "products/1?size=L", "products/ü\"\\'\t2", "cart")
+
+
+def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
+    """The pages of a visit, a minute apart; what follows the first makes no touchpoint."""
+    return [
+        hit(
+            trk_token=token, occurred_at=start + place * MINUTE,
+            url=f"https://shop.example/{page}", browser="Firefox", os="Linux", country="DE",
+            referrer="https://www.google.com/" if not place else "https://shop.example/",
+            **values,
+        )
+        for place, page in enumerate(PAGES)
+    ]  # fmt: skip
+
+
+def settle(stage: Stage, days: int = 30, now: datetime = NOW, most: int = 1000) -> None:
+    """Do all that there is to do with old page views."""
+    while see_to(stage.connection, stage.space_id, days, most, now):
+        pass
+
+
+def packed_views(stage: Stage) -> list[OldView]:
+    """The page views that are packed."""
+    columns = pack_queries["columns"].as_string()
+    query = f"SELECT {columns} FROM packed_hits p WHERE p.space_id = %s ORDER BY p.id"
+    cursor = stage.connection.cursor(row_factory=class_row(ViewPack))
+    rows = cursor.execute(query.encode(), (stage.space_id,)).fetchall()
+    return [view for row in rows for view in unpack(row)]
+
+
+def counts(stage: Stage) -> tuple[int, int]:
+    """How many page views have rows of their own, and how many are packed."""
+    return len(stage.values("hits", "id")), len(packed_views(stage))
+
+
+def survivors(stage: Stage) -> list[int]:
+    """The contacts that are part of no other, the oldest first."""
+    return [
+        contact for contact, home in stage.rows("contacts", "id", "merged_into") if home is None
+    ]
+
+
+def answers(database_url: str, stage: Stage) -> dict[str, list[Any]]:
+    """What is shown of every contact, and every receipt."""
+
+    async def read() -> dict[str, list[Any]]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            space = await fetch_space(connection, stage.space_id)
+            await connection.commit()
+            return {
+                "receipts": [
+                    await _receipt(connection, space.id, number) for number in stage.receipts
+                ],
+                "contacts": [
+                    await _contact(connection, space, contact) for contact in survivors(stage)
+                ],
+                "pages": [
+                    [each async for each in _pages(connection, space, contact)]
+                    for contact in survivors(stage)
+                ],
+            }
+
+    return asyncio.run(read())
+
+
+async def _receipt(connection: psycopg.AsyncConnection, space_id: int, number: int) -> Any:
+    try:
+        return await fetch_receipt(connection, space_id, number)
+    except NotFound:
+        return None
+
+
+async def _contact(connection: psycopg.AsyncConnection, space: Space, contact_id: int) -> bytes:
+    await connection.commit()
+    await connection.execute(contact_queries["snapshot"])
+    return await fetch_contact(connection, space, contact_id, ALL)
+
+
+async def _pages(
+    connection: psycopg.AsyncConnection, space: Space, contact_id: int
+) -> AsyncIterator[Any]:
+    """Yield the console's page of a contact, then its timeline to the end and back again."""
+    await connection.commit()
+    page = await load_contact(connection, space, contact_id, None)
+    yield page
+    timeline: Timeline = page.timeline
+    for side in ("next", "previous"):
+        while (place := getattr(timeline, side)) is not None:
+            timeline = await list_contact_timeline(connection, space, contact_id, place)
+            yield timeline
+    await connection.commit()
+
+
+def undo_merge(database_url: str, stage: Stage, contact_id: int) -> UnmergeResult:
+    """Undo the merge of a contact."""
+
+    async def run() -> UnmergeResult:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            return await unmerge(connection, stage.space_id, contact_id)
+
+    return asyncio.run(run())
