@@ -26,10 +26,11 @@ class BrokenLinkError(Exception):
 
 @dataclass
 class Section:
-    """What stands under one heading."""
+    """What stands under one heading, or the meaning of one word of the glossary."""
 
     anchor: str
     level: int
+    """Of the heading; 0 for a word of the glossary."""
     heading: str
     text: list[str] = field(default_factory=list[str])
 
@@ -121,6 +122,9 @@ class _Page:
 
     def _inline(self, token: Token, before: Token | None, within: list[str]) -> None:
         children = token.children or []
+        is_glossary = self._place.path == "docs/glossary.md"
+        if is_glossary and before is not None and before.type == "td_open":
+            self._mark_term(children)
         words = "".join(_words(child) for child in children)
         if before is not None and before.type == "heading_open":
             anchor = self._anchor(words)
@@ -130,11 +134,15 @@ class _Page:
         elif self.sections:
             self.sections[-1].text.append(words)
         self._link(children)
-        is_glossary = self._place.path == "docs/glossary.md"
-        if is_glossary and before is not None and before.type == "td_open":
-            _mark_term(children)
-        elif not is_glossary and "heading_open" not in within:
+        if not is_glossary and "heading_open" not in within:
             token.children = self._with_terms(children)
+
+    def _mark_term(self, children: list[Token]) -> None:
+        for at, child in enumerate(children):
+            if child.type == "strong_open" and at + 1 < len(children):
+                term = children[at + 1].content
+                child.attrSet("id", term_anchor(term))
+                self.sections.append(Section(term_anchor(term), 0, term))
 
     def _anchor(self, words: str) -> str:
         anchor = slug(words)
@@ -185,12 +193,6 @@ def _unhead_empty_cells(tokens: list[Token]) -> None:
     for at, token in enumerate(tokens):
         if token.type == "th_open" and not tokens[at + 1].content.strip():
             token.tag = tokens[at + 2].tag = "td"
-
-
-def _mark_term(children: list[Token]) -> None:
-    for at, child in enumerate(children):
-        if child.type == "strong_open" and at + 1 < len(children):
-            child.attrSet("id", term_anchor(children[at + 1].content))
 
 
 def _words(token: Token) -> str:
