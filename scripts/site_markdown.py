@@ -210,8 +210,8 @@ def _raw(content: str) -> Token:
 
 
 def _permalink(anchor: str, words: str) -> str:
-    told = html.escape(f"Link to “{words}”")
-    return f'<a class="anchor" href="#{anchor}" aria-label="{told}">#</a>'
+    label = html.escape(f"Link to “{words}”")
+    return f'<a class="anchor" href="#{anchor}" aria-label="{label}">#</a>'
 
 
 def _table_open(*_: Any) -> str:

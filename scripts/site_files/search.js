@@ -44,11 +44,11 @@
     : word.length < 3 ? [] : made.known.filter((known) => known.startsWith(word)).slice(0, 20);
 
   const search = (made, question) => {
-    const asked = [...new Set(words(question))].map((word) => meant(made, word));
+    const wanted = [...new Set(words(question))].map((word) => meant(made, word));
     const best = new Map();
     made.indexed.forEach(({ section, fields }) => {
       let score = 0;
-      asked.forEach((choices) => {
+      wanted.forEach((choices) => {
         score += Math.max(0, ...choices.map((word) => Object.keys(WEIGHTS).reduce((sum, name) => {
           const count = fields[name].get(word) || 0;
           return sum + WEIGHTS[name] * made.rarity(word) * count / (count + (name === 'text' ? FULL / 8 : 1));
