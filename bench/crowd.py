@@ -3,25 +3,27 @@ one's queue is worked off, by one worker and by two.
 
 A million events, half of them in the huge Space, take longer than an ordinary run:
 
-    HEADWATER_BENCH_CROWD_RATE=400 HEADWATER_BENCH_CROWD_SECONDS=1250
+    HEADWATER_BENCH_CROWD_RATE=120 HEADWATER_BENCH_CROWD_EVENTS=5 HEADWATER_BENCH_CROWD_SECONDS=834
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psycopg
 
-from bench.ingest import SpaceSampler, distinct, summarize
-from bench.load import steady
+from bench.ingest import SpaceSampler, distinct, distinct_batches, summarize
+from bench.load import Request, steady
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 
 SMALL_SPACES = 10_000
 HUGE_ROWS = 500_000
 RATE = float(os.environ.get("HEADWATER_BENCH_CROWD_RATE", "200"))
-"""Events a second, each of the next small Space."""
+"""Requests a second, each of the next small Space."""
+EVENTS = int(os.environ.get("HEADWATER_BENCH_CROWD_EVENTS", "1"))
+"""Of each request."""
 SECONDS = float(os.environ.get("HEADWATER_BENCH_CROWD_SECONDS", "60"))
 WORKERS = [int(word) for word in os.environ.get("HEADWATER_BENCH_CROWD_WORKERS", "1 2").split()]
 SAMPLERS = 8
@@ -32,8 +34,11 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     """Print this part of the table."""
     small, huge = stage.spaces(SMALL_SPACES), stage.spaces(len(WORKERS))
     keys = [key for _, key in small]
-    say(f"{SMALL_SPACES:,} small Spaces at {RATE:.0f} events/s beside one with {HUGE_ROWS:,} rows")
-    say("workers", "small, events/s", "samples", "p50 ms", "p99 ms", "of the huge Space")
+    say(
+        f"{SMALL_SPACES:,} small Spaces, {RATE:.0f} requests/s of {EVENTS} events, beside one with"
+        f" {HUGE_ROWS:,} rows"
+    )
+    say("workers", "small, requests/s", "samples", "p50 ms", "p99 ms", "of the huge Space")
     for workers, (huge_id, _) in zip(WORKERS, huge, strict=True):
         stage.stop()
         with stage.database() as url, psycopg.connect(url) as connection:
@@ -43,13 +48,17 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         samplers = [SpaceSampler(stage, space, SECONDS, 0.05) for space in small[-SAMPLERS:]]
         for sampler in samplers:
             sampler.start()
-        sent = steady(stage.port, RATE, SECONDS, lambda: distinct(keys))
+        sent = steady(stage.port, RATE, SECONDS, lambda: _requests(keys))
         samples = summarize([seconds for sampler in samplers for seconds in sampler.wait()])
         done = before - _waiting(stage, huge_id)
         say(workers, f"{sent.rate():,.0f}", *samples, f"{done:,} in {SECONDS:.0f} s")
         stage.drained(900)
     stage.stop()
     stage.start()
+
+
+def _requests(keys: list[str]) -> Iterator[Request]:
+    return distinct(keys) if EVENTS == 1 else distinct_batches(keys, EVENTS)
 
 
 def _waiting(stage: Stage, space_id: int) -> int:

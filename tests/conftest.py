@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import secrets
 import socket
 import ssl
@@ -33,6 +32,7 @@ from headwater.http.server import make_server
 from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.spaces.keys import SCOPES
+from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -59,8 +59,11 @@ SLOW = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files first."""
+    """Put the slow files first, and leave out what is not about a cluster on one."""
     items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
+    for item in items:
+        if reason := left_out(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,14 +84,13 @@ def _logging_restored() -> Iterator[None]:
 def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A migrated database. Durability is off, as no test of this server outlives a crash.
 
-    HEADWATER_TEST_CITUS_URL names another one in its place: of a cluster's first node, with the
-    extension citus and its nodes, and nothing else.
+    HEADWATER_TEST_CITUS_URL names a cluster's in its place.
     """
-    if cluster := os.environ.get("HEADWATER_TEST_CITUS_URL"):
-        migrate(cluster)
-        with psycopg.connect(cluster, autocommit=True) as connection:
+    if CLUSTER_URL is not None:
+        migrate(CLUSTER_URL)
+        with psycopg.connect(CLUSTER_URL, autocommit=True) as connection:
             distribute(connection)
-        yield cluster
+        yield CLUSTER_URL
         return
     data: Path = tmp_path_factory.mktemp("headwater")
     server = Embedded(data)

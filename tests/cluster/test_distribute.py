@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import psycopg
 import pytest
 
@@ -15,8 +13,9 @@ from headwater.cluster.distribution import (
     list_places,
 )
 from headwater.cluster.tables import FIRST_NODE, QUEUES
+from tests.support.clusters import CLUSTER_URL
 
-IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+IS_CLUSTER = CLUSTER_URL is not None
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")

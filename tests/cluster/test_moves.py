@@ -5,7 +5,6 @@ a single PostgreSQL, tables and functions of the names of Citus' stand in for it
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 
 import psycopg
@@ -23,9 +22,10 @@ from headwater.cluster.moves import (
     take_step,
 )
 from headwater.cluster.tables import DISTRIBUTED
+from tests.support.clusters import CLUSTER_URL
 from tests.support.spaces import insert_space
 
-IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+IS_CLUSTER = CLUSTER_URL is not None
 on_cluster = pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
 on_single = pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
 

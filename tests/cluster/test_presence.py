@@ -4,8 +4,6 @@ needs HEADWATER_TEST_CITUS_URL; on a single PostgreSQL, a table of the name of C
 
 from __future__ import annotations
 
-import os
-
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -16,8 +14,9 @@ from headwater.settings import Settings
 from headwater.supervision.preparation import ServeError, prepare_beside
 from headwater.terminal.connection import refuse_unfinished
 from headwater.terminal.failure import Failure
+from tests.support.clusters import CLUSTER_URL
 
-IS_CLUSTER = "HEADWATER_TEST_CITUS_URL" in os.environ
+IS_CLUSTER = CLUSTER_URL is not None
 on_cluster = pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
 on_single = pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from headwater.jobs.connection import connect
 from headwater.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_next
 from tests.support.canaries import Person, Places, places
+from tests.support.clusters import CLUSTER_URL
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
@@ -68,7 +68,7 @@ def live(shop: Shop, *people: Person) -> Places:
 
 def server_log(connection: psycopg.Connection) -> str:
     """What the embedded server has logged; a cluster's nodes keep their logs elsewhere."""
-    if "HEADWATER_TEST_CITUS_URL" in os.environ:
+    if CLUSTER_URL is not None:
         return ""
     row = connection.execute("SHOW data_directory").fetchone()
     assert row is not None

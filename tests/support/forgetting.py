@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -11,12 +10,13 @@ from psycopg.sql import SQL
 from headwater.database import row_security
 from headwater.database.pool import PooledConnection
 from headwater.database.queries import Queries
+from tests.support.clusters import CLUSTER_URL, NO_WALL
 
 
 def forget_space(patch: pytest.MonkeyPatch, queries: Queries, name: str) -> None:
     """Let a statement read the rows of every Space. A cluster would show them."""
-    if "HEADWATER_TEST_CITUS_URL" in os.environ:
-        pytest.skip("there is no second wall in a cluster")
+    if CLUSTER_URL is not None:
+        pytest.skip(NO_WALL)
     text = queries[name].as_string()
     faulty = re.sub(r"space_id = %\(space_id\)s", "space_id <> -%(space_id)s", text)
     assert faulty != text

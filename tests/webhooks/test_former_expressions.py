@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +19,7 @@ from headwater.webhooks.expressions import parse
 from headwater.webhooks.former_expressions import modernise, translate
 from headwater.webhooks.models import MappingInput
 from tests.models import path_expressions
+from tests.support.clusters import CLUSTER_URL
 from tests.support.webhooks import Hooks
 
 MIGRATION = (
@@ -169,7 +169,7 @@ def as_stored_by_0_1_0(connection: psycopg.Connection, webhook_id: int) -> None:
 
 
 @pytest.mark.skipif(
-    "HEADWATER_TEST_CITUS_URL" in os.environ,
+    CLUSTER_URL is not None,
     reason="the migration is older than clusters, which take a column's constraint by itself alone",
 )
 def test_an_upgrade_keeps_what_is_stored(

@@ -5,6 +5,7 @@ sends messages, until nothing is due. Workers start it.
 from __future__ import annotations
 
 import asyncio
+import os
 from argparse import Namespace
 
 from headwater.console.scheduled_reports.runner import report_duty
@@ -19,6 +20,11 @@ from headwater.terminal.command import Command
 from headwater.terminal.encryption_key import load_encryption_key
 from headwater.terminal.job_process import serve_jobs
 from headwater.terminal.options import LEASH
+
+NICENESS = 10
+"""Where cores are short, Spaces are looked at a little later, rather than events stored or pages
+shown later.
+"""
 
 
 def watcher(settings: Settings, arguments: Namespace) -> int:
@@ -36,6 +42,7 @@ def watcher(settings: Settings, arguments: Namespace) -> int:
             ]  # fmt: skip
             await Watcher(database, duties, stopping).run()
 
+    os.nice(NICENESS)
     return serve_jobs(settings, arguments, watch)
 
 

@@ -27,14 +27,19 @@ another transaction was in the way, or in a cluster a Space has just changed its
 is right; rejecting would not be.
 """
 
+MOST_ROWS_OF_PLANS = 1_000_000
+"""Rows after which plans are made anew however many there are: other workers store some, too."""
+
 
 class WorkerConnection(Connection[TupleRow]):
     """A worker's connection. Every statement looks rows up by key, so the planner has to use the
     keys whatever young statistics say, and to plan each statement once. As a plan fits the
-    size its tables had then, plans are made anew whenever the batches have doubled.
+    size its tables had then, plans are made anew whenever the rows that it stored have doubled: the
+    plan for a few hundred rows reads all of a Space's to find one.
     """
 
-    batches = 0
+    _rows = 0
+    _rows_to_plan_anew = 1
     space_role: str | None = None
     """The role of sessions that are confined to a Space; None where there is none."""
 
@@ -42,10 +47,12 @@ class WorkerConnection(Connection[TupleRow]):
         """Confine the session to a Space for a block that begins and ends outside transactions."""
         return confined(self, space_id, self.space_role)
 
-    def count_batch(self) -> None:
-        self.batches += 1
-        if self.batches & (self.batches - 1) == 0 or self.batches % 1024 == 0:
+    def count_rows(self, rows: int) -> None:
+        """Note that rows were stored, and have plans made anew when it is time for it."""
+        self._rows += rows
+        if self._rows >= self._rows_to_plan_anew:
             self.execute(queries["plan_anew"])
+            self._rows_to_plan_anew = self._rows + min(self._rows, MOST_ROWS_OF_PLANS)
 
 
 def connect(url: str) -> WorkerConnection:

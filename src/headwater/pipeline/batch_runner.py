@@ -174,15 +174,17 @@ def process_space(
     read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
     """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
-    if isinstance(connection, WorkerConnection):
-        connection.count_batch()
     try:
-        return run_batch(connection, space_id, limit, read_ahead=read_ahead)
+        result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
         failed_batches.inc()
         log.warning("batch failed", space_id=space_id, error=describe(error))
+    else:
+        if isinstance(connection, WorkerConnection):
+            connection.count_rows(result.rows)
+        return result
     return _isolate(connection, space_id, waiting_ids(connection, space_id, limit))
 
 

@@ -1,0 +1,33 @@
+"""The process for alerts: it looks at Spaces, and yields to those that accept, store and answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+
+from headwater.cli.watcher import NICENESS
+from tests.support.processes import environment
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+LOOKED_AT = "SELECT FROM alert_watches WHERE space_id = %s"
+
+
+def test_it_works(
+    database_url: str, connection: psycopg.Connection, space_id: int, tmp_path: Path
+) -> None:
+    variables = environment(
+        HEADWATER_DATABASE_URL=database_url, HEADWATER_SECRET_KEY="x" * 32,
+        HEADWATER_DATA_DIR=str(tmp_path),
+    )  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "headwater", "watcher"], env=variables)
+    try:
+        wait_until(lambda: connection.execute(LOOKED_AT, (space_id,)).fetchone() is not None)
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(own + NICENESS, 19)
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0

@@ -1,0 +1,63 @@
+"""Plans of a worker's lookups: made once and not for each batch, they have to fit tables that have
+grown since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from headwater.database.migrator import migrate
+from headwater.jobs.connection import WorkerConnection, connect
+from tests.support.pipeline import Accepted, event, new_stage
+
+NAME = "planning"
+SINGLE, MANY = 300, 1_500
+LOOKUP = "%Stored events that later ones with the same name and key repeat%"
+PREPARED = "SELECT p.name, cardinality(p.parameter_types) FROM pg_prepared_statements p"
+
+
+@pytest.fixture
+def young_url(database_url: str) -> Iterator[str]:
+    """A database that has no rows yet."""
+    name = Identifier(NAME)
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(SQL("CREATE DATABASE {}").format(name))
+        url = make_conninfo(database_url, dbname=NAME)
+        migrate(url)
+        yield url
+        server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+def order(number: int) -> Accepted:
+    return event(email=f"{number}@shop.example", idempotency_key=f"order-{number}")
+
+
+def plan_of_lookup(connection: WorkerConnection) -> str:
+    """Return the plan that the connection has made of a lookup."""
+    query = f"{PREPARED} WHERE p.statement LIKE %s"
+    row = connection.execute(query, (LOOKUP,), prepare=False).fetchone()
+    assert row is not None
+    name, parameters = row
+    nulls = SQL(", ").join([SQL("NULL")] * parameters)
+    explain = SQL("EXPLAIN EXECUTE {} ({})").format(Identifier(name), nulls)
+    return "\n".join(line for (line,) in connection.execute(explain, prepare=False))
+
+
+def test_it_works(young_url: str) -> None:
+    """Plans for a few hundred rows, which came one by one, are made anew when many follow."""
+    with connect(young_url) as worker:
+        stage = new_stage(worker)
+        for number in range(SINGLE):
+            stage.put(order(number))
+            stage.process()
+        for batch in range(1, 4):
+            stage.put(*(order(batch * MANY + number) for number in range(MANY)))
+            stage.process()
+        stage.put(order(0))
+        stage.process()
+        assert "events_idempotency" in plan_of_lookup(worker)

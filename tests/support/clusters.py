@@ -1,0 +1,31 @@
+"""Tests on a cluster (Citus), in a database that HEADWATER_TEST_CITUS_URL names, and those that are
+about a single PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import os
+
+CLUSTER_URL = os.environ.get("HEADWATER_TEST_CITUS_URL")
+"""The database of a cluster's first node, with the extension citus and its nodes, and nothing else;
+None for the embedded server.
+"""
+
+NO_WALL = "there is no second wall in a cluster, as its nodes do not know a session's Space"
+OF_SINGLE_SERVERS = {
+    "tests/database/test_plans_behind_policies.py": NO_WALL,
+    "tests/database/test_role_of_spaces.py": NO_WALL,
+    "tests/database/test_row_security.py": NO_WALL,
+    "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
+    "tests/pipeline/test_plans.py": "a cluster plans each time, by whose rows they are",
+    "tests/database/test_released_installations.py": "version 0.1.0 ran on a single PostgreSQL",
+}
+"""Tests, or files of them, that a cluster leaves out, and why."""
+
+
+def left_out(test: str) -> str | None:
+    """Return why a cluster leaves out a test with this node id; None when it is run."""
+    if CLUSTER_URL is None:
+        return None
+    test = test.partition("[")[0]
+    return OF_SINGLE_SERVERS.get(test) or OF_SINGLE_SERVERS.get(test.partition("::")[0])
