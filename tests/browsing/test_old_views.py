@@ -14,6 +14,7 @@ from headwater.browsing import old_views
 from headwater.browsing.old_views import make_old_views_duty, see_to
 from headwater.jobs.connection import connect
 from headwater.privacy.scrub import scrub
+from headwater.spaces.locks import try_lock
 from tests.support.old_views import (
     NOW,
     PAGES,
@@ -177,7 +178,7 @@ def test_killed_before_it_commits_it_changes_nothing(
 def test_two_workers_take_turns(database_url: str, stage: Stage) -> None:
     stage.run(*visit("t1"))
     with connect(database_url) as other, other.transaction():
-        other.execute("SELECT FROM spaces WHERE id = %s FOR NO KEY UPDATE", (stage.space_id,))
+        assert try_lock(other, stage.space_id)
         assert see_to(stage.connection, stage.space_id, 30, now=NOW) is None
     assert see_to(stage.connection, stage.space_id, 30, now=NOW) is False
     assert counts(stage) == (1, 3)

@@ -16,6 +16,7 @@ OF_SINGLE_SERVERS = {
     "tests/database/test_plans_behind_policies.py": NO_WALL,
     "tests/database/test_role_of_spaces.py": NO_WALL,
     "tests/database/test_row_security.py": NO_WALL,
+    "tests/safety/test_check.py::test_a_database_is_looked_at": "our own server is set up so",
     "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
     "tests/pipeline/test_plans.py": "a cluster plans each time, by whose rows they are",
     "tests/database/test_released_installations.py": "version 0.1.0 ran on a single PostgreSQL",
