@@ -62,7 +62,7 @@ SPANS_SPACES: dict[str, str] = {
     "backups/backups.sql::sealed": "likewise",
     "webhooks/webhooks.sql::find": "the token says which Space it opens, likewise",
     "sites/sites.sql::find": "the site key says which Space it writes to, likewise",
-    "sites/refusals.sql::note_key": "the page's origin says which sites it may be of",
+    "sites/refusals.sql::sites_of_origins": "the page's origin says which sites it may be of",
     "spaces/spaces.sql::any": "an operator sets the installation up",
     "accounts/members.sql::adopt": "likewise",
     "accounts/members.sql::joined": "which Spaces a user belongs to is the question",

@@ -39,7 +39,6 @@ LOCKS_EVERY_NODE: dict[str, str] = {
 COPIED: dict[str, str] = {
     "cluster/distribution.sql::make_locks": "before the table is distributed",
     "privacy/erasures.sql::request_again": "once, when a backup is restored",
-    "sites/refusals.sql::note_key": "once a minute for a key that is no site's",
 }
 """Statements that write rows of many Spaces out of a subquery, and why they may."""
 

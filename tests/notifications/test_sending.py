@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -197,8 +198,8 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     post.add("email", post.accounts.member(post.space_id).email)
     post.tell()
     connection.execute(
-        "UPDATE messages SET lease = gen_random_uuid(), leased_until = now() + interval '1 minute',"
-        " attempts = 1 WHERE space_id = %s", (post.space_id,),
+        "UPDATE messages SET lease = %s, leased_until = now() + interval '1 minute', attempts = 1"
+        " WHERE space_id = %s", (uuid4(), post.space_id),
     )  # fmt: skip
     assert post.send() == 0
     assert post.send(datetime.now(UTC) + timedelta(minutes=2)) == 1

@@ -173,12 +173,13 @@ class _Row:
 
 
 async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any]) -> None:
+    sites = [(note.space_id, note.site_id)]
     if note.origin:
-        origins = covering_origins(note.origin)
-        await connection.execute(queries["note_key"], {**values, "origins": origins})
-        return
-    site = {"space_id": note.space_id, "site_id": note.site_id, "reason": note.reason}
-    await connection.execute(queries["note"], {**values, **site})
+        origins = {"origins": covering_origins(note.origin)}
+        sites = await fetch_all(connection, queries["sites_of_origins"], origins)
+    for space_id, site_id in sites:
+        site = {"space_id": space_id, "site_id": site_id, "reason": note.reason}
+        await connection.execute(queries["note"], {**values, **site})
 
 
 WRITTEN_FOR = timedelta(minutes=1)

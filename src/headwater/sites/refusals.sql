@@ -6,18 +6,14 @@ ON CONFLICT (space_id, site_id, reason) DO UPDATE
 SET detail = excluded.detail, noted_at = excluded.noted_at
 WHERE r.noted_at < %(before)s;
 
--- name: note_key
--- That a page of these origins has reported with a key that no site has, for the sites of which it can
--- be; of which Space they are is what is being asked.
-INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
-SELECT s.space_id, s.id, 'key', %(detail)s, %(noted_at)s
+-- name: sites_of_origins
+-- The sites that a page of these origins can be of, when it has reported with a key that no site has; of
+-- which Space they are is what is being asked.
+SELECT s.space_id, s.id
 FROM sites s
 WHERE s.origins && %(origins)s::text[] AND s.revoked_at IS NULL
 ORDER BY s.space_id, s.id
-LIMIT 20
-ON CONFLICT (space_id, site_id, reason) DO UPDATE
-SET detail = excluded.detail, noted_at = excluded.noted_at
-WHERE r.noted_at < %(before)s;
+LIMIT 20;
 
 -- name: list
 -- Why reports of a site's pages were refused since then, the latest first.
