@@ -192,6 +192,25 @@ def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
     assert [line["event"] for line in lines] == ["look put off"] * 4
 
 
+def test_a_look_that_found_nothing_is_good_for_a_while(database_url: str) -> None:
+    """Where something was found, the next turn looks again."""
+    stop, looks, found, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
+
+    def look(_: object) -> list[int]:
+        looks.append(len(turns))
+        return found.pop() if found else []
+
+    def turn(_: object, __: int) -> bool:
+        turns.append(1)
+        if len(turns) == 9:
+            stop.set()
+        return True
+
+    rare = Duty(look, lambda _, __: True, pause_seconds=PATIENCE_SECONDS)
+    Worker(database_url, stop, [rare, Duty(lambda _: [1], turn)]).run()
+    assert looks == [0, 1, 2]
+
+
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
     """It goes on where it was, without another look."""
     stop, done, looks = threading.Event(), list[str](), list[int]()

@@ -18,6 +18,7 @@ OF_SINGLE_SERVERS = {
     "tests/database/test_row_security.py": NO_WALL,
     "tests/safety/test_check.py::test_a_database_is_looked_at": "our own server is set up so",
     "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
+    "tests/privacy/test_personal_columns.py": "it changes tables as no migration does",
     "tests/pipeline/test_plans.py": "a cluster plans each time, by whose rows they are",
     "tests/database/test_released_installations.py": "version 0.1.0 ran on a single PostgreSQL",
     "tests/database/test_two_versions.py": "so does the version before, until it is distributed",

@@ -12,11 +12,12 @@ from psycopg import Connection
 Waiting = Callable[[Connection[Any]], list[int]]
 """Returns the Spaces where work waits."""
 
-
 TURN_SECONDS = 0.25
 """How long a duty takes in a worker's turn before the next has its own, more or less."""
 INSTALLATION = 0
 """In place of a Space: the work is the whole installation's. No Space has this id."""
+SCARCE_SECONDS = 0.25
+"""The pause of duties whose work is rare, and is not waited for at a page."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Duty:
     """The time in a turn after which no other piece is begun. The Spaces that are left come first
     in the next turn.
     """
+    pause_seconds: float = 0.0
+    """The time for which a look is good that found nothing: in a cluster it goes to every node."""
     channel: str | None = None
     """Where the database notifies workers that some has come in: they look again at once."""
 

@@ -72,6 +72,8 @@ class Worker:
         self._put_offs = PutOffs()
         self._left: dict[Duty, list[int]] = {}
         """The Spaces that a duty did not come to in its last turn."""
+        self._next_looks: dict[Duty, float] = {}
+        """The next look of a duty whose last one found nothing."""
         self._idle_turns = 0
 
     def run(self) -> None:
@@ -124,7 +126,8 @@ class Worker:
         """Return the Spaces where a duty's work waits. A look that fails is put off, as the other
         duties' may work: in a cluster not all of them ask a node that is away.
         """
-        if not self._put_offs.is_due(duty, LOOK):
+        now = time.monotonic()
+        if now < self._next_looks.get(duty, now) or not self._put_offs.is_due(duty, LOOK):
             return []
         try:
             waiting = duty.waiting(connection)
@@ -132,6 +135,8 @@ class Worker:
             self._put_off(connection, duty, LOOK, error)
             return []
         self._put_offs.forget(duty, LOOK)
+        if not waiting:
+            self._next_looks[duty] = now + duty.pause_seconds
         spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
         random.shuffle(spaces)  # several workers should not queue up for the same Space
         return spaces

@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.events.batch_store import fetch_answers, write_answer_sources
 from headwater.failpoints import failpoint
-from headwater.jobs.duties import Duty
+from headwater.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.pipeline.claim import lock_space
 from headwater.spaces.rereadings import (
     advance_rereading,
@@ -48,5 +48,5 @@ def reread_next(connection: Connection[Any], space_id: int, most: int = MOST_ANS
     return True
 
 
-REREADING_DUTY = Duty(spaces_to_reread, reread_next)
+REREADING_DUTY = Duty(spaces_to_reread, reread_next, pause_seconds=SCARCE_SECONDS)
 """The worker's duty to apply changed phrases of answers to the past."""

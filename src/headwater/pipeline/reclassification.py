@@ -24,7 +24,7 @@ from headwater.history.causes import ChangeCause
 from headwater.history.former_rows import keep_touchpoints
 from headwater.history.revisions import DRAW_REVISION
 from headwater.jobs.connection import TRANSIENT_ERRORS
-from headwater.jobs.duties import Duty
+from headwater.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.paths.changes import note_touches
 from headwater.pipeline.batch import SpaceRules
 from headwater.pipeline.batch_runner import describe
@@ -132,7 +132,7 @@ def _reclassify(
     return True
 
 
-RECLASSIFICATION_DUTY = Duty(spaces_to_reclassify, reclassify_next)
+RECLASSIFICATION_DUTY = Duty(spaces_to_reclassify, reclassify_next, pause_seconds=SCARCE_SECONDS)
 """The worker's duty to apply changed names of sources to the past."""
 
 

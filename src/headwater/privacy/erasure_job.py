@@ -13,7 +13,7 @@ from psycopg import Connection
 from headwater.exports.jobs import end_holds
 from headwater.failpoints import failpoint
 from headwater.jobs.backoff import double_pause
-from headwater.jobs.duties import Duty
+from headwater.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.jobs.lease import LEASE
 from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
 from headwater.privacy.erasures import (
@@ -127,5 +127,5 @@ def _waiting(connection: Connection[Any]) -> list[int]:
     return [row[0] for row in connection.execute(queries["due"], {"lease": LEASE})]
 
 
-ERASURE_DUTY = Duty(_waiting, erase_next)
+ERASURE_DUTY = Duty(_waiting, erase_next, pause_seconds=SCARCE_SECONDS)
 """The worker's duty of privacy: to carry out the requested erasures."""
