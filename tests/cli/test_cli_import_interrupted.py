@@ -95,8 +95,9 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def overtake(_: str) -> None:
         monkeypatch.setattr(import_run, "failpoint", lambda _: None)
-        with psycopg.connect(os.environ["HEADWATER_DATABASE_URL"], autocommit=True) as other:
-            other.execute("SET lock_timeout = '1ms'")
+        with psycopg.connect(os.environ["HEADWATER_DATABASE_URL"]) as other:
+            other.execute("SET LOCAL citus.propagate_set_commands = 'local'")
+            other.execute("SET LOCAL lock_timeout = '1ms'")
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 other.execute("UPDATE imports SET rows_done = 3")
 

@@ -240,7 +240,10 @@ def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> 
 
 def first_moment_after(shop: Stage) -> str:
     """Return a moment of after all that was done, which is made older for it."""
-    older = "UPDATE new_rows SET made_at = made_at - interval '1 hour' WHERE space_id = %s"
+    older = (
+        "UPDATE new_rows SET made_at = now() - interval '1 hour'"
+        " WHERE space_id = %s AND made_at > now() - interval '30 minutes'"
+    )
     shop.connection.execute(older, (shop.space_id,))
     zone = "SELECT timezone FROM spaces WHERE id = %s"
     ((name,),) = shop.connection.execute(zone, (shop.space_id,)).fetchall()
