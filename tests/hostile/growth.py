@@ -92,8 +92,9 @@ def _too_slow(door: Door, make: Make[Any]) -> str | None:
         if taken > door.slow * FAR and size <= ONCE:
             return f"{taken * 1000:.1f} ms for {size} characters"
         if _is_fault(door, taken, before, size):  # once more, with patience
-            door = replace(door, slow=door.slow * max(1.0, _pace()))
+            pace = _pace()
             taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
+            door = replace(door, slow=door.slow * max(1.0, pace, _pace()))
             below = max(size // STEP, LEAST_FRESH)
             smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
             if _is_fault(door, taken, smaller, size):

@@ -121,9 +121,9 @@ def test_thousands_cost_no_more_than_reading_them() -> None:
         return min(timed(body) for _ in range(5))
 
     def timed(body: bytes) -> float:
-        started = time.perf_counter()
+        started = time.thread_time()
         assert len(EVENT_FORM.accept(body, time.time()).warnings) == 10
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     assert seconds(20_000) < 40 * seconds(2_000)
 
