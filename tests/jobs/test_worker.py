@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from headwater.inbox.queue import wait_until_processed
 from headwater.jobs.connection import connect
 from headwater.jobs.duties import Duty
-from headwater.jobs.worker import IDLE_SECONDS, SWITCH_PAUSE_SECONDS, Worker
+from headwater.jobs.worker import FIRST_PAUSE_SECONDS, SWITCH_PAUSE_SECONDS, Worker
 from headwater.pipeline.batch_runner import drain, run_batch
 from headwater.pipeline.duty import make_pipeline_duty
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
@@ -164,7 +164,7 @@ def test_what_fails_for_now_is_tried_ever_later(database_url: str) -> None:
     failing, other = Duty(lambda _: [1], fail), Duty(lambda _: [1], note)
     Worker(database_url, stop, [failing, other]).run()
     pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
-    assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
+    assert all(pause >= FIRST_PAUSE_SECONDS * 2**number for number, pause in enumerate(pauses))
     assert set(others) >= {1, 2, 3, 4}
     assert len(others) > len(tries)
 
@@ -187,7 +187,7 @@ def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
     with capture_logs() as lines:
         Worker(database_url, stop, [failing, other]).run()
     pauses = [later - earlier for earlier, later in itertools.pairwise(looks)]
-    assert all(pause >= IDLE_SECONDS * 2**number for number, pause in enumerate(pauses))
+    assert all(pause >= FIRST_PAUSE_SECONDS * 2**number for number, pause in enumerate(pauses))
     assert set(done) >= {1, 2, 3}
     assert [line["event"] for line in lines] == ["look put off"] * 4
 

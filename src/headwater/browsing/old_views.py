@@ -176,8 +176,7 @@ class _Piece:
         if not named:
             return []
         query = queries["views_of_visits"].format(columns=queries["columns"])
-        values = self._values(visits=rows(named), after_id=self._packed_id)
-        values["most"] = MOST_VIEWS
+        values = self._values(visits=rows(named), after_id=self._packed_id, most=MOST_VIEWS)
         return [OldView(*row) for row in self._connection.execute(query, values).fetchall()]
 
     def note(self, looked_at: datetime) -> None:

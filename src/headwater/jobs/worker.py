@@ -20,7 +20,8 @@ from headwater.jobs.backoff import double_pause
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
 from headwater.jobs.duties import INSTALLATION, Duty
 
-IDLE_SECONDS = 0.05
+FIRST_PAUSE_SECONDS = 0.05
+"""The pause after a failure, which doubles with each one."""
 FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
 """A rest doubles with every turn in which there was nothing to do. A notice of new work ends it."""
@@ -48,7 +49,7 @@ class PutOffs:
         """Put a Space's work off once more, and return for how many seconds."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
-        pause = double_pause(IDLE_SECONDS, longest, self._failures[key])
+        pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
         self._due[key] = time.monotonic() + pause
         return pause
 
@@ -90,7 +91,7 @@ class Worker:
                         outage.end()
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 failures += 1
-                pause = double_pause(IDLE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
+                pause = double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
                 outage.fail(error)
                 self._stop.wait(pause)
 
