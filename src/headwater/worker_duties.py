@@ -5,6 +5,7 @@ It is imported once it is settled where the process counts, as it makes the coun
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from psycopg import Connection
@@ -24,7 +25,7 @@ from headwater.fits import monthly_fits
 from headwater.history.former_rows import make_forgetting_duty
 from headwater.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import INSTALLATION, Duty, look_every
+from headwater.jobs.duties import INSTALLATION, Duty
 from headwater.notifications import messages
 from headwater.oauth.cleanup import make_cleanup_duty
 from headwater.paths.builder import make_paths_duty
@@ -66,15 +67,23 @@ def make_side_duties(settings: Settings) -> list[Duty]:
     """Return the duties that have a thread of their own, so that they do not wait for a pipeline
     that stands.
     """
-    watch = make_process_duty("watcher", settings, look_every(WATCH_SECONDS, _spaces_to_watch))
+    watch = make_process_duty("watcher", settings, _spaces_to_watch, WATCH_SECONDS)
     return [watch, make_rates_duty(settings)] if settings.fetch_rates else [watch]
 
 
 def make_rates_duty(settings: Settings) -> Duty:
     """Return the duty to fetch reference rates, which the bank publishes once a working day."""
-    return make_process_duty(
-        "rates fetch", settings, look_every(RATES_SECONDS, lambda _: [INSTALLATION])
-    )
+    next_fetch = 0.0
+
+    def waiting(_: Connection[Any]) -> list[int]:
+        nonlocal next_fetch
+        now = time.monotonic()
+        if now < next_fetch:
+            return []
+        next_fetch = now + RATES_SECONDS
+        return [INSTALLATION]
+
+    return make_process_duty("rates fetch", settings, waiting, WATCH_SECONDS)
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from headwater.inbox.queue import wait_until_processed
 from headwater.jobs.connection import connect
 from headwater.jobs.duties import Duty
-from headwater.jobs.worker import FIRST_PAUSE_SECONDS, SWITCH_PAUSE_SECONDS, Worker
+from headwater.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
 from headwater.pipeline.batch_runner import drain, run_batch
 from headwater.pipeline.duty import make_pipeline_duty
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
@@ -192,8 +192,8 @@ def test_a_look_that_fails_keeps_no_other_duty(database_url: str) -> None:
     assert [line["event"] for line in lines] == ["look put off"] * 4
 
 
-def test_a_look_that_found_nothing_is_good_for_a_while(database_url: str) -> None:
-    """Where something was found, the next turn looks again."""
+def test_a_look_that_led_to_no_work_is_good_for_a_while(database_url: str) -> None:
+    """After one that did, the duty looks again."""
     stop, looks, found, turns = threading.Event(), list[int](), [[1], [1]], list[int]()
 
     def look(_: object) -> list[int]:
@@ -202,13 +202,51 @@ def test_a_look_that_found_nothing_is_good_for_a_while(database_url: str) -> Non
 
     def turn(_: object, __: int) -> bool:
         turns.append(1)
-        if len(turns) == 9:
+        if looks[2:] and len(turns) > looks[2] + 5:
             stop.set()
         return True
 
     rare = Duty(look, lambda _, __: True, pause_seconds=PATIENCE_SECONDS)
-    Worker(database_url, stop, [rare, Duty(lambda _: [1], turn)]).run()
-    assert looks == [0, 1, 2]
+    Worker(database_url, stop, [rare, Duty(lambda _: [1], turn, turn_seconds=0)]).run()
+    assert len(looks) == 3
+
+
+def test_a_turn_lasts_until_nothing_waits(database_url: str) -> None:
+    """What comes in meanwhile is done in the same turn, while there is time."""
+    stop, done, waiting = threading.Event(), list[str](), [[3], [2], [1], []]
+
+    def finish(_: object, __: int) -> bool:
+        stop.set()
+        return True
+
+    def work(_: object, space_id: int) -> bool:
+        done.append(str(space_id))
+        return True
+
+    first = Duty(lambda _: waiting.pop(0) if waiting else [], work, turn_seconds=math.inf)
+    Worker(database_url, stop, [first, Duty(lambda _: [1], finish)]).run()
+    assert done == ["3", "2", "1"]
+
+
+def test_looks_take_a_share_of_the_time(database_url: str) -> None:
+    """Of a duty with a pause: its looks may read much."""
+    stop, looks, done = threading.Event(), list[tuple[float, float]](), list[int]()
+
+    def look(connection: psycopg.Connection) -> list[int]:
+        began = time.monotonic()
+        connection.execute("SELECT pg_sleep(0.002)")
+        looks.append((began, time.monotonic()))
+        return [1]
+
+    def work(_: object, __: int) -> bool:
+        done.append(len(looks))
+        if len(looks) == 4:
+            stop.set()
+        return True
+
+    Worker(database_url, stop, [Duty(look, work, pause_seconds=0.001)]).run()
+    for (began, ended), (later, _) in itertools.pairwise(looks):
+        assert later - began >= LOOK_SHARE * (ended - began)
 
 
 def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) -> None:
@@ -225,15 +263,15 @@ def test_a_duty_with_many_spaces_lets_others_have_their_turn(database_url: str) 
 
     def process(_: object, __: int) -> bool:
         done.append("first")
-        if len(done) == 11:
+        if len(done) == 9:
             stop.set()
         return True
 
-    first = Duty(lambda _: [8, 9], process, turn_seconds=math.inf)
+    first = Duty(lambda _: [8, 9], process, turn_seconds=0)
     Worker(database_url, stop, [first, Duty(look, build, turn_seconds=0)]).run()
-    assert done[0::3] == done[1::3] == ["first"] * 4
-    assert sorted(done[2::3]) == ["1", "2", "3"]
-    assert looks == [2, 11]  # then none was left
+    assert done[0::2] == ["first"] * 5
+    assert sorted(done[1:6:2]) == ["1", "2", "3"]
+    assert looks == [1, 7]  # then none was left
 
 
 def test_a_space_on_its_way_to_another_node_is_tried_soon(database_url: str) -> None:

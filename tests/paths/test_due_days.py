@@ -10,7 +10,7 @@ import pytest
 
 from headwater.jobs.connection import connect
 from headwater.paths import builder
-from headwater.paths.builder import AT_ONCE, Builder, DueRule, build_next, make_paths_duty
+from headwater.paths.builder import Builder, DueRule, build_next, make_paths_duty
 from tests.paths.segments import changes, checked, event, segments
 from tests.support.factories import NOON, Stage
 
@@ -60,17 +60,6 @@ def test_the_fewer_wait_in_a_space_the_longer_they_wait(
     )
     assert is_due(stage, patient) == due
     assert build_next(stage.connection, stage.space_id, patient) == due
-
-
-def test_looking_takes_a_share_of_the_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "LOOK_SHARE", 1e9)
-    forget_others(stage)
-    event(stage, stage.contact())
-    duty = make_paths_duty(0, AT_ONCE)
-    assert duty.waiting(stage.connection) == [stage.space_id]
-    assert duty.attend(stage.connection, stage.space_id)
-    event(stage, stage.contact())
-    assert duty.waiting(stage.connection) == []
 
 
 def test_days_that_were_found_are_built_before_others_are_looked_for(

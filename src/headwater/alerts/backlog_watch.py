@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.alerts.problems import LATE, queries
 from headwater.inbox.queue import late_spaces
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 
 WATCH_SECONDS = 30.0
 
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 def make_backlog_duty() -> Duty:
     """A duty that logs backlogs."""
-    return Duty(look_every(WATCH_SECONDS, BacklogWatch().look), lambda _, __: False)
+    return Duty(BacklogWatch().look, lambda _, __: False, pause_seconds=WATCH_SECONDS)
 
 
 class BacklogWatch:

@@ -18,7 +18,7 @@ from headwater.backups import journal
 from headwater.backups.journal import DamagedJournalError, JournalError
 from headwater.backups.records import fetch_latest_folder, queries
 from headwater.database.installation import fetch_description
-from headwater.jobs.duties import INSTALLATION, Duty, look_every
+from headwater.jobs.duties import INSTALLATION, Duty
 from headwater.privacy.erasures import list_changed
 from headwater.settings import Settings
 
@@ -107,4 +107,4 @@ def refresh(
 def make_journal_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
     """Make the duty, done every so many seconds."""
     keeper = JournalKeeper(settings)
-    return Duty(look_every(seconds, lambda _: [INSTALLATION]), keeper.attend)
+    return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=seconds)

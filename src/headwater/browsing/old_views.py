@@ -16,15 +16,15 @@ from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.failpoints import failpoint
 from headwater.jobs.connection import TRANSIENT_ERRORS
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 from headwater.packed_views import packs
 from headwater.packed_views.form import LONGEST_SPAN, MOST_VIEWS, OldView
 from headwater.spaces.locks import try_lock
 
 queries = Queries(__name__, "old_views.sql")
 
-LOOK_SECONDS = 3600.0
-"""Between two looks of a worker for Spaces that are due."""
+LOOK_SECONDS = 600.0
+"""Between two looks of a worker for Spaces that are due; one that was locked waits for the next."""
 EVERY = timedelta(days=1)
 """Between two times that a Space is due."""
 MOST_ROWS = 1_000
@@ -47,27 +47,21 @@ Dated = tuple[int, int, int]
 
 def make_old_views_duty(pack_days: int, seconds: float = LOOK_SECONDS) -> Duty:
     """Return the duty for page views to be packed at an age of so many days; 0 packs none."""
-    behind: set[int] = set()
-    look = look_every(seconds, lambda connection: _due(connection, pack_days))
 
     def waiting(connection: Connection[Any]) -> list[int]:
-        behind.update(look(connection))
-        return list(behind)
+        return _due(connection, pack_days)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         try:
-            left = see_to(connection, space_id, pack_days)
+            return see_to(connection, space_id, pack_days)
         except TRANSIENT_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 - what is stored may not stop the worker
             name = type(error).__name__
             log.warning("old page views left alone", space_id=space_id, error=name)
-            left = False
-        if left is False:
-            behind.discard(space_id)
-        return bool(left)
+            return False
 
-    return Duty(waiting, attend, TURN_SECONDS)
+    return Duty(waiting, attend, TURN_SECONDS, seconds)
 
 
 def _due(connection: Connection[Any], pack_days: int) -> list[int]:
@@ -89,14 +83,14 @@ def see_to(
     pack_days: int,
     most: int = MOST_ROWS,
     now: datetime | None = None,
-) -> bool | None:
-    """Do a piece for a Space; return whether something may be left, and None when the Space is
-    locked. Needs a connection in autocommit.
+) -> bool:
+    """Do a piece for a Space; return whether something may be left, unless the Space is locked.
+    Needs a connection in autocommit.
     """
     with connection.transaction():
         connection.execute(queries["bound_statements"], {"patience": PATIENCE})
         if not try_lock(connection, space_id):
-            return None
+            return False
         piece = _Piece(connection, space_id, most, now or datetime.now(UTC))
         left = piece.forget() or (pack_days > 0 and piece.pack(pack_days))
         piece.note(_NEVER if left else piece.now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.deliveries.queue import spaces_due
 from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 from headwater.settings import Settings
 
 LOOK_SECONDS = 0.5
@@ -13,4 +13,4 @@ LOOK_SECONDS = 0.5
 
 def make_forwarding_duty(settings: Settings) -> Duty:
     """Return the duty to run a forwarder while deliveries are due."""
-    return make_process_duty("forwarder", settings, look_every(LOOK_SECONDS, spaces_due))
+    return make_process_duty("forwarder", settings, spaces_due, LOOK_SECONDS)

@@ -11,7 +11,7 @@ from psycopg import Connection
 from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
 from headwater.exports.schedules import due_spaces, queue_runs
 from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 from headwater.settings import Settings
 from headwater.storage import open_storage
 
@@ -25,12 +25,12 @@ TIDY_SECONDS = 2.0
 
 def make_export_duty(settings: Settings) -> Duty:
     """A duty that runs a process while exports wait."""
-    return make_process_duty("exporter", settings, look_every(LOOK_SECONDS, waiting_spaces))
+    return make_process_duty("exporter", settings, waiting_spaces, LOOK_SECONDS)
 
 
 def make_export_schedule_duty() -> Duty:
     """A duty that queues the runs of scheduled exports."""
-    return Duty(look_every(SCHEDULE_SECONDS, due_spaces), queue_runs)
+    return Duty(due_spaces, queue_runs, pause_seconds=SCHEDULE_SECONDS)
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:
@@ -41,4 +41,4 @@ def make_export_tidying_duty(settings: Settings) -> Duty:
         tidy(connection, storage, space_id)
         return False
 
-    return Duty(look_every(TIDY_SECONDS, spaces_to_tidy), attend)
+    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS)

@@ -14,7 +14,7 @@ from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.history.causes import ChangeCause
 from headwater.history.id_lists import pack_ids
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 
 queries = Queries(__name__, "former_rows.sql")
 
@@ -87,7 +87,7 @@ def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) 
         forget(connection, space_id, datetime.now(UTC) - kept)
         return False
 
-    return Duty(look_every(seconds, waiting), attend)
+    return Duty(waiting, attend, pause_seconds=seconds)
 
 
 def forget(connection: Connection[Any], space_id: int, before: datetime) -> None:

@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.imports.jobs import spaces_to_tidy, tidy, waiting_spaces
 from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import Duty, look_every
+from headwater.jobs.duties import Duty
 from headwater.settings import Settings
 from headwater.storage import open_storage
 
@@ -20,7 +20,7 @@ TIDY_SECONDS = 5.0
 
 def make_import_duty(settings: Settings) -> Duty:
     """A duty that runs a process while imports wait."""
-    return make_process_duty("importer", settings, look_every(LOOK_SECONDS, waiting_spaces))
+    return make_process_duty("importer", settings, waiting_spaces, LOOK_SECONDS)
 
 
 def make_import_tidying_duty(settings: Settings) -> Duty:
@@ -31,4 +31,4 @@ def make_import_tidying_duty(settings: Settings) -> Duty:
         tidy(connection, storage, space_id)
         return False
 
-    return Duty(look_every(TIDY_SECONDS, spaces_to_tidy), attend)
+    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS)

@@ -20,19 +20,23 @@ queries = Queries(__name__, "queue.sql")
 
 POLL_SECONDS = 0.02
 
+FROM_THE_FIRST = {"after": 0}
+"""Over all Spaces, as every id is above 0."""
+
 Version = tuple[int, str]
 """A row's id, and the transaction that wrote it as it is."""
 
 
 @cache
 def over_spaces(name: str, queue: str = "inbox") -> Composed:
-    """Return one of the queries over the Spaces with rows in a queue, a table."""
+    """Return one of the queries over the Spaces after one with rows in a queue, a table."""
     return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
 
 
 def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
     """Return every Space with rows in a queue, a table."""
-    return [space_id for (space_id,) in connection.execute(over_spaces("spaces", queue))]
+    query = over_spaces("spaces", queue)
+    return [space_id for (space_id,) in connection.execute(query, FROM_THE_FIRST)]
 
 
 def request_rows(
@@ -80,9 +84,17 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
     return spaces_with_rows(connection, "inbox")
 
 
+def next_waiting_spaces(connection: Connection[Any], after: int, most: int) -> list[int]:
+    """Return some Spaces with waiting rows, the first ones after a Space in the order of ids."""
+    values = {"after": after, "most": most}
+    query = over_spaces("next_spaces")
+    return [space_id for (space_id,) in connection.execute(query, values)]
+
+
 def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
     """Return every Space whose oldest row has waited for longer, with the time since when."""
-    return dict(connection.execute(over_spaces("late"), {"late": late}).fetchall())
+    values = FROM_THE_FIRST | {"late": late}
+    return dict(connection.execute(over_spaces("late"), values).fetchall())
 
 
 def wait_until_processed(
@@ -93,13 +105,13 @@ def wait_until_processed(
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.
     """
-    row = connection.execute(over_spaces("newest")).fetchone()
+    row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
     if row is None or row[0] is None:
         return True
     deadline = time.monotonic() + timeout
     any_up_to = over_spaces("any_up_to")
     while True:
-        if connection.execute(any_up_to, {"id": row[0]}).fetchone() is None:
+        if connection.execute(any_up_to, FROM_THE_FIRST | {"id": row[0]}).fetchone() is None:
             return True
         if time.monotonic() >= deadline:
             return False

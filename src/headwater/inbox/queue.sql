@@ -34,11 +34,11 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 
 -- name: hop
--- For the operator's side, the beginning of what follows: every Space that has rows in a queue, by
--- hopping from one Space's first row to the next Space's, so that a long queue costs no more than a
--- short one. It ends with a NULL.
+-- For the operator's side, the beginning of what follows: every Space after one that has rows in a queue,
+-- by hopping from one Space's first row to the next Space's, so that a long queue costs no more than
+-- a short one. It ends with a NULL.
 WITH RECURSIVE waiting (space_id) AS (
-    (SELECT q.space_id FROM {queue} q ORDER BY q.space_id LIMIT 1)
+    (SELECT q.space_id FROM {queue} q WHERE q.space_id > %(after)s ORDER BY q.space_id LIMIT 1)
     UNION ALL
     SELECT (SELECT q.space_id FROM {queue} q WHERE q.space_id > waiting.space_id
             ORDER BY q.space_id LIMIT 1)
@@ -50,6 +50,11 @@ WITH RECURSIVE waiting (space_id) AS (
 -- For the operator's side: those Spaces.
 {waiting}
 SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL;
+
+-- name: next_spaces
+-- For the operator's side: some of them.
+{waiting}
+SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL LIMIT %(most)s;
 
 -- name: newest
 -- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the

@@ -90,9 +90,11 @@ class ChildProcess:
             self.process.stdin.close()
 
 
-def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Duty:
-    """Return the duty to run `headwater <command>`, of one or more words, while `waiting` returns
-    Spaces.
+def make_process_duty(
+    command: str, settings: Settings, waiting: Waiting, look_seconds: float
+) -> Duty:
+    """Return the duty to run `headwater <command>`, of one or more words, while `waiting`, called
+    every so many seconds, returns Spaces.
     """
     words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
     child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))
@@ -110,4 +112,4 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting) -> Dut
             child.launch()
         return False  # the work is the child's
 
-    return Duty(look, attend)
+    return Duty(look, attend, pause_seconds=look_seconds)

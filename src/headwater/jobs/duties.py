@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ class Duty:
     """A kind of work that is done for one Space at a time, each time in a transaction."""
 
     waiting: Waiting
-    """Returns the Spaces where it waits."""
+    """Returns the Spaces where it waits, or some of them."""
     attend: Callable[[Connection[Any], int], bool]
     """Does a piece of it for a Space; returns whether there was one."""
     turn_seconds: float = TURN_SECONDS
@@ -33,21 +32,8 @@ class Duty:
     in the next turn.
     """
     pause_seconds: float = 0.0
-    """The time for which a look is good that found nothing: in a cluster it goes to every node."""
+    """The pause after a look that led to no work: it may read much, and in a cluster goes to every
+    node. A duty with a pause also spends no more than a share of its time on looks.
+    """
     channel: str | None = None
     """Where the database notifies workers that some has come in: they look again at once."""
-
-
-def look_every(seconds: float, waiting: Waiting) -> Waiting:
-    """Return `waiting`, called at most every so many seconds; in between it returns no Spaces."""
-    looked = -seconds
-
-    def look(connection: Connection[Any]) -> list[int]:
-        nonlocal looked
-        now = time.monotonic()
-        if now - looked < seconds:
-            return []
-        looked = now
-        return waiting(connection)
-
-    return look

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import psycopg
 import structlog
@@ -26,6 +27,8 @@ FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
 """A rest doubles with every turn in which there was nothing to do. A notice of new work ends it."""
 LONGEST_PAUSE_SECONDS = 5.0
+LOOK_SHARE = 20
+"""A duty with a pause looks at most one in so many seconds, however many Spaces there are."""
 SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause where a Space is being switched over to another node, which takes seconds."""
 
@@ -63,6 +66,23 @@ class PutOffs:
         self._due.pop((duty, space_id), None)
 
 
+@dataclass
+class Look:
+    """A duty's look where its work waits."""
+
+    began: float
+    seconds: float = 0.0
+    spaces: list[int] = field(default_factory=list[int])
+    """Those that it found and the duty has not come to."""
+    led_to_work: bool = False
+
+    def next(self, duty: Duty) -> float:
+        """Return when the duty may look again, once it came to all of them."""
+        pause = 0.0 if self.led_to_work else max(duty.pause_seconds, FIRST_REST_SECONDS)
+        share = LOOK_SHARE * self.seconds if duty.pause_seconds else 0.0
+        return self.began + max(pause, share)
+
+
 class Worker:
     """Does its duties in turn until `stop` is set. A piece under way is finished first."""
 
@@ -71,10 +91,8 @@ class Worker:
         self._stop = stop
         self._duties = duties
         self._put_offs = PutOffs()
-        self._left: dict[Duty, list[int]] = {}
-        """The Spaces that a duty did not come to in its last turn."""
-        self._next_looks: dict[Duty, float] = {}
-        """The next look of a duty whose last one found nothing."""
+        self._looks: dict[Duty, Look] = {}
+        """The last look of each duty."""
         self._idle_turns = 0
 
     def run(self) -> None:
@@ -102,33 +120,47 @@ class Worker:
 
     def _turn(self, connection: WorkerConnection) -> None:
         """Give every duty its turn; rest when there was nothing to do."""
-        worked = False
-        for duty in self._duties:
-            spaces = self._left.pop(duty, None) or self._waiting(connection, duty)
-            ends = time.monotonic() + duty.turn_seconds
-            while spaces:
-                if self._stop.is_set():
-                    return
-                worked |= self._attend(connection, duty, spaces.pop())
-                if time.monotonic() >= ends:
-                    break
-            self._left[duty] = spaces
-        self._idle_turns = 0 if worked else self._idle_turns + 1
-        if not worked:
+        worked = [self._work(connection, duty) for duty in self._duties]
+        if any(worked):
+            self._idle_turns = 0
+        else:
+            self._idle_turns += 1
             self._rest(connection)
+
+    def _work(self, connection: WorkerConnection, duty: Duty) -> bool:
+        """Work on a duty until nothing waits or its time is over. Returns whether there was some
+        work.
+        """
+        worked, ends = False, time.monotonic() + duty.turn_seconds
+        while not self._stop.is_set() and (look := self._look(connection, duty)).spaces:
+            if self._attend(connection, duty, look.spaces.pop()):
+                worked = look.led_to_work = True
+            if time.monotonic() >= ends:
+                break
+        return worked
+
+    def _look(self, connection: WorkerConnection, duty: Duty) -> Look:
+        """Return the duty's last look, or another one where it came to all Spaces of that."""
+        look, now = self._looks.get(duty), time.monotonic()
+        if look is None or (not look.spaces and now >= look.next(duty)):
+            spaces = self._waiting(connection, duty)
+            look = self._looks[duty] = Look(now, time.monotonic() - now, spaces)
+        return look
 
     def _rest(self, connection: WorkerConnection) -> None:
         """Rest until there is a notice, and not for long, as not all work has one."""
         seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
-        for _ in connection.notifies(timeout=seconds, stop_after=1):
+        for notice in connection.notifies(timeout=seconds, stop_after=1):
             self._idle_turns = 0
+            for duty in self._duties:
+                if duty.channel == notice.channel:
+                    self._looks.pop(duty, None)
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
         """Return the Spaces where a duty's work waits. A look that fails is put off, as the other
         duties' may work: in a cluster not all of them ask a node that is away.
         """
-        now = time.monotonic()
-        if now < self._next_looks.get(duty, now) or not self._put_offs.is_due(duty, LOOK):
+        if not self._put_offs.is_due(duty, LOOK):
             return []
         try:
             waiting = duty.waiting(connection)
@@ -136,8 +168,6 @@ class Worker:
             self._put_off(connection, duty, LOOK, error)
             return []
         self._put_offs.forget(duty, LOOK)
-        if not waiting:
-            self._next_looks[duty] = now + duty.pause_seconds
         spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
         random.shuffle(spaces)  # several workers should not queue up for the same Space
         return spaces

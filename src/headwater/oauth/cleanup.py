@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.accounts.authorization_codes import forget_codes
 from headwater.database.queries import Queries
-from headwater.jobs.duties import INSTALLATION, Duty, look_every
+from headwater.jobs.duties import INSTALLATION, Duty
 
 queries = Queries(__name__, "cleanup.sql")
 
@@ -24,7 +24,7 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
         forget(connection)
         return False
 
-    return Duty(look_every(seconds, lambda _: [INSTALLATION]), attend)
+    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=seconds)
 
 
 def forget(connection: Connection[Any]) -> None:

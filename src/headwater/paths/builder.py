@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -51,8 +50,6 @@ FEW_WAIT_LONGER = 10
 from the tables in milliseconds, and a segment would be rewritten every minute for a few events.
 """
 LOOK_SECONDS = 2.0
-LOOK_SHARE = 20
-"""Looking takes at most one in so many seconds, however many Spaces there are."""
 
 NEW = -1
 """The place of events that are in no segment yet."""
@@ -96,31 +93,15 @@ NOTHING = Built(0, 0)
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
     """Return the duty to keep the segments of all Spaces up with the changes. It looks for work
-    every so many seconds, and while there is some as often as its share allows.
+    every so many seconds, and while there is some as often as a look's share of time allows.
     """
     rule = due or DueRule()
-    builder = Builder(rule)
-    next_look = soonest_look = 0.0
 
     def waiting(connection: Connection[Any]) -> list[int]:
-        nonlocal next_look, soonest_look
-        started = time.monotonic()
-        if started < next_look:
-            return []
         query = queries["spaces_of_nodes" if is_cluster(connection) else "spaces"]
-        spaces = [space_id for (space_id,) in connection.execute(query, rule.values())]
-        soonest_look = started + LOOK_SHARE * (time.monotonic() - started)
-        next_look = max(started + seconds, soonest_look)
-        return spaces
+        return [space_id for (space_id,) in connection.execute(query, rule.values())]
 
-    def attend(connection: Connection[Any], space_id: int) -> bool:
-        nonlocal next_look
-        worked = builder.build_next(connection, space_id)
-        if worked:
-            next_look = soonest_look
-        return worked
-
-    return Duty(waiting, attend)
+    return Duty(waiting, Builder(rule).build_next, pause_seconds=seconds)
 
 
 class Builder:

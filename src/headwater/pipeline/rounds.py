@@ -1,0 +1,56 @@
+"""A worker's rounds of the Spaces with waiting rows, a few at a time: so it sees what came in
+meanwhile, and does not call on Spaces that other workers have emptied.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.inbox.queue import next_waiting_spaces
+
+MOST_SPACES = 32
+"""The Spaces between two looks. With one row each they take some 50 ms, and a look less than 1."""
+
+# Two workers, in the order of ids; a dot is a Space that has been emptied, and so is not seen:
+#
+#     . . . . e f g h i j k l . . . . . . s t u v w x y z
+#             |                           |
+#             worker 1 looks from here    worker 2 from here
+#
+# Where one comes up to the other, both see the same Spaces, and would in every look from then on.
+# So a worker that finds a Space taken or emptied goes on from a place that it draws.
+
+
+class Rounds:
+    """A worker's place in its round. `ended` is called with all Spaces of a round at its end."""
+
+    def __init__(self, ended: Callable[[set[int]], object]) -> None:
+        self._ended = ended
+        self._after = 0
+        """The Space behind which it looks next."""
+        self._seen = set[int]()
+        """The Spaces of this round so far."""
+        self._largest = 0
+
+    def look(self, connection: Connection[Any]) -> list[int]:
+        """Return the next Spaces with waiting rows; none if there are none at all."""
+        spaces = next_waiting_spaces(connection, self._after, MOST_SPACES)
+        left = MOST_SPACES - len(spaces)
+        if left:
+            self._ended(self._seen.union(spaces))
+            self._seen.clear()
+        if left and self._after:
+            first = next_waiting_spaces(connection, 0, left)
+            spaces += [space_id for space_id in first if space_id <= self._after]
+        self._seen.update(spaces)
+        self._largest = max(self._largest, *spaces, 0)
+        self._after = spaces[-1] if len(spaces) == MOST_SPACES else 0
+        return spaces
+
+    def leave(self) -> None:
+        """Look elsewhere next: where this worker is there is another one."""
+        self._after = random.randrange(self._largest + 1)  # noqa: S311 - no secret

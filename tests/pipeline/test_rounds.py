@@ -1,0 +1,96 @@
+"""A worker's rounds of the Spaces with waiting rows."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from headwater.inbox.queue import waiting_spaces
+from headwater.pipeline import rounds
+from headwater.pipeline.duty import make_pipeline_duty
+from headwater.pipeline.rounds import Rounds
+from tests.support.pipeline import Stage, event, new_stage
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "MOST_SPACES", 3)
+
+
+@pytest.fixture
+def stages(connection: psycopg.Connection) -> list[Stage]:
+    """Seven Spaces where a row waits, and no other Space where one does."""
+    connection.execute("DELETE FROM inbox")
+    stages = [new_stage(connection) for _ in range(7)]
+    for each in stages:
+        each.put(event())
+    assert waiting_spaces(connection) == [each.space_id for each in stages]
+    return stages
+
+
+class Ended(list[set[int]]):
+    """The Spaces of each round that has ended."""
+
+
+def places(stages: list[Stage], spaces: list[int]) -> list[int]:
+    order = [each.space_id for each in stages]
+    return [order.index(space_id) for space_id in spaces]
+
+
+def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
+    ended = Ended()
+    way = Rounds(ended.append)
+    looks = [places(stages, way.look(connection)) for _ in range(4)]
+    assert looks == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
+    assert ended == [{each.space_id for each in stages}]
+
+
+def test_what_others_have_emptied_is_passed_over(
+    connection: psycopg.Connection, stages: list[Stage]
+) -> None:
+    way = Rounds(Ended().append)
+    assert places(stages, way.look(connection)) == [0, 1, 2]
+    for place in (0, 3, 4):
+        stages[place].process()
+    assert places(stages, way.look(connection)) == [5, 6, 1]
+
+
+def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: list[Stage]) -> None:
+    ended = Ended()
+    way = Rounds(ended.append)
+    way.look(connection)
+    for each in stages[2:]:
+        each.process()
+    assert places(stages, way.look(connection)) == [0, 1]
+    assert places(stages, way.look(connection)) == [0, 1]
+    for each in stages:
+        each.process()
+    assert [way.look(connection) for _ in range(2)] == [[], []]
+    assert ended[-1] == set()
+
+
+def test_a_worker_that_leaves_goes_on_elsewhere(
+    connection: psycopg.Connection, stages: list[Stage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = Rounds(Ended().append)
+    way.look(connection)
+    monkeypatch.setattr(rounds.random, "randrange", lambda end: end - 1)  # the last one seen
+    way.look(connection)
+    way.leave()
+    assert places(stages, way.look(connection)) == [6, 0, 1]
+    monkeypatch.setattr(rounds.random, "randrange", lambda _: 0)
+    way.leave()
+    assert places(stages, way.look(connection)) == [0, 1, 2]
+
+
+def test_a_space_that_others_have_taken_is_left(
+    connection: psycopg.Connection, stages: list[Stage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the duty, which learns it from the batch."""
+    left: list[int] = []
+    monkeypatch.setattr(Rounds, "leave", lambda _: left.append(1))
+    duty = make_pipeline_duty()
+    assert duty.attend(connection, stages[0].space_id)
+    assert left == []
+    assert not duty.attend(connection, stages[0].space_id)
+    assert left == [1]
