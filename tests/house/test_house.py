@@ -34,6 +34,7 @@ SPANS_SPACES: dict[str, str] = {
     "http/health.sql::queue": "the operator's figures are the installation's",
     "inbox/accepted_rows.sql::append": "one commit takes the events of many Spaces",
     "cluster/distribution.sql::make_locks": "a distribution moves the whole installation",
+    "inbox/queue.sql::last_space": "a worker goes around the whole installation",
     "inbox/queue.sql::newest": "the operator waits for the whole installation",
     "inbox/queue.sql::any_up_to": "likewise",
     "merging/merge_log.sql::figures": "likewise",

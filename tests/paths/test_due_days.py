@@ -103,6 +103,18 @@ def test_the_day_with_most_changes_is_first_and_of_equal_ones_the_latest(
     assert [segment.day for segment in segments(stage)] == [days[first]]
 
 
+def test_a_day_that_another_worker_builds_is_left_to_it(database_url: str, stage: Stage) -> None:
+    for days in range(2):
+        event(stage, stage.contact(), event_time=NOON - days * 24 * HOUR)
+    with connect(database_url) as other, other.transaction():
+        taken = {"space_id": stage.space_id, "day": NOON.date()}
+        assert other.execute(builder.queries["take_day"], taken).fetchone() == (True,)
+        assert build_next(stage.connection, stage.space_id)
+        assert [segment.day for segment in segments(stage)] == [(NOON - 24 * HOUR).date()]
+    assert build_next(stage.connection, stage.space_id)
+    assert checked(stage) == (2, 0, 0)
+
+
 def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
     database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,18 +69,27 @@ def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: li
     assert ended[-1] == set()
 
 
+@pytest.mark.parametrize(("drawn", "expected"), [(4, [4, 5, 6]), (6, [6, 0, 1]), (0, [0, 1, 2])])
 def test_a_worker_that_leaves_goes_on_elsewhere(
-    connection: psycopg.Connection, stages: list[Stage], monkeypatch: pytest.MonkeyPatch
+    connection: psycopg.Connection,
+    stages: list[Stage],
+    monkeypatch: pytest.MonkeyPatch,
+    drawn: int,
+    expected: list[int],
 ) -> None:
+    """It draws among all Spaces, also those that it has not come to."""
+    ends: list[int] = []
+
+    def draw(end: int) -> int:
+        ends.append(end)
+        return stages[drawn].space_id - 1
+
     way = Rounds(Ended().append)
     way.look(connection)
-    monkeypatch.setattr(rounds.random, "randrange", lambda end: end - 1)  # the last one seen
-    way.look(connection)
+    monkeypatch.setattr(rounds.random, "randrange", draw)
     way.leave()
-    assert places(stages, way.look(connection)) == [6, 0, 1]
-    monkeypatch.setattr(rounds.random, "randrange", lambda _: 0)
-    way.leave()
-    assert places(stages, way.look(connection)) == [0, 1, 2]
+    assert places(stages, way.look(connection)) == expected
+    assert ends == [stages[-1].space_id + 1]
 
 
 def test_a_space_that_others_have_taken_is_left(

@@ -91,6 +91,12 @@ def next_waiting_spaces(connection: Connection[Any], after: int, most: int) -> l
     return [space_id for (space_id,) in connection.execute(query, values)]
 
 
+def last_waiting_space(connection: Connection[Any]) -> int:
+    """Return the last Space with waiting rows in the order of ids; 0 when there is none."""
+    row = connection.execute(queries["last_space"]).fetchone()
+    return row[0] if row else 0
+
+
 def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
     """Return every Space whose oldest row has waited for longer, with the time since when."""
     values = FROM_THE_FIRST | {"late": late}

@@ -56,6 +56,10 @@ SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL;
 {waiting}
 SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL LIMIT %(most)s;
 
+-- name: last_space
+-- For the operator's side: the last of all Spaces with rows in the order of ids.
+SELECT i.space_id FROM inbox i ORDER BY i.space_id DESC LIMIT 1;
+
 -- name: newest
 -- For the operator's side: the id of the latest row that waits anywhere, Space by Space along the
 -- key.

@@ -199,9 +199,11 @@ class _Day:
     # they come: the longer a segment waits, the more changes one writing of it is good for.
 
     def build(self) -> Built:
-        """Bring some changes into the segments, if another worker has left any. Raises
-        DamagedSegment.
+        """Bring some changes into the segments, if there are any and no other worker has the day.
+        Raises DamagedSegment.
         """
+        if self._connection.execute(queries["take_day"], self._values).fetchone() != (True,):
+            return NOTHING
         noted = self._connection.execute(
             queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
         ).fetchall()

@@ -3,6 +3,12 @@
 -- deleted meanwhile fails, so two workers never write a day from different moments.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
+-- name: take_day
+-- Take a day until the transaction's end, unless another worker has it: what both write only one can
+-- commit. It is no row's lock, as a row of the day may not be there yet.
+SELECT pg_try_advisory_xact_lock(
+    hashtextextended('headwater paths ' || %(space_id)s::bigint || ' ' || %(day)s::date, 0));
+
 -- name: spaces
 -- For the operator's side: Spaces with days that are due, found by hopping from one day of a Space
 -- to the next, so that many changes of a day cost no more than a few. Some are enough at a time.

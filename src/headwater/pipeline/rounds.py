@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.inbox.queue import next_waiting_spaces
+from headwater.inbox.queue import last_waiting_space, next_waiting_spaces
 
 MOST_SPACES = 32
 """The Spaces between two looks. With one row each they take some 50 ms, and a look less than 1."""
@@ -34,10 +34,15 @@ class Rounds:
         """The Space behind which it looks next."""
         self._seen = set[int]()
         """The Spaces of this round so far."""
-        self._largest = 0
+        self._leaves = False
+        """Whether it looks from a place that it draws."""
 
     def look(self, connection: Connection[Any]) -> list[int]:
         """Return the next Spaces with waiting rows; none if there are none at all."""
+        if self._leaves:
+            last = last_waiting_space(connection)
+            self._after = random.randrange(last + 1)  # noqa: S311 - no secret
+            self._leaves = False
         spaces = next_waiting_spaces(connection, self._after, MOST_SPACES)
         left = MOST_SPACES - len(spaces)
         if left:
@@ -47,10 +52,9 @@ class Rounds:
             first = next_waiting_spaces(connection, 0, left)
             spaces += [space_id for space_id in first if space_id <= self._after]
         self._seen.update(spaces)
-        self._largest = max(self._largest, *spaces, 0)
         self._after = spaces[-1] if len(spaces) == MOST_SPACES else 0
         return spaces
 
     def leave(self) -> None:
         """Look elsewhere next: where this worker is there is another one."""
-        self._after = random.randrange(self._largest + 1)  # noqa: S311 - no secret
+        self._leaves = True
