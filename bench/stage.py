@@ -103,8 +103,7 @@ class Stage:
 
     def cpu_seconds(self) -> float:
         """CPU time the whole service has used so far."""
-        times = [process.cpu_times() for process, _ in self.tree()]
-        return sum(time.user + time.system for time in times)
+        return sum(self.cpu_by_role().values())
 
     def cpu_by_role(self) -> dict[str, float]:
         """The same by role, with that of children that ended."""
