@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import statistics
 import tempfile
 import time
@@ -27,9 +28,10 @@ from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 from headwater.cluster.distribution import distribute
 from headwater.database.migrator import migrate
-from headwater.inbox.queue import waiting_spaces
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.jobs.connection import WorkerConnection, connect
+from headwater.jobs.duties import Duty
+from headwater.jobs.worker import FIRST_REST_SECONDS
+from headwater.pipeline.duty import make_pipeline_duty
 
 VARIABLE = "HEADWATER_BENCH_CLUSTER_URL"
 ROUNDS = 3
@@ -190,13 +192,23 @@ def _run_workers(url: str, count: int) -> tuple[float, float]:
 
 
 def _work(url: str, pipe: object) -> None:
+    """Do what a worker does that has the pipeline's duty alone, until nothing waits."""
+    duty = make_pipeline_duty()
     with connect(url) as connection:
-        waiting_spaces(connection)  # loads what every session loads once
+        duty.waiting(connection)  # loads what every session loads once
         pipe.send(None)
         pipe.recv()
         before = time.process_time()
-        drain(connection)
+        while spaces := duty.waiting(connection):
+            random.shuffle(spaces)
+            if not sum([_attend(connection, duty, space_id) for space_id in spaces]):
+                time.sleep(FIRST_REST_SECONDS)
         pipe.send(time.process_time() - before)
+
+
+def _attend(connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
+    with connection.confined(space_id):
+        return duty.attend(connection, space_id)
 
 
 def _cpu(url: str) -> dict[str, float]:
