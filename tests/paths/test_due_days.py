@@ -111,6 +111,7 @@ def test_a_day_that_another_worker_builds_is_left_to_it(database_url: str, stage
         assert other.execute(builder.queries["take_day"], taken).fetchone() == (True,)
         assert build_next(stage.connection, stage.space_id)
         assert [segment.day for segment in segments(stage)] == [(NOON - 24 * HOUR).date()]
+        assert not build_next(stage.connection, stage.space_id)
     assert build_next(stage.connection, stage.space_id)
     assert checked(stage) == (2, 0, 0)
 
@@ -123,7 +124,7 @@ def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
     build_day = builder._build_day
     with connect(database_url) as other:
 
-        def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.Built:
+        def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.Built | None:
             build_day(other, *day)
             return build_day(connection, *day)
 

@@ -116,18 +116,18 @@ class Builder:
 
     def build_next(self, connection: Connection[Any], space_id: int) -> bool:
         """Put some changes of the days that are due and have most of them into their segments, each
-        day in a transaction of its own. Returns whether there were any. Needs a connection without
+        day in a transaction of its own. Returns whether it took a day. Needs a connection without
         a transaction.
         """
         days = self._due_days.pop(space_id, None) or self._look(connection, space_id)
-        was_due = bool(days)
         changes = parts = 0
+        took = False
         while days and changes < MOST_CHANGES and parts < MOST_PARTS:
-            built = _build_day(connection, space_id, days.pop())
-            changes, parts = changes + built.changes, parts + built.parts
+            if (built := _build_day(connection, space_id, days.pop())) is not None:
+                changes, parts, took = changes + built.changes, parts + built.parts, True
         if days:
             self._due_days[space_id] = days
-        return was_due
+        return took
 
     def _look(self, connection: Connection[Any], space_id: int) -> list[date]:
         values = {"space_id": space_id, **self._due.values()}
@@ -140,12 +140,13 @@ def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONC
     return Builder(due).build_next(connection, space_id)
 
 
-def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built:
+def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built | None:
+    """Build a day; None when another worker has it."""
     with connection.transaction():
         connection.execute(queries["snapshot"])
         day = _Day(connection, space_id, date)
         try:
-            return day.build()
+            return day.build() if day.take() else None
         except DamagedSegment:
             log.warning("damaged path segment", space_id=space_id, day=str(date))
             return day.start_anew()
@@ -187,6 +188,10 @@ class _Day:
         self._space_id = space_id
         self.day = day
 
+    def take(self) -> bool:
+        """Take the day; False when another worker has it."""
+        return self._connection.execute(queries["take_day"], self._values).fetchone() == (True,)
+
     # A day of four segments, in which changes of many events wait. Segment 1 has the oldest of
     # them, 3 has most, and some events are new. What is taken is written in its place:
     #
@@ -199,11 +204,9 @@ class _Day:
     # they come: the longer a segment waits, the more changes one writing of it is good for.
 
     def build(self) -> Built:
-        """Bring some changes into the segments, if there are any and no other worker has the day.
-        Raises DamagedSegment.
+        """Bring some changes into the segments, if another worker has left any. Raises
+        DamagedSegment.
         """
-        if self._connection.execute(queries["take_day"], self._values).fetchone() != (True,):
-            return NOTHING
         noted = self._connection.execute(
             queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
         ).fetchall()
