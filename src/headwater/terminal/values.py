@@ -11,6 +11,14 @@ from datetime import datetime
 from headwater.terminal.failure import Failure
 
 POSTGRESQL_PORT = 5432
+_BEYOND_ALL = 2**63 - 1
+
+
+def space_id(text: str) -> int:
+    """A Space's id. What is beyond all ids is returned as the nearest that no Space has: a database
+    may refuse it, or not, where there is nothing but a Space not found.
+    """
+    return max(-_BEYOND_ALL, min(int(text), _BEYOND_ALL))
 
 
 def port(text: str) -> int:
