@@ -204,6 +204,7 @@ def test_nothing_is_held_of_spaces_where_nothing_waits(
     stage.put(*people(4))
     duty.attend(connection, stage.space_id)
     stage.process()
+    connection.execute("DELETE FROM inbox")  # of other Spaces, so that a round is one look
     duty.waiting(connection)
     assert ahead.take(connection, stage.space_id) is None
 
