@@ -30,31 +30,31 @@ class Rounds:
 
     def __init__(self, ended: Callable[[set[int]], object]) -> None:
         self._ended = ended
-        self._after = 0
-        """The Space behind which it looks next."""
+        self._after: int | None = 0
+        """The Space behind which it looks next; None where that is drawn."""
         self._seen = set[int]()
         """The Spaces of this round so far."""
-        self._leaves = False
-        """Whether it looks from a place that it draws."""
 
     def look(self, connection: Connection[Any]) -> list[int]:
         """Return the next Spaces with waiting rows; none if there are none at all."""
-        if self._leaves:
-            last = last_waiting_space(connection)
-            self._after = random.randrange(last + 1)  # noqa: S311 - no secret
-            self._leaves = False
-        spaces = next_waiting_spaces(connection, self._after, MOST_SPACES)
+        after = _draw(connection) if self._after is None else self._after
+        spaces = next_waiting_spaces(connection, after, MOST_SPACES)
         left = MOST_SPACES - len(spaces)
         if left:
             self._ended(self._seen.union(spaces))
             self._seen.clear()
-        if left and self._after:
+        if left and after:
             first = next_waiting_spaces(connection, 0, left)
-            spaces += [space_id for space_id in first if space_id <= self._after]
+            spaces += [space_id for space_id in first if space_id <= after]
         self._seen.update(spaces)
         self._after = spaces[-1] if len(spaces) == MOST_SPACES else 0
         return spaces
 
     def leave(self) -> None:
         """Look elsewhere next: where this worker is there is another one."""
-        self._leaves = True
+        self._after = None
+
+
+def _draw(connection: Connection[Any]) -> int:
+    """Return a place among all Spaces with waiting rows."""
+    return random.randrange(last_waiting_space(connection) + 1)  # noqa: S311 - no secret
