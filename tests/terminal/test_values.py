@@ -13,7 +13,7 @@ from headwater.terminal.failure import Failure
 def test_it_works() -> None:
     assert (values.port("0"), values.process_count("64")) == (0, 64)
     assert values.row_count("10000") == 10_000
-    assert (values.space_id("7"), values.space_id("1" + "0" * 30)) == (7, 2**63 - 1)
+    assert (values.row_id("7"), values.row_id("1" + "0" * 30)) == (7, 2**63 - 1)
     assert values.address("127.0.0.1:9464") == ("127.0.0.1", 9464)
     assert values.address("[::1]:9464") == ("::1", 9464)
     assert values.node_address("[::1]:9464") == values.address("[::1]:9464")

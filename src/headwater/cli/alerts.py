@@ -20,6 +20,7 @@ from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, SPACE
 from headwater.terminal.output import Output, Row
+from headwater.terminal.values import row_id
 
 group = CommandGroup()
 
@@ -59,7 +60,7 @@ async def list_targets(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "test", "send a test message to a channel",
-    Option("channel_id", type=int, metavar="CHANNEL_ID"), SPACE, JSON,
+    Option("channel_id", type=row_id, metavar="CHANNEL_ID"), SPACE, JSON,
 )  # fmt: skip
 @prints
 async def test_channel(settings: Settings, arguments: Namespace) -> Row:

@@ -15,7 +15,7 @@ from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, SPACE
 from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_count
+from headwater.terminal.values import row_count, row_id
 
 group = CommandGroup()
 
@@ -23,7 +23,7 @@ group = CommandGroup()
 @group.command(
     "merges",
     "list merges, newest first",
-    Option("contact_id", type=int, nargs="?", metavar="CONTACT_ID", help="only this contact's"),
+    Option("contact_id", type=row_id, nargs="?", metavar="CONTACT_ID", help="only this contact's"),
     Option("--limit", type=row_count, default=100, metavar="N", help="how many at most (100)"),
     SPACE,
     JSON,
@@ -41,7 +41,7 @@ async def list_merges(settings: Settings, arguments: Namespace) -> Output:
 @group.command(
     "unmerge",
     "undo the merge of a contact",
-    Option("contact_id", type=int, metavar="CONTACT_ID", help="the merged contact"),
+    Option("contact_id", type=row_id, metavar="CONTACT_ID", help="the merged contact"),
     SPACE,
     JSON,
 )

@@ -16,7 +16,7 @@ from headwater.terminal.connection import autocommit_connection, transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, SPACE
 from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_count, seconds
+from headwater.terminal.values import row_count, row_id, seconds
 
 _COLUMNS = (
     "id",
@@ -38,8 +38,8 @@ group = CommandGroup()
 @group.command(
     "list",
     "list deliveries, the latest first",
-    Option("--destination", type=int, metavar="ID"),
-    Option("--event", type=int, metavar="ID"),
+    Option("--destination", type=row_id, metavar="ID"),
+    Option("--event", type=row_id, metavar="ID"),
     Option("--status", metavar="S"),
     Option("--reason", metavar="S"),
     Option("--limit", type=row_count, default=100, metavar="N", help="at most (100)"),
@@ -63,7 +63,7 @@ async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
 @group.command(
     "show",
     "show a delivery with its attempts",
-    Option("delivery_id", type=int, metavar="DELIVERY_ID"),
+    Option("delivery_id", type=row_id, metavar="DELIVERY_ID"),
     SPACE,
     JSON,
 )
@@ -78,10 +78,10 @@ async def show_delivery(settings: Settings, arguments: Namespace) -> Row:
 @group.command(
     "replay",
     "queue finished deliveries once more",
-    Option("--destination", type=int, required=True, metavar="ID"),
+    Option("--destination", type=row_id, required=True, metavar="ID"),
     Option("--status", action="append", metavar="S", help="repeatable"),
     Option("--reason", action="append", metavar="S", help="repeatable"),
-    Option("delivery_id", type=int, nargs="*", metavar="DELIVERY_ID"),
+    Option("delivery_id", type=row_id, nargs="*", metavar="DELIVERY_ID"),
     SPACE,
     JSON,
 )

@@ -28,7 +28,7 @@ from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, SPACE
 from headwater.terminal.output import Output, Row, print_note, print_output, print_text
 from headwater.terminal.tables import join_sections, list_values, plain_text, section, wrap
-from headwater.terminal.values import read_pairs
+from headwater.terminal.values import read_pairs, row_id
 
 _COLUMNS = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
 _STANDARD_INPUT = "@-"
@@ -37,7 +37,7 @@ _VISIBLE = (
     " runs, and stays in the shell's history; use KEY=@FILE or KEY=@-"
 )
 
-DESTINATION = Option("--destination", type=int, required=True, metavar="ID")
+DESTINATION = Option("--destination", type=row_id, required=True, metavar="ID")
 PLATFORM = Option("--platform", required=True, metavar="P", help="meta, google, …")
 DEFAULT_EVENT = Option(
     "--default-event",

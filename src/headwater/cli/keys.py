@@ -16,6 +16,7 @@ from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Noted, Output, Row
+from headwater.terminal.values import row_id
 
 _NAME_WIDTH = 28
 _FEW = 2
@@ -52,7 +53,7 @@ async def list_keys(settings: Settings, arguments: Namespace) -> Output:
 @group.command(
     "revoke",
     "revoke a key at once",
-    Option("key_id", type=int, metavar="KEY_ID"),
+    Option("key_id", type=row_id, metavar="KEY_ID"),
     SPACE,
     JSON,
 )

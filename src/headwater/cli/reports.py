@@ -15,9 +15,9 @@ from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import autocommit_connection
 from headwater.terminal.options import JSON
 from headwater.terminal.output import print_output
-from headwater.terminal.values import space_id
+from headwater.terminal.values import row_id
 
-SPACES = Option("--space", type=space_id, metavar="ID", help="the Space's id (all Spaces)")
+SPACES = Option("--space", type=row_id, metavar="ID", help="the Space's id (all Spaces)")
 
 group = CommandGroup()
 

@@ -20,10 +20,11 @@ from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Output, Row
+from headwater.terminal.values import row_id
 
 _MAKE_ONE = "make a new one with --rotate at-once"
 
-SITE_ID = Option("site_id", type=int, metavar="SITE_ID")
+SITE_ID = Option("site_id", type=row_id, metavar="SITE_ID")
 AMOUNTS = Option("--amounts", choices=("accept", "refuse"), help="of pages' events")
 
 group = CommandGroup()

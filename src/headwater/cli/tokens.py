@@ -16,6 +16,7 @@ from headwater.terminal.connection import transaction
 from headwater.terminal.execution import prints
 from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Noted, Output, Row
+from headwater.terminal.values import row_id
 
 group = CommandGroup()
 
@@ -51,7 +52,7 @@ async def list_tokens(settings: Settings, arguments: Namespace) -> Output:
 @group.command(
     "revoke",
     "revoke a token at once",
-    Option("token_id", type=int, metavar="TOKEN_ID"),
+    Option("token_id", type=row_id, metavar="TOKEN_ID"),
     SPACE,
     JSON,
 )

@@ -20,13 +20,13 @@ from headwater.terminal.execution import prints
 from headwater.terminal.failure import Failure
 from headwater.terminal.options import JSON, NAME, SPACE
 from headwater.terminal.output import Output, Row, print_output
-from headwater.terminal.values import read_pairs, row_count
+from headwater.terminal.values import read_pairs, row_count, row_id
 from headwater.webhooks import deliveries, webhooks
 from headwater.webhooks.interpretation import preview_outcome
 from headwater.webhooks.models import ReadContext, Webhook, WebhookRequest
 from headwater.webhooks.settings_input import check_type, read_settings
 
-WEBHOOK_ID = Option("webhook_id", type=int, metavar="WEBHOOK_ID")
+WEBHOOK_ID = Option("webhook_id", type=row_id, metavar="WEBHOOK_ID")
 TYPE = Option("--type", required=True, metavar="T", help="generic, stripe, …")
 SETTING = Option("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
 
@@ -97,7 +97,7 @@ async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
 @group.command(
     "deliveries",
     "list deliveries",
-    Option("webhook_id", type=int, nargs="?", metavar="WEBHOOK_ID"),
+    Option("webhook_id", type=row_id, nargs="?", metavar="WEBHOOK_ID"),
     Option("--limit", type=row_count, default=20, metavar="N", help="at most (20)"),
     Option("--bodies", action="store_true", help="show what came, too"),
     SPACE,
@@ -117,7 +117,7 @@ async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
 @group.command(
     "replay",
     "read a delivery once more",
-    Option("delivery_id", type=int, metavar="DELIVERY_ID"),
+    Option("delivery_id", type=row_id, metavar="DELIVERY_ID"),
     SPACE,
     JSON,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from headwater.terminal.command import Option
-from headwater.terminal.values import port, process_count, space_id
+from headwater.terminal.values import port, process_count, row_id
 
-SPACE = Option("--space", type=space_id, required=True, metavar="ID", help="the Space's id")
+SPACE = Option("--space", type=row_id, required=True, metavar="ID", help="the Space's id")
 JSON = Option("--json", action="store_true", help="print JSON")
 NAME = Option("--name", required=True, metavar="N")
 

@@ -14,9 +14,9 @@ POSTGRESQL_PORT = 5432
 _BEYOND_ALL = 2**63 - 1
 
 
-def space_id(text: str) -> int:
-    """A Space's id. What is beyond all ids is returned as the nearest that no Space has: a database
-    may refuse it, or not, where there is nothing but a Space not found.
+def row_id(text: str) -> int:
+    """An id. What is beyond all ids is returned as the nearest that nothing has, so that it is not
+    found: a database would refuse some, where it is to compare them, and not others.
     """
     return max(-_BEYOND_ALL, min(int(text), _BEYOND_ALL))
 
