@@ -7,11 +7,12 @@ CPU time is that of the servers of this machine: of nodes on others none is seen
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
-import random
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,9 +29,9 @@ from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
 from headwater.cluster.distribution import distribute
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import WorkerConnection, connect
+from headwater.inbox.queue import waiting_spaces
 from headwater.jobs.duties import Duty
-from headwater.jobs.worker import FIRST_REST_SECONDS
+from headwater.jobs.worker import Worker
 from headwater.pipeline.duty import make_pipeline_duty
 
 VARIABLE = "HEADWATER_BENCH_CLUSTER_URL"
@@ -192,23 +193,30 @@ def _run_workers(url: str, count: int) -> tuple[float, float]:
 
 
 def _work(url: str, pipe: object) -> None:
-    """Do what a worker does that has the pipeline's duty alone, until nothing waits."""
-    duty = make_pipeline_duty()
-    with connect(url) as connection:
-        duty.waiting(connection)  # loads what every session loads once
+    """Run a worker that has the pipeline's duty alone, from the moment at which all may begin until
+    nothing waits.
+    """
+    stop, began = threading.Event(), list[float]()
+
+    def begin(connection: psycopg.Connection) -> list[int]:
+        waiting_spaces(connection)  # loads what every session loads once
         pipe.send(None)
         pipe.recv()
-        before = time.process_time()
-        while spaces := duty.waiting(connection):
-            random.shuffle(spaces)
-            if not sum([_attend(connection, duty, space_id) for space_id in spaces]):
-                time.sleep(FIRST_REST_SECONDS)
-        pipe.send(time.process_time() - before)
+        began.append(time.process_time())
+        return []
+
+    def end(connection: psycopg.Connection) -> list[int]:
+        if not waiting_spaces(connection):
+            stop.set()
+        return []
+
+    first, last = Duty(begin, _do_nothing, pause_seconds=math.inf), Duty(end, _do_nothing)
+    Worker(url, stop, [first, make_pipeline_duty(), last]).run()
+    pipe.send(time.process_time() - began[0])
 
 
-def _attend(connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
-    with connection.confined(space_id):
-        return duty.attend(connection, space_id)
+def _do_nothing(_: psycopg.Connection, __: int) -> bool:
+    return False
 
 
 def _cpu(url: str) -> dict[str, float]:

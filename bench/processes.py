@@ -60,8 +60,8 @@ def _measure_best(
 
 
 def _known_spaces(stage: Stage, count: int) -> list[int]:
-    """Return new Spaces, once they have been looked at for alerts for the first time: that takes
-    more than the row of each.
+    """Return new Spaces, once each has been looked at for alerts for the first time, which takes
+    longer than to store a row.
     """
     ids = [space_id for space_id, _ in stage.spaces(count)]
     unknown = "SELECT EXISTS (SELECT id FROM spaces EXCEPT SELECT space_id FROM alert_watches)"
