@@ -11,14 +11,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from headwater.paths import reader, survey
 from headwater.paths.changes import NOTE_EVENTS
-from headwater.paths.memory import Memory, PathSource, size_of
+from headwater.paths.memory import Memory, size_of
+from headwater.paths.path_source import PathSource
 from headwater.paths.survey import Block
 from headwater.paths.upkeep import forget_space
 from headwater.reports import packed_values, remembered_sums, report_reader
@@ -292,11 +292,3 @@ def test_a_block_that_is_nothing_to_a_subject() -> None:
     sums = BlockSums(HERE, ["a", "-"], OF_LETTERS)
     assert sums.add_up(block, NO_PATHS) == ["A"]
     assert sums.complete(block, ["A"]) == ["A", ""]
-
-
-def test_other_databases_and_spaces(connection: psycopg.Connection) -> None:
-    """The number of a database is its own."""
-    row = connection.execute(report_reader.queries["ends"], {"space_id": 1}).fetchone()
-    known = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
-    assert row is not None
-    assert (row[2],) == known.fetchone()

@@ -21,7 +21,7 @@ from psycopg.sql import SQL
 from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
-from headwater.database.queries import Queries, Statement, fetch_all, fetch_one
+from headwater.database.queries import Queries, Statement, fetch_all
 from headwater.paths.credit_stretch import CreditStretch
 from headwater.paths.known_credit import (
     NO_CREDIT,
@@ -34,9 +34,10 @@ from headwater.paths.known_credit import (
 )
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import are_among
-from headwater.paths.memory import Key, PathSource
+from headwater.paths.memory import Key
 from headwater.paths.packed_columns import DamagedColumn
 from headwater.paths.path_data import IntArray
+from headwater.paths.path_source import fetch_source
 from headwater.paths.postings import (
     POSTING_OCTETS,
     DamagedPostings,
@@ -169,8 +170,7 @@ class CreditWalk:
 
     async def _recall(self) -> None:
         """Begin with what is known of this Space of this database."""
-        (number,) = await fetch_one(self._connection, queries["database"], {})
-        source = PathSource(self._connection.info.dsn, number, self._space_id)
+        source = await fetch_source(self._connection, self._space_id)
         credit = self._credit
         self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
         self._known = recall(self._key)

@@ -108,7 +108,3 @@ CROSS JOIN LATERAL (
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.id >= changed.id ORDER BY known.id LIMIT 1) e
 WHERE e.id = changed.id AND e.source_mask & %(source_mask)s <> 0 AND {credited};
-
--- name: database
--- The number of the database, which none that takes its place has.
-SELECT d.oid FROM pg_database d WHERE d.datname = current_database();

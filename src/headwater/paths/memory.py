@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,6 @@ _OVERHEAD = 200
 """The bytes that a Python object takes at least, more or less."""
 
 Key = tuple[object, ...]
-
-
-class PathSource(NamedTuple):
-    """The database and Space that paths are of."""
-
-    address: str
-    database: int
-    """Its number, which a database that takes its place does not have."""
-    space_id: int
 
 
 class Portion:

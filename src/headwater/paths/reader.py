@@ -18,8 +18,9 @@ from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
 from headwater.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
 from headwater.paths.lookup import are_among
-from headwater.paths.memory import Key, PathSource, memory
+from headwater.paths.memory import Key, memory
 from headwater.paths.path_data import ON_PATHS, Column, IntArray, PathData
+from headwater.paths.path_source import PathSource
 from headwater.paths.segments import DamagedSegment, queries, read_query, unpacked
 from headwater.paths.survey import (
     Block,

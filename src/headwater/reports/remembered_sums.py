@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from headwater.paths.memory import Key, PathSource, memory
+from headwater.paths.memory import Key, memory
 from headwater.paths.path_data import PathData
+from headwater.paths.path_source import PathSource
 from headwater.paths.survey import Block
 from headwater.reports.conversion import ConvertedAmounts
 from headwater.reports.packed_values import packed, unpacked

@@ -26,8 +26,9 @@ from psycopg.errors import InternalError, QueryCanceled
 from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
 from headwater.http.timerange import between
-from headwater.paths.memory import PathSource, memory
+from headwater.paths.memory import memory
 from headwater.paths.path_data import Column, PathData
+from headwater.paths.path_source import PathSource, fetch_source
 from headwater.paths.reader import PathReader, Piece
 from headwater.paths.survey import Block, Survey
 from headwater.rates.store import RatePoint
@@ -79,8 +80,9 @@ async def open_reader(
     try:
         with span("report", {"headwater.space_id": space_id}):
             ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
+            reported = ReportedSpace(space, await fetch_source(connection, space_id), ends)
             target = (currency or space.currency) if money else None
-            yield ReportReader(connection, space, ends, deadline, target)
+            yield ReportReader(connection, reported, deadline, target)
     except QueryCanceled:
         raise ReportTooLarge from None
     except InternalError:  # psycopg's name for rows with a cancellation right behind them
@@ -100,28 +102,36 @@ class PeriodBounds:
     last_day: date
 
 
+@dataclass(frozen=True)
+class ReportedSpace:
+    """A Space as a report finds it."""
+
+    space: Space
+    source: PathSource
+    """What its paths are known by."""
+    ends: tuple[datetime | None, datetime | None]
+    """The times of the first and the last event."""
+
+
 class ReportReader:
     """Reads what reports are made of, until a deadline."""
 
     def __init__(
         self,
         connection: AsyncConnection,
-        space: Space,
-        ends: tuple[datetime | None, datetime | None, int],
+        reported: ReportedSpace,
         deadline: float,
         currency: str | None,
         rates_at: RatePoint | None = None,
     ) -> None:
-        """`ends` are the times of the first and the last event, and the database's own number.
-        `deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
+        """`deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
         With `rates_at` rates are those of that point, and amounts without one are 0.
         """
-        self.connection, self.space = connection, space
+        self.connection, self._reported = connection, reported
+        self.space, self._source, self._ends = reported.space, reported.source, reported.ends
         self._currency = currency
         self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
-        self._rates_at, self._all_ends = rates_at, ends
-        *self._ends, number = ends
-        self._source = PathSource(connection.info.dsn, number, space.id)
+        self._rates_at = rates_at
         self._deadline = deadline
         self.first_orders: dict[tuple[OrderScope, date], FirstOrders] = {}
         """The first orders of a scope, until a day, that some report has read."""
@@ -279,9 +289,7 @@ class ReportReader:
         """
         if at is None:
             return self
-        return ReportReader(
-            self.connection, self.space, self._all_ends, self._deadline, self._currency, at
-        )
+        return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
 
     @property
     def unknown(self) -> set[int]:

@@ -7,9 +7,8 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: ends
--- The times of the first and the last event, and the number of the database, which no other has.
+-- The times of the first and the last event.
 SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
        (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
-        ORDER BY e.event_time DESC LIMIT 1),
-       (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
+        ORDER BY e.event_time DESC LIMIT 1);

@@ -1,0 +1,44 @@
+"""What is remembered of paths is known by their database, its address and number, and Space."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+from psycopg import AsyncConnection
+
+from headwater.paths.path_source import PathSource, fetch_source
+
+
+def test_it_works(database_url: str, connection: psycopg.Connection) -> None:
+    (number,) = connection.execute(
+        "SELECT d.oid FROM pg_database d WHERE d.datname = current_database()"
+    ).fetchone()
+
+    async def fetch() -> list[PathSource]:
+        async with (
+            await AsyncConnection.connect(database_url) as one,
+            await AsyncConnection.connect(database_url) as another,
+        ):
+            wanted = ((one, 1), (one, 1), (another, 1), (one, 2))
+            return [await fetch_source(*each) for each in wanted]
+
+    first, again, elsewhere, of_another_space = asyncio.run(fetch())
+    assert (first.database, first.space_id) == (number, 1)
+    assert first == again == elsewhere
+    assert first._replace(space_id=2) == of_another_space
+
+
+def test_of_another_database(database_url: str) -> None:
+    """A server's other database is another, although all else is the same."""
+
+    async def fetch(name: str) -> PathSource:
+        async with await AsyncConnection.connect(database_url, dbname=name) as connection:
+            return await fetch_source(connection, 1)
+
+    async def fetch_both() -> tuple[PathSource, PathSource]:
+        known = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
+        return await fetch(str(known)), await fetch("postgres")
+
+    here, there = asyncio.run(fetch_both())
+    assert here.database != there.database
