@@ -59,9 +59,12 @@ def assemble(record: Sequence[Any]) -> PathData:
     events, ids, contacts, companies, times, amounts, owners, names, *touches = record
     event_times, event_owners = read_numbers(times), read_numbers(owners)
     touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
-    order = _Order(np.unique(event_owners), touch_owners, touch_times)
     starts = np.searchsorted(touch_owners, event_owners, "left")
-    ends = order.count_through(event_owners, event_times)
+    after = np.searchsorted(touch_owners, event_owners, "right")
+    ends, *in_windows = _places(
+        touch_times, (starts, after),
+        np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER)]),
+    )  # fmt: skip
     event_names = tuple(dict.fromkeys(names or ()))
     place = {name: number for number, name in enumerate(event_names)}
     columns = {
@@ -77,35 +80,31 @@ def assemble(record: Sequence[Any]) -> PathData:
         Column.SOURCES: read_numbers(touches[2], ">i2"),
         Column.TAG_SETS: read_numbers(touches[3], ">i4"),
     }
-    for days, column in OLDER.items():
-        columns[column] = order.count_before(event_owners, event_times - days * _DAY) - starts
+    for column, places in zip(OLDER.values(), in_windows, strict=True):
+        columns[column] = places - starts
     return PathData(columns, event_names, events, len(touch_times))
 
 
-class _Order:
-    """Touches in the order of their owner and time, and how many come before a moment of an
-    owner. Times are ranked, so that owner and time fit one number together.
+# The touches of an owner are a stretch of all, in the order of their times. Every moment halves the
+# stretch of its own at each step, all of them together:
+#
+#     times      10   20   30   40      the first that is not before 25:
+#     step 1     ╰─────────▲────────╯   30 is not before it
+#     step 2     ╰────▲───╯             20 is before it, so it is the one after 20
+
+
+def _places(times: IntArray, stretches: tuple[IntArray, IntArray], moments: IntArray) -> IntArray:
+    """Return for every moment the place of the first of the times that is not before it, between
+    the beginning and the end of a stretch, in which times ascend. `moments` are rows, each with a
+    moment for every stretch.
     """
-
-    def __init__(self, all_owners: IntArray, owners: IntArray, times: IntArray) -> None:
-        """`owners` and `times` are those of the touches; `all_owners` may have none."""
-        self._times = np.sort(times)
-        self._owners = all_owners
-        self._ranks = len(times) + 1
-        self._places = self._place(owners, np.searchsorted(self._times, times, "left"))
-
-    def count_before(self, owners: IntArray, times: IntArray) -> IntArray:
-        """Return, for each owner and time, the touches of earlier owners and this one's before."""
-        ranks = np.searchsorted(self._times, times, "left")
-        return np.searchsorted(self._places, self._place(owners, ranks), "left")
-
-    def count_through(self, owners: IntArray, times: IntArray) -> IntArray:
-        """Return the same with the touches at that very time."""
-        ranks = np.searchsorted(self._times, times, "right")
-        return np.searchsorted(self._places, self._place(owners, ranks), "left")
-
-    def _place(self, owners: IntArray, ranks: IntArray) -> IntArray:
-        return np.searchsorted(self._owners, owners, "left") * self._ranks + ranks
+    low, high = (np.broadcast_to(edge, moments.shape) for edge in stretches)
+    while (is_open := low < high).any():
+        middle = (low + high) >> 1
+        is_before = times.take(middle, mode="clip") < moments
+        is_before &= is_open
+        low, high = np.where(is_before, middle + 1, low), np.where(is_before, high, middle)
+    return low
 
 
 def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:

@@ -1,7 +1,8 @@
 -- name: paths
 -- Events `e` with the touches before them, straight from the tables, a packed column each: numbers of
 -- eight octets (a source of two, a tag set of four), highest octet first, as PostgreSQL sends them.
--- Times are microseconds since 2000. `owner` is whose path it is.
+-- Times are microseconds since 2000. `owner` is whose path it is; owners are in order, so that the
+-- touches of each, which an index has in order, are all that is left to be sorted.
 WITH chosen AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount, {owner} AS owner
     FROM events e
@@ -20,7 +21,7 @@ WITH chosen AS MATERIALIZED (
            array_agg(e.event_name ORDER BY e.owner, e.event_time, e.id) AS names
     FROM chosen e
 ), owners AS MATERIALIZED (
-    SELECT e.owner, max(e.event_time) AS latest FROM chosen e GROUP BY e.owner
+    SELECT e.owner, max(e.event_time) AS latest FROM chosen e GROUP BY e.owner ORDER BY e.owner
 ), of_touches AS (
     SELECT string_agg(int8send(t.owner), '') AS owners,
            string_agg(timestamptz_send(t.occurred_at), '') AS times,
