@@ -32,6 +32,7 @@ from headwater.database.data_directory import (
     explain_other_major,
     restoration_directory,
 )
+from headwater.database.machine_memory import buffer_megabytes, machine_memory
 from headwater.database.orphans import ServerLock
 from headwater.database.programs import EmbeddedError, Programs, own_programs
 from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
@@ -48,7 +49,7 @@ MAX_LOG_BYTES = 16 * 1024 * 1024
 CONFIGURATION = """
 listen_addresses = ''
 max_connections = 100
-shared_buffers = 128MB
+shared_buffers = {buffers}MB
 work_mem = 16MB
 maintenance_work_mem = 128MB
 effective_cache_size = 2GB
@@ -239,7 +240,8 @@ class Embedded:
         give_to_server(building)
         self._run_initdb(building, password)
         with (building / "postgresql.conf").open("a") as configuration:
-            configuration.write(CONFIGURATION)
+            buffers = buffer_megabytes(machine_memory())
+            configuration.write(CONFIGURATION.format(buffers=buffers))
             configuration.flush()
             os.fsync(configuration.fileno())
         sync_directory(building)

@@ -1,0 +1,38 @@
+"""The memory of the machine, and PostgreSQL's own share of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+MEGABYTE = 1024 * 1024
+LEAST_BUFFERS, MOST_BUFFERS = 128, 1024
+"""Megabytes: what PostgreSQL comes with, and from where on more hardly shows."""
+SHARE = 16
+"""PostgreSQL's buffers are one part in so many of the memory. The usual fourth is for a machine
+that does nothing else; the system keeps what the buffers have no room for.
+"""
+CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""Files in which Linux has the bound of a container's memory, in octets, or a word for none."""
+
+
+def machine_memory() -> int:
+    """Return the octets of memory of the machine, or of the container if that has less."""
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min([physical, *filter(None, map(_read_limit, CONTAINER_LIMITS))])
+
+
+def buffer_megabytes(memory: int) -> int:
+    """Return the size of PostgreSQL's shared buffers on a machine with so many octets of memory."""
+    return min(max(memory // SHARE // MEGABYTE, LEAST_BUFFERS), MOST_BUFFERS)
+
+
+def _read_limit(file: Path) -> int | None:
+    try:
+        text = file.read_text().strip()
+    except OSError:  # no such container, or no such system
+        return None
+    return int(text) if text.isdecimal() else None
