@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 MEGABYTE = 1024 * 1024
-LEAST_BUFFERS, MOST_BUFFERS = 128, 1024
+LEAST_BUFFERS, MOST_BUFFERS = 128, 512
 """Megabytes: what PostgreSQL comes with, and from where on more hardly shows."""
 SHARE = 16
 """PostgreSQL's buffers are one part in so many of the memory. The usual fourth is for a machine
