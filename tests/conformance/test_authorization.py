@@ -59,6 +59,14 @@ def agree(person: Person, url: str, **typed: str) -> str:
     return answer.headers["location"]
 
 
+def visit(location: str) -> httpx.Response:
+    """Go where the browser is led. A client says its address before it listens there, so the
+    connection is tried again for some seconds.
+    """
+    with httpx.Client(transport=httpx.HTTPTransport(retries=5)) as browser:
+        return browser.get(location)
+
+
 class Running:
     """A client that runs, and everything it has printed."""
 
@@ -217,7 +225,7 @@ def test_the_inspector(
     for more in ([], ["--client-metadata-url", document]):
         with inspector(installation, space_id, node, tmp_path, *more) as client:
             location = agree(person, client.read_until(_ASKS))
-            assert httpx.get(location).status_code == 200
+            assert visit(location).status_code == 200
             text = client.read_until(None)
             assert client.process.wait(10) == 0, text
         assert f'"id":{space_id},' in text.replace(" ", "")
@@ -273,7 +281,7 @@ def test_the_conformance_suite(
     script = node.package("@modelcontextprotocol/conformance/dist/index.js")
     with running(node, script, *arguments, home=tmp_path) as suite:
         location = agree(person, suite.read_until(_ASKS))
-        httpx.get(location)
+        visit(location)
         text = suite.read_until(None)
         assert suite.process.wait(10) == 0, text
     totals = re.findall(r"(\d+) passed, (\d+) failed", text)

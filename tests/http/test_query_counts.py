@@ -11,6 +11,7 @@ import pytest
 from headwater.api.operations import Operation
 from headwater.database import row_security
 from headwater.http.pagination import CURSOR
+from headwater.paths import path_source
 from headwater.public_api.operations import OPERATIONS
 from headwater.sites.refusals import queries as refusals
 from headwater.spaces.access import queries as key_lookups
@@ -50,20 +51,20 @@ LISTS = [(name, everything(operation)) for name, operation in lists().items() if
 LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "configured_name"]}))
 LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
 
+ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_source.queries)
+"""The statements that are not counted, as `executed` says."""
+
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that the application, which runs in this process, executes from now on; but
     for the looking up of keys and for notes that are written behind requests, which depend on the
-    clock, and for confining a connection to a Space, which depends on whom it served before.
+    clock, and for what a connection does once: it is confined to a Space, and asked for its
+    database.
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
-    aside = {
-        queries[name].as_string()
-        for queries in (key_lookups, key_uses, refusals, row_security.queries)
-        for name in queries.names()
-    }
+    aside = {queries[name].as_string() for queries in ASIDE for name in queries.names()}
 
     async def noting(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
         text = query.decode() if isinstance(query, bytes) else query
