@@ -59,8 +59,8 @@ ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_source.quer
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that the application, which runs in this process, executes from now on; but
     for the looking up of keys and for notes that are written behind requests, which depend on the
-    clock, and for what a connection does once: it is confined to a Space, and asked for its
-    database.
+    clock, and for confining a connection to a Space and asking for its database, which depend on
+    what it served before.
     """
     statements: list[str] = []
     execute = psycopg.AsyncCursor.execute
