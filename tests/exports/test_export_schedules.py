@@ -292,6 +292,9 @@ def test_every_day_is_written_when_it_is_over(
         written = days.to_write(now, zone)
         assert all(first <= day <= today for day in written)
         assert written == sorted(set(written))
+        last = days.last_day(now, zone)
+        again = {last - DAY * back for back in range(rewritten + 1)}
+        assert {day for day in again if day >= first} <= set(written)
         whole |= {day for day in written if day < today}
         days = ScheduleDays(cadence, first, days.next_day_after(now, zone), rewritten)
         over = {first + DAY * n for n in range((today - first).days)}

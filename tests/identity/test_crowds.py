@@ -1,0 +1,31 @@
+"""A fingerprint that many contacts share finds nobody; up to the limit it finds the recent one."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.identity.directory import CROWD, FINGERPRINT, Contact, Directory, IdentifierLink
+from headwater.identity.resolution import ItemIdentity, identify
+
+SHARED = "f|10.0.0.1"
+MONTH = 30 * 86_400 * 1_000_000
+NOW = 60 * MONTH
+
+
+def directory_with(contacts: int) -> tuple[Directory, Contact]:
+    """Return a directory in which contacts share a fingerprint, and the one seen just now."""
+    directory = Directory(0, 0)
+    for number in range(1, contacts + 1):
+        contact = Contact(number, 0)
+        directory.contacts[number] = contact
+        last_seen = NOW if number == contacts else NOW - MONTH
+        directory.add_link(contact, (FINGERPRINT, SHARED), IdentifierLink(last_seen, number))
+    return directory, contact
+
+
+@pytest.mark.parametrize(("contacts", "is_found"), [(1, True), (CROWD, True), (CROWD + 1, False)])
+def test_it_works(contacts: int, is_found: bool) -> None:
+    directory, recent = directory_with(contacts)
+    found = identify(directory, ItemIdentity(1, NOW, NOW, fingerprint=SHARED))[0]
+    assert (found is recent) is is_found
+    assert found.is_new is not is_found

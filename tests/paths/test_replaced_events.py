@@ -1,0 +1,23 @@
+"""A page's order that the business reports itself leaves the columns of its day, too: otherwise a
+report would count the order twice.
+"""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from headwater.paths.builder import build_next
+from headwater.paths.upkeep import check_space
+from tests.support.pipeline import by, event, new_stage
+
+
+@pytest.mark.parametrize("key", ["order_id", "idempotency_key"])
+def test_it_works(connection: psycopg.Connection, key: str) -> None:
+    stage = new_stage(connection)
+    for sender in ("browser", "webhook"):
+        stage.run(by(sender, event(email="a@example.com", amount="10", **{key: "o1"})))
+        while build_next(connection, stage.space_id):
+            pass
+        (day,) = check_space(connection, stage.space_id)
+        assert (day.events, day.wrong, day.damaged) == (1, 0, 0), sender
