@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Self
+from zoneinfo import ZoneInfo
 
 import httpx
 import psycopg
@@ -100,9 +102,24 @@ class Assistant:
         return result["content"][0]["text"]
 
 
-def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the API as a tool lists them: without what is null."""
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+def filled(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]]:
+    """Return rows of the API as a tool lists them: without null members, and with each time in UTC
+    also on the Space's clock.
+    """
+    return [
+        localized({name: value for name, value in row.items() if value is not None}, zone)
+        for row in rows
+    ]
+
+
+def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
+    """Return an object of the API with each time in UTC also on the Space's clock."""
+    local = {
+        name[: -len("_utc")]: datetime.fromisoformat(value).astimezone(ZoneInfo(zone)).isoformat()
+        for name, value in row.items()
+        if name.endswith("_utc")
+    }
+    return {**row, **local}
 
 
 def connect(

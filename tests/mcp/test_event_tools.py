@@ -13,7 +13,7 @@ from headwater.attribution.models import MODELS
 from headwater.mcp import confirmation
 from headwater.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
 from tests.conftest import Running
-from tests.mcp.assistants import Assistant, connect, filled
+from tests.mcp.assistants import Assistant, connect, filled, localized
 from tests.support.factories import NOON, Stage
 from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
@@ -34,7 +34,8 @@ def journey(stage: Stage, **event: Any) -> tuple[int, int]:
 
 def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
-    assert assistant.call("get_event", event_id=event_id) == api.get(f"/events/{event_id}").json()
+    event = api.get(f"/events/{event_id}").json()
+    assert assistant.call("get_event", event_id=event_id) == localized(event)
 
 
 def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api) -> None:

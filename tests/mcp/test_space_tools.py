@@ -52,8 +52,8 @@ def test_what_is_in_the_space(
         stage.event(unknown, event_name=name, event_time=NOON - timedelta(days=days))
     stage.contact(merged_into=known)
     told = assistant.call("get_space")
-    assert told["first_event"] == "2026-05-05 02:00:00"
-    assert told["last_event"] == "2026-05-14 02:00:00"
+    assert told["first_event"] == "2026-05-05T02:00:00+14:00"
+    assert told["last_event"] == "2026-05-14T02:00:00+14:00"
     assert list(told["event_counts"].items()) == [("purchase", 2), ("sign_up", 1)]
     assert "The country is known for 50 % of 2 contacts" in told["not_known"][1]
 

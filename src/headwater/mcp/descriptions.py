@@ -58,7 +58,7 @@ async def describe_space(context: ToolContext) -> dict[str, Any]:
 
 
 def _on_clock(moment: datetime | None, space: Space) -> str | None:
-    return moment and f"{moment.astimezone(space.zone):%Y-%m-%d %H:%M:%S}"
+    return moment and moment.astimezone(space.zone).isoformat(timespec="seconds")
 
 
 def _unknowns(contents: SpaceContents) -> list[str]:

@@ -1,0 +1,47 @@
+"""Local times in the answers of tools. The API gives times of events in UTC, while periods and days
+of reports follow the Space's clock: an assistant that compares the two needs both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+_SUFFIX = "_utc"
+
+Members = dict[str, Any]
+
+
+def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
+    """Return an answer in which each member such as `event_time_utc` is followed by `event_time`,
+    the same moment on the Space's clock with its offset from UTC.
+    """
+    if isinstance(answer, list):
+        return [add_local_times(item, zone) for item in cast("list[Any]", answer)]
+    if not isinstance(answer, dict):
+        return answer
+    return dict(_localize_members(cast("Members", answer), zone))
+
+
+def has_utc_times(answer: Any) -> bool:
+    """Return whether an answer has a time in UTC, so that the Space's zone is worth loading."""
+    if isinstance(answer, list):
+        return any(has_utc_times(item) for item in cast("list[Any]", answer))
+    if not isinstance(answer, dict):
+        return False
+    members = cast("Members", answer)
+    return any(_is_utc_time(name, value) or has_utc_times(value) for name, value in members.items())
+
+
+def _localize_members(members: Members, zone: ZoneInfo) -> Iterator[tuple[str, Any]]:
+    for name, value in members.items():
+        yield name, add_local_times(value, zone)
+        if _is_utc_time(name, value):
+            local = datetime.fromisoformat(value).astimezone(zone)
+            yield name.removesuffix(_SUFFIX), local.isoformat()
+
+
+def _is_utc_time(name: str, value: Any) -> bool:
+    return name.endswith(_SUFFIX) and isinstance(value, str)

@@ -1,0 +1,72 @@
+"""Times in tools' answers: in UTC as the API has them, and on the Space's clock with the offset."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.mcp.local_times import add_local_times, has_utc_times
+from tests.mcp.assistants import Assistant
+from tests.support.factories import NOON, Stage
+
+ZONES = ("Europe/Berlin", "America/Los_Angeles", "Asia/Kathmandu", "Pacific/Kiritimati")
+
+
+def utc_times(answer: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return each member in UTC with the object that holds it."""
+    if isinstance(answer, list):
+        return [pair for item in answer for pair in utc_times(item)]
+    if not isinstance(answer, dict):
+        return []
+    own = [(name, answer) for name in answer if name.endswith("_utc")]
+    return own + [pair for value in answer.values() for pair in utc_times(value)]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_it_works(assistant: Assistant, stage: Stage, zone: str) -> None:
+    stage.connection.execute(
+        "UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id)
+    )
+    contact_id = stage.contact(email="ada@example.com")
+    stage.identifier(contact_id, "email", "ada@example.com")
+    stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=1))
+    event_id = stage.event(contact_id, order_id="1001", amount=10)
+    dates = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 00:00:00"}
+    for name, arguments in (
+        ("list_events", dates),
+        ("get_event", {"event_id": event_id}),
+        ("explain_attribution", {"event_id": event_id}),
+        ("get_contact_journey", {"contact_id": contact_id}),
+    ):
+        times = utc_times(assistant.call(name, **arguments))
+        assert times, name
+        for member, holder in times:
+            local = datetime.fromisoformat(holder[member.removesuffix("_utc")])
+            assert local == datetime.fromisoformat(holder[member])
+            assert local.utcoffset() == local.astimezone(ZoneInfo(zone)).utcoffset()
+
+
+@given(
+    moment=st.datetimes(timezones=st.just(UTC)).filter(lambda moment: 1 < moment.year < 9999),
+    zone=st.sampled_from(ZONES),
+    depth=st.integers(0, 3),
+)
+def test_the_moment_stays_the_same(moment: datetime, zone: str, depth: int) -> None:
+    text = moment.isoformat().replace("+00:00", "Z")
+    answer: Any = {"event_time_utc": text, "name": "x_utc", "rows": []}
+    for _ in range(depth):
+        answer = {"rows": [answer]}
+    assert has_utc_times(answer)
+    ((_, holder),) = utc_times(add_local_times(answer, ZoneInfo(zone)))
+    assert datetime.fromisoformat(holder["event_time"]) == moment
+
+
+def test_answers_without_times_stay_as_they_are() -> None:
+    for answer in ({}, [], "x_utc", {"event_time_utc": None}, {"rows": [{"day": "2026-05-01"}]}):
+        assert not has_utc_times(answer)
+        assert add_local_times(answer, ZoneInfo("Europe/Berlin")) == answer
