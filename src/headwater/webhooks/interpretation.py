@@ -94,7 +94,7 @@ def finish(
     if mapped.order is not None and not buyer:
         return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
     try:
-        event = to_event(mapped, draft.key, reader.currency, now)
+        event = to_event(mapped, draft.key, now)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quoted(draft.topic)}: ")
     detail = f"{_quoted(draft.topic)} became {draft.event_name}."
