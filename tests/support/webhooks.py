@@ -40,7 +40,7 @@ def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
     if isinstance(draft, WebhookOutcome):
         return draft
     buyer = {"email": f"buyer-of-{draft.mapped.order}@example.com"} if draft.mapped.order else {}
-    return finish(draft, buyer, reader, RECEIVED)
+    return finish(draft, buyer, RECEIVED)
 
 
 def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:

@@ -58,7 +58,7 @@ async def outcome_of(
         return _masked(draft, {})
     order = draft.mapped.order
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
-    return _masked(finish(draft, buyer, reader, message.received_at), draft.mapped.payload)
+    return _masked(finish(draft, buyer, message.received_at), draft.mapped.payload)
 
 
 def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:

@@ -83,9 +83,7 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
     return EventDraft(topic, event_name, mapped, key_of(reader.type, identity))
 
 
-def finish(
-    draft: EventDraft, buyer: dict[str, str], reader: ReadContext, now: float
-) -> WebhookOutcome:
+def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
     """Return the outcome of a draft. `buyer` holds the identifier of the contact who placed the
     order, where the draft names an order and no contact; it is empty when that is not known.
     """
@@ -111,7 +109,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
     if isinstance(draft, WebhookOutcome):
         return draft
     buyer = {} if draft.mapped.order is None else {"email": "the-buyer@example.com"}
-    return finish(draft, buyer, reader, message.received_at)
+    return finish(draft, buyer, message.received_at)
 
 
 def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:

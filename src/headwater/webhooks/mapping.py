@@ -27,7 +27,9 @@ from headwater.webhooks.models import MappingInput, WebhookSettings
 from headwater.webhooks.values import to_number, to_text
 
 BUYER_OF_ORDER = "buyer_of_order"
-"""A target that is no field of an event: the order whose buyer the event is about, where no field identifies one."""
+"""A target that is no field of an event: the order whose buyer the event is about, where no field
+identifies one.
+"""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
