@@ -40,13 +40,15 @@ def test_it_works(api: Api, stage: Stage) -> None:
         "event_time_utc": "2026-05-13T13:58:22Z",
         "order_id": "A-1",
         "order_name": "First",
+        "currency": "USD",
+        "amount_in_space_currency": 12.5,
     }
 
 
 def test_absent_values_are_null(api: Api, stage: Stage) -> None:
     event = api.get(f"/events/{stage.event(stage.contact())}").json()
     assert [name for name, value in event.items() if value is None] == [
-        "company_id", "amount", "order_id", "order_name",
+        "company_id", "amount", "order_id", "order_name", "amount_in_space_currency",
     ]  # fmt: skip
 
 

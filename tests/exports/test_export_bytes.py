@@ -24,7 +24,8 @@ T = TypeVar("T")
 RECORDED = Path(__file__).parents[1] / "data" / "exports.ndjson"
 DAY = datetime(2026, 5, 13, tzinfo=UTC)
 CREATED = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
-PLAIN = [name for name, field in FIELDS.items() if not field.of_touch]
+MONEY = ["amount", "currency", "amount_in_space_currency"]
+PLAIN = [name for name, field in FIELDS.items() if not field.of_touch and name not in MONEY[1:]]
 SOURCES = ["google_ads", "direct", "email", "facebook_ads", "referral", "yelp"]
 FRACTIONS = (0, 500_000, 50_000, 120_000, 123_000, 123_900, 999, 999_999, 10)
 AMOUNTS = ("100", "99.99", None, "0", "-25.5", "0.0001", "33.3330", "7", "1234567890.1250")
@@ -63,7 +64,7 @@ def _requests() -> list[tuple[str, dict[str, Any]]]:
         day,
         {**day, "fields": PLAIN},
         {**day, "fields": ["amount"], "event_names": ["sign_up", "custom_event_3"]},
-        {**credited, "attribution_window": 0, "fields": list(FIELDS)[4:]},
+        {**credited, "attribution_window": 0, "fields": list(FIELDS)[4:-2]},
         {**credited, "attribution_window": 7, "query_mode": "company", "fields": ["ad_name"]},
         {**credited, "attribution_window": 30, "sources": ["yelp"], "fields": ["configured_name"]},
     ]
@@ -71,6 +72,7 @@ def _requests() -> list[tuple[str, dict[str, Any]]]:
         {**credited, "attribution_window": 7, "attribution_model": model, "fields": ["amount"]}
         for model in MODELS
     ]
+    bodies += [{**day, "fields": MONEY}, {**credited, "attribution_window": 0, "fields": MONEY}]
     return [
         *(("events", body) for body in bodies),
         ("contacts", {**CREATED, "include_trk_tokens": True}),

@@ -186,7 +186,7 @@ def _drafts(body: bytes) -> list[object]:
         mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"}
     )
     message = WebhookRequest({"x-wc-webhook-topic": "order.created"}, body, NOW)
-    return [draft_event(ReadContext(kind, settings, "EUR"), message) for kind in PROVIDERS]
+    return [draft_event(ReadContext(kind, settings), message) for kind in PROVIDERS]
 
 
 _CALLS = [

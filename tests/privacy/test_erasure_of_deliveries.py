@@ -82,7 +82,7 @@ def test_somebody_erased_while_they_are_delivered(
     hook.deliver({"email": EVE})
     hook.queue().process()
     reader = ReadContext(
-        "generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"}), "USD"
+        "generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"})
     )
     message = WebhookRequest({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
     space_id = hook.stage.space_id

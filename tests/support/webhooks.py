@@ -30,17 +30,17 @@ RECEIVED = 1_778_680_800.0
 """2026-05-13 14:00 UTC."""
 
 
-def read(kind: str, body: Any, *, currency: str = "USD", **options: Any) -> WebhookOutcome:
+def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
     """What a believed body amounts to, for someone who bought before: `headers`, `settings`."""
     headers = {**SAMPLES[kind].headers, **options.get("headers", {})}
     lower = {name.lower(): text for name, text in headers.items()}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    reader = ReadContext(kind, read_settings(kind, options.get("settings", {})), currency)
+    reader = ReadContext(kind, read_settings(kind, options.get("settings", {})))
     draft = draft_event(reader, WebhookRequest(lower, raw, RECEIVED))
     if isinstance(draft, WebhookOutcome):
         return draft
     buyer = {"email": f"buyer-of-{draft.mapped.order}@example.com"} if draft.mapped.order else {}
-    return finish(draft, buyer, reader, RECEIVED)
+    return finish(draft, buyer, RECEIVED)
 
 
 def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:

@@ -68,13 +68,13 @@ def test_without_a_time_it_is_that_of_receipt() -> None:
     assert event_of("generic", body, settings=GENERIC)["event_time"] == RECEIVED * 1000
 
 
-def test_an_amount_in_another_currency_is_left_out() -> None:
-    outcome = read("stripe", stripe("checkout.session.completed", SESSION), currency="EUR")
-    assert outcome.event is not None
-    assert outcome.event.amount is None
-    assert "The amount is in USD, the Space's currency EUR." in outcome.detail
+def test_an_amount_whose_currency_cannot_be_read_is_left_out() -> None:
+    """It would count in the Space's currency."""
     odd = {**SESSION, "currency": "ada@example.com"}
-    outcome = read("stripe", stripe("checkout.session.completed", odd), currency="EUR")
+    outcome = read("stripe", stripe("checkout.session.completed", odd))
+    assert outcome.event is not None
+    assert (outcome.event.amount, outcome.event.currency) == (None, None)
+    assert "The amount would count in the Space's currency." in outcome.detail
     assert "ada" not in outcome.detail
 
 

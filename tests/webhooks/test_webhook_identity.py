@@ -34,7 +34,7 @@ EXAMPLE = {
 }  # fmt: skip
 EXAMPLE_BODY = b'{"test": 2432232314}'
 EXAMPLE_TIME = 1_614_265_330
-READER = ReadContext("generic", WebhookSettings(), "USD")
+READER = ReadContext("generic", WebhookSettings())
 
 
 def keys(hook: Hook) -> set[str]:

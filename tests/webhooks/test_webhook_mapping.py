@@ -25,7 +25,7 @@ NAMED = {"email": "ada@example.com", "first_name": "Ada", "last_name": "L"}
 def test_it_works() -> None:
     """Stripe Checkout."""
     assert event_of("stripe", stripe("checkout.session.completed", SESSION)) == {
-        **PERSON, "event_name": "purchase", "amount": "49", "order_id": "pi_1",
+        **PERSON, "event_name": "purchase", "amount": "49", "currency": "USD", "order_id": "pi_1",
         "checkout_token": "cs_1", "trk_token": "tok-1", "phone": "+15551234567",
         "trk_source": "google", "trk_type": "cpc", "trk_campaign": "spring",
         "company_external_id": "c-9", "company_name": "Acme", "idempotency_key": "stripe:evt_1",
@@ -34,11 +34,11 @@ def test_it_works() -> None:
 
 def test_stripe_s_other_purchases() -> None:
     assert event_of("stripe", stripe("payment_intent.succeeded", INTENT)) == {
-        **PERSON, "event_name": "purchase", "amount": "49", "order_id": "pi_1",
+        **PERSON, "event_name": "purchase", "amount": "49", "currency": "USD", "order_id": "pi_1",
         "trk_token": "tok-2", "phone": "+15551234567", "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
-    assert event_of("stripe", stripe("invoice.paid", INVOICE), currency="JPY") == {
-        **PERSON, "event_name": "purchase", "amount": "1000", "order_id": "in_1",
+    assert event_of("stripe", stripe("invoice.paid", INVOICE)) == {
+        **PERSON, "event_name": "purchase", "amount": "1000", "currency": "JPY", "order_id": "in_1",
         "order_name": "A-1", "trk_token": "tok-3", "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
 
@@ -48,11 +48,11 @@ def test_one_payment_has_one_order_id() -> None:
     subscription = {**SESSION, "payment_intent": None, "invoice": "in_1", "mode": "subscription"}
     of_invoice = {**INTENT, "invoice": "in_1"}
     orders = [
-        event_of("stripe", stripe(topic, data), currency=currency)["order_id"]
-        for topic, data, currency in [
-            ("checkout.session.completed", subscription, "USD"),
-            ("invoice.paid", INVOICE, "JPY"),
-            ("payment_intent.succeeded", of_invoice, "USD"),
+        event_of("stripe", stripe(topic, data))["order_id"]
+        for topic, data in [
+            ("checkout.session.completed", subscription),
+            ("invoice.paid", INVOICE),
+            ("payment_intent.succeeded", of_invoice),
         ]
     ]
     assert orders == ["in_1"] * 3
@@ -62,7 +62,8 @@ def test_stripe_s_refund_is_what_this_one_returned() -> None:
     """A charge tells the sum of all its refunds."""
     first = stripe("charge.refunded", CHARGE, previous_attributes={"amount_refunded": 0})
     assert event_of("stripe", first) == {
-        **PERSON, "event_name": "purchase", "amount": "-30", "order_name": "pi_1",
+        **PERSON, "event_name": "purchase", "amount": "-30",
+        "currency": "USD", "order_name": "pi_1",
         "idempotency_key": "stripe:evt_1",
     }  # fmt: skip
     rest = {**CHARGE, "amount_refunded": 4900}
@@ -86,6 +87,7 @@ def test_shopify_s_order(topic: str) -> None:
     headers = {"X-Shopify-Topic": topic, "X-Shopify-Event-Id": "e-1"}
     assert event_of("shopify", ORDER, headers=headers) == {
         **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "403",
+        "currency": "USD",
         "order_id": "820982911946154508", "order_name": "#1001", "checkout_token": "ch-1",
         "trk_token": "tok-4", "phone": "+15551234567", "user_agent": "Browser/1",
         "url": "https://shop.example/products/x?utm_source=newsletter&utm_medium=email"
@@ -119,7 +121,8 @@ def test_shopify_s_refund_is_the_buyer_s() -> None:
     headers = {"X-Shopify-Topic": "refunds/create"}
     assert event_of("shopify", REFUND, headers=headers) == {
         "event_name": "purchase", "email": "buyer-of-820982911946154508@example.com",
-        "event_time": T0 * 1000, "amount": "-15.5", "order_name": "820982911946154508",
+        "event_time": T0 * 1000, "amount": "-15.5",
+        "currency": "USD", "order_name": "820982911946154508",
         "idempotency_key": "shopify:refunds/create:5",
     }  # fmt: skip
 
@@ -137,6 +140,7 @@ def test_shopify_s_customer() -> None:
 def test_woocommerce_s_order() -> None:
     assert event_of("woocommerce", WOO) == {
         **NAMED, "event_name": "purchase", "event_time": T0 * 1000, "amount": "29.35",
+        "currency": "USD",
         "order_id": "727", "order_name": "727", "checkout_token": "wc_order_58d2",
         "trk_token": "tok-5", "phone": "(555) 123-4567", "user_agent": "Browser/1",
         "trk_source": "google", "trk_type": "cpc",

@@ -38,7 +38,7 @@ def check(
     kind: str, header: str, value: str | None, settings: WebhookSettings | None = None
 ) -> None:
     headers = {} if value is None else {header: value}
-    reader = ReadContext(kind, settings or WebhookSettings(), "USD")
+    reader = ReadContext(kind, settings or WebhookSettings())
     check_signature(reader, SECRET, WebhookRequest(headers, BODY, RECEIVED))
 
 
@@ -116,13 +116,13 @@ def test_generic() -> None:
 
 
 def test_without_a_secret_nothing_is_asked_for() -> None:
-    reader = ReadContext("generic", WebhookSettings(), "USD")
+    reader = ReadContext("generic", WebhookSettings())
     check_signature(reader, None, WebhookRequest({}, BODY, RECEIVED))
 
 
 def test_only_woocommerce_s_ping_needs_none() -> None:
     for kind in PROVIDERS:
-        reader = ReadContext(kind, WebhookSettings(), "USD")
+        reader = ReadContext(kind, WebhookSettings())
         if kind != "woocommerce":
             with pytest.raises(UnverifiedRequest):
                 check_signature(reader, SECRET, WebhookRequest({}, b"webhook_id=7", RECEIVED))

@@ -18,6 +18,13 @@ EXISTS (SELECT FROM ({credited_touches}) t WHERE t.source_id = ANY(%(source_ids)
 -- The units of an event's amount, and what one of them is worth.
 SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step OFFSET 0
 
+-- name: units_of_both
+-- The same, and of the amount in the Space's currency, which event `e` has as `space_amount`.
+SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step,
+       credit_units(e.space_amount) AS space_units,
+       sign(e.space_amount) * credit_unit(e.space_amount) AS space_step
+OFFSET 0
+
 -- name: no_units
 -- Where the whole amount goes to one touch.
 SELECT NULL::bigint AS units, NULL::numeric AS step
@@ -49,17 +56,23 @@ ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 WINDOW path AS (
     ORDER BY t.occurred_at, t.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING));
 
+-- name: rounded_down
+-- The units of one amount that touch `w` gets by its weight, rounded down, and the part that is lost.
+-- A unit's number times a weight is beyond a bigint.
+div(m.{units}::numeric * w.weight, w.total)::bigint AS {share},
+mod(m.{units}::numeric * w.weight, w.total) AS {lost}
+
+-- name: share_by_age
+-- The units of one amount that touch `s` gets: one more where most was lost, of equals the earlier.
+s.{share} + (row_number() OVER (ORDER BY s.{lost} DESC, s.place)
+             <= m.{units} - sum(s.{share}) OVER ())::int AS {share}
+
 -- name: spread_by_age
 -- Every touch of a path gets a share of the units by its weight, which is less the older it is than
--- the latest: rounded down, and one more where most was lost by that, of equals the earlier. A unit's
--- number times a weight is beyond a bigint.
-(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches,
-        s.share + (row_number() OVER (ORDER BY s.lost DESC, s.place)
-                   <= m.units - sum(s.share) OVER ())::int AS share
+-- the latest.
+(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches, {shares}
  FROM (
-    SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches,
-           div(m.units::numeric * w.weight, w.total)::bigint AS share,
-           mod(m.units::numeric * w.weight, w.total) AS lost
+    SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches, {rounded_down}
     FROM (
         SELECT a.id, a.occurred_at, a.source_id, a.tag_set_id, a.place, a.touches, a.weight,
                sum(a.weight) OVER () AS total
@@ -78,19 +91,26 @@ WINDOW path AS (
     ) w
  ) s);
 
+-- name: turn_of_source
+-- Of one amount: the share of the source of touch `r`, those of all sources together, and the source's
+-- turn when the units left over are given out.
+r.{share}, sum(r.{share}) FILTER (WHERE r.nth = 1) OVER () AS {given},
+dense_rank() OVER (ORDER BY r.{lost} DESC, r.met) AS {turn}
+
+-- name: share_by_source
+-- The units of one amount that touch `s` gets of the share of its source.
+linear_units(s.{share} + (s.{turn} <= m.{units} - s.{given})::int, s.nth, s.alike) AS {share}
+
 -- name: spread_by_source
 -- Every touch of a path gets a share of the units: those of its source, shared out by the weights of
 -- the distinct sources as they were met, and then equally among the touches of each.
-(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches,
-        linear_units(s.share + (s.turn <= m.units - s.given)::int, s.nth, s.alike) AS share
+(SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches, {shares}
  FROM (
     SELECT r.id, r.occurred_at, r.source_id, r.tag_set_id, r.place, r.touches, r.nth, r.alike,
-           r.share, sum(r.share) FILTER (WHERE r.nth = 1) OVER () AS given,
-           dense_rank() OVER (ORDER BY r.lost DESC, r.met) AS turn
+           {turns}
     FROM (
         SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches, w.nth, w.alike,
-               w.met, div(m.units::numeric * w.weight, w.total)::bigint AS share,
-               mod(m.units::numeric * w.weight, w.total) AS lost
+               w.met, {rounded_down}
         FROM (
             SELECT a.id, a.occurred_at, a.source_id, a.tag_set_id, a.place, a.touches, a.nth,
                    a.alike, a.weight, min(a.place) OVER (PARTITION BY a.source_id) AS met,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from psycopg.sql import SQL, Composable
+from psycopg.sql import SQL, Composable, Identifier
 
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
 
@@ -65,6 +65,18 @@ class Spread(Enum):
     BY_SOURCE = "by_source"
 
 
+class SharedAmount(Enum):
+    """An amount of an event that is shared out: its columns in a row begin with the value."""
+
+    OWN = ""
+    """In the event's own currency."""
+    IN_SPACE_CURRENCY = "space_"
+
+    def column(self, name: str) -> Identifier:
+        """Return the name of a column of this amount."""
+        return Identifier(f"{self.value}{name}")
+
+
 @dataclass(frozen=True)
 class CreditShare:
     """The share of a row `c`, which has the touch's `place` among `touches`."""
@@ -75,14 +87,16 @@ class CreditShare:
     None where it depends on all touches of the path: then the row has it as `share`.
     """
 
-    @property
-    def credit(self) -> Composable:
-        """The share of its event's `amount`: of the amount's `units`, each worth a `step`."""
+    def credit_of(self, amount: SharedAmount) -> Composable:
+        """Return the share of an amount: of its `units`, each of which is worth a `step`."""
+
+        def column(name: str) -> Composable:
+            return SQL("c.{}").format(amount.column(name))
+
         if self.spread is Spread.WHOLE:
-            return SQL("c.amount")
-        if self.units is None:
-            return SQL("(c.share * c.step)")
-        return SQL("({} * c.step)").format(self.units.format(units=SQL("c.units")))
+            return column("amount")
+        share = self.units.format(units=column("units")) if self.units else column("share")
+        return SQL("({} * {})").format(share, column("step"))
 
 
 WHOLE = CreditShare(Spread.WHOLE, SQL("{units}"))
@@ -124,7 +138,7 @@ class Model:
     @property
     def credit(self) -> Composable:
         """The part that a row `c` gets of its event's `amount`."""
-        return self.share.credit
+        return self.share.credit_of(SharedAmount.OWN)
 
 
 MODELS = {

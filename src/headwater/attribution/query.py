@@ -19,6 +19,7 @@ from headwater.attribution.models import (
     PAID,
     CreditedTouches,
     Model,
+    SharedAmount,
     Spread,
 )
 from headwater.database.bulk_values import array
@@ -91,11 +92,14 @@ class EventCondition:
 
 
 EVERY_EVENT = SQL("events")
+OWN_AMOUNT = (SharedAmount.OWN,)
+BOTH_AMOUNTS = (SharedAmount.OWN, SharedAmount.IN_SPACE_CURRENCY)
 
 _SPREADS = {
     Spread.LINEAR: "spread", Spread.U_SHAPED: "spread", Spread.BY_AGE: "spread_by_age",
     Spread.BY_SOURCE: "spread_by_source",
 }  # fmt: skip
+_SHARES = {Spread.BY_AGE: "share_by_age", Spread.BY_SOURCE: "share_by_source"}
 
 
 def credited_rows(
@@ -103,21 +107,30 @@ def credited_rows(
     only: Composable,
     events: Composable = EVERY_EVENT,
     also: Sequence[Composable] = (),
+    amounts: Sequence[SharedAmount] = OWN_AMOUNT,
 ) -> Composed:
     """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
     contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
     place, touches, units, step`, in no order, and `share` where the model needs it. `only` may also
     name the touch as `t`. The model's `credit` turns these into the credit. `events` may be a part
-    of all events; `also` names more of its columns that the rows have.
+    of all events; `also` names more of its columns that the rows have. Of two `amounts`, `events`
+    has `space_amount`, and the rows have `space_amount, space_units, space_step, space_share` too.
     """
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH
-    shares = [SQL("t.share")] if model.is_weighted else []
+    shares = [SQL("t.{}").format(amount.column("share")) for amount in amounts]
+    more = [*(shares if model.is_weighted else []), *also]
+    units = "units" if spread else "no_units"
+    if len(amounts) > 1:
+        more.append(SQL("e.space_amount"))
+        if spread:
+            units = "units_of_both"
+            more += [SQL("m.space_units"), SQL("m.space_step")]
     return queries["credited"].format(
         events=events,
-        also=SQL("").join(SQL(", {}").format(column) for column in [*shares, *also]),
-        money=queries["units" if spread else "no_units"],
-        credited_touches=credited_touches(attribution),
+        also=SQL("").join(SQL(", {}").format(column) for column in more),
+        money=queries[units],
+        credited_touches=credited_touches(attribution, amounts),
         only=only,
     )
 
@@ -162,18 +175,30 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
     return EventCondition(_NARROWED[attribution.by_company, rare], values)
 
 
-def credited_touches(attribution: Attribution) -> Composed:
+def credited_touches(
+    attribution: Attribution, amounts: Sequence[SharedAmount] = OWN_AMOUNT
+) -> Composed:
     """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
     source_id, tag_set_id, place, touches` to be joined LATERAL, with `share` of the units of a row
-    `m` where the model needs it. `e` needs `event_time`, `contact_id` and `company_id`.
+    `m`, of each of the amounts, where the model needs it. `e` needs `event_time`, `contact_id` and
+    `company_id`.
     """
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
     owners = _OF_COMPANY if attribution.by_company else (_OF_CONTACT,)
-    return SQL(" UNION ALL ").join(_of_path(model, owner, window) for owner in owners)
+    return SQL(" UNION ALL ").join(_of_path(model, owner, window, amounts) for owner in owners)
 
 
-def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
+def _repeat(columns: str, amounts: Sequence[SharedAmount]) -> Composed:
+    """Return the columns of each of some amounts."""
+    names = ("units", "share", "lost", "given", "turn")
+    return SQL(", ").join(
+        queries[columns].format(**{name: amount.column(name) for name in names})
+        for amount in amounts
+    )
+
+
+def _of_path(model: Model, owner: SQL, window: SQL, amounts: Sequence[SharedAmount]) -> Composed:
     paths = [
         queries["path"].format(owner=owner, counting=counting.sql, window=window)
         for counting in model.counting
@@ -181,7 +206,12 @@ def _of_path(model: Model, owner: SQL, window: SQL) -> Composed:
     if model.take is CreditedTouches.EACH:
         (path,) = paths
         weight = FITTED_WEIGHT if model.is_fitted else SQL("1")
-        return queries[_SPREADS[model.share.spread]].format(path=path, weight=weight)
+        columns = {
+            "turns": _repeat("turn_of_source", amounts),
+            "rounded_down": _repeat("rounded_down", amounts),
+            "shares": _repeat(_SHARES[model.share.spread], amounts) if model.is_weighted else None,
+        }
+        return queries[_SPREADS[model.share.spread]].format(path=path, weight=weight, **columns)
     direction = SQL("ASC" if model.take is CreditedTouches.FIRST else "DESC")
     picks = [queries["pick"].format(path=path, direction=direction) for path in paths]
     if len(picks) == 1:

@@ -135,7 +135,6 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
     "show what a body would become",
     Option("file", metavar="FILE", help="a file with the body; - is standard input"),
     Option("--header", action="append", default=[], metavar="NAME=VALUE"),
-    Option("--currency", default="USD", metavar="C", help="the Space's (USD)"),
     TYPE,
     SETTING,
     JSON,
@@ -147,7 +146,7 @@ def try_mapping(settings: Settings, arguments: Namespace) -> int:
     with explain_failures(settings):
         check_type(arguments.type, has_secret=True)
         reading = read_settings(arguments.type, read_pairs(arguments.changes))
-    context = ReadContext(arguments.type, reading, arguments.currency.upper())
+    context = ReadContext(arguments.type, reading)
     outcome = preview_outcome(context, request)
     event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
     result = {"status": outcome.status, "detail": outcome.detail, "event": event}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -47,3 +48,7 @@ class Lines:
     """The values that both queries bind."""
     columns: tuple[LineColumn, ...]
     """The members of every line, in their order."""
+    parts: Iterable[Mapping[str, Any]] = ({},)
+    """The values that the query of the lines binds besides or instead, part after part: all lines
+    are those of its parts. One that reads them from the database does so between two parts.
+    """

@@ -7,29 +7,31 @@ SET LOCAL max_parallel_workers_per_gather = 0;
 -- name: chosen
 -- The events of a page in their order, each by its key: the first row from there on in the order of
 -- the primary key, which no other index has. Those behind the last row are never looked up.
-(SELECT found.*, chosen.nth
+(SELECT found.*, chosen.nth{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
  CROSS JOIN LATERAL (
      SELECT e.* FROM events e
      WHERE e.space_id = %(space_id)s AND e.id >= chosen.id
      ORDER BY e.id LIMIT 1
- ) found)
+ ) found
+ {exchanged})
 
 -- name: candidates
 -- Those of some events that meet conditions, in the order of a page; likewise by their keys.
-(SELECT e.*
+(SELECT e.*{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
  CROSS JOIN LATERAL (
      SELECT known.* FROM events known
      WHERE known.space_id = %(space_id)s AND known.id >= chosen.id
      ORDER BY known.id LIMIT 1
  ) e
+ {exchanged}
  WHERE e.id = chosen.id AND {conditions}
  ORDER BY {order})
 
 -- name: plain_rows
 -- Every event `e` once, in the shape of a credited row.
-SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
+SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount{also}
 FROM {events} e
 WHERE e.space_id = %(space_id)s AND {only};
 
@@ -53,8 +55,10 @@ ORDER BY {page_order};
 -- and, in the shape of a credited row, `c`.
 SELECT {line}
 FROM events e
+{exchanged}
 CROSS JOIN LATERAL (
-    SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount
+    SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name,
+           e.amount{space_amount}
 ) c
 {joins}
 WHERE e.space_id = %(space_id)s AND {only}
@@ -70,8 +74,10 @@ ORDER BY {order};
 -- name: events_in_parts
 -- The events of such an export in their order, each with the parts of its lines that are the same for
 -- all its touches, so that they are put together once.
-(SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount, {parts}
+(SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
+        {parts}{space_amount}
  FROM events e
+ {exchanged}
  CROSS JOIN LATERAL (
      SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name
  ) c
@@ -84,18 +90,20 @@ ORDER BY {order};
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: fetch
--- One event as the API shows it.
-SELECT row_to_json(line)::text
-FROM (
+-- One event as the API shows it, except its amount in the Space's currency, and what that is made of.
+SELECT row_to_json(line)::text, {amount}
+FROM events e
+JOIN spaces s ON s.id = %(space_id)s
+LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
+CROSS JOIN LATERAL (
     SELECT e.id::text AS id, e.contact_id::text AS profile_id, e.company_id::text AS company_id,
            e.space_id::text AS space_id, e.event_name,
            coalesce(l.label, e.event_name) AS configured_name,
            trim_scale(e.amount) AS amount, e.is_upsell,
-           iso_utc(e.event_time) AS event_time_utc, e.order_id, e.order_name
-    FROM events e
-    LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name
-    WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s
-) line;
+           iso_utc(e.event_time) AS event_time_utc, e.order_id, e.order_name,
+           coalesce(e.currency, s.currency) AS currency
+) line
+WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: refunds
 -- The refunds `r` of an event's order, in its currency: other events of its contact with a negative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg import Connection
@@ -16,6 +17,7 @@ from headwater.events.fitted_selection import load_fitted
 from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
 from headwater.events.queries import conditions_of, queries
+from headwater.events.space_amounts import exchange_in_parts, exchanged
 from headwater.sources.catalogue import SOURCES
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
@@ -30,26 +32,37 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     bound |= {"space_id": space_id, "source_names": list(SOURCES)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
-    if selection.attribution is None:
-        query = queries["plain_lines"].format(
-            line=fields.line(selection.fields, SQL("c.amount")),
-            joins=fields.joins(selection.fields, {"e"}),
-            only=SQL(" AND ").join(conditions),
-            order=_NEWEST_EVENTS,
-        )
-        return Lines(query, counted, "events", bound, columns)
     attribution = selection.attribution
-    holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
-    narrowed = narrowing(attribution, holders)
-    bound |= narrowed.parameters | attribution.parameters()
-    query = _credited_lines(attribution, selection.fields, [*conditions, narrowed.only])
-    return Lines(query, counted, "events", bound, columns)
+    if attribution is None:
+        query = _plain_lines(selection.fields, conditions)
+    else:
+        holders = connection.execute(*holders_query(attribution, space_id)).fetchone()
+        narrowed = narrowing(attribution, holders)
+        conditions.append(narrowed.only)
+        bound |= narrowed.parameters | attribution.parameters()
+        query = _credited_lines(attribution, selection.fields, conditions)
+    lines = Lines(query, counted, "events", bound, columns)
+    if fields.IN_SPACE_CURRENCY not in selection.fields:
+        return lines
+    only = SQL(" AND ").join(conditions)
+    return replace(lines, parts=exchange_in_parts(connection, only, bound))
+
+
+def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Composed:
+    return queries["plain_lines"].format(
+        line=fields.line(names, fields.OF_EVENT),
+        joins=fields.joins(names, {"e"}),
+        only=SQL(" AND ").join(conditions),
+        order=_NEWEST_EVENTS,
+        **exchanged("e", is_shown=fields.IN_SPACE_CURRENCY in names),
+    )
 
 
 def _credited_lines(
     attribution: Attribution, names: Sequence[str], conditions: Sequence[Composable]
 ) -> Composed:
-    parts = fields.line_parts(names, MODELS[attribution.model].credit)
+    parts = fields.line_parts(names, fields.credit_of(MODELS[attribution.model]))
+    amounts = fields.shown_amounts(names)
     once = [part for part in parts if part.of_event]
     each = [part for part in parts if not part.of_event]
     events = queries["events_in_parts"].format(
@@ -57,13 +70,14 @@ def _credited_lines(
         joins=fields.joins([name for part in once for name in part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
+        **exchanged("e", is_shown=len(amounts) > 1),
     )
     also = [SQL("e.{}").format(part.column) for part in once]
     return queries["credited_lines"].format(
         line=SQL(" || ").join(
             SQL("c.{}").format(part.column) if part.of_event else part.json for part in parts
         ),
-        rows=credited_rows(attribution, SQL("true"), events, also),
+        rows=credited_rows(attribution, SQL("true"), events, also, amounts),
         joins=fields.joins([name for part in each for name in part.names]),
         order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

@@ -19,6 +19,8 @@ from typing import Any, LiteralString
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.ads.catalogue import KINDS as AD_KINDS
+from headwater.attribution.models import Model, SharedAmount
+from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
@@ -44,7 +46,9 @@ class Field:
     """One field of an event row."""
 
     json: SQL
-    """The value as JSON, or NULL. `{credit}` stands for the row's amount or credit."""
+    """The value as JSON, or NULL. `{credit}` stands for the row's amount or credit, and
+    `{space_credit}` for the same in the Space's currency.
+    """
     schema: dict[str, Any]
     joins: tuple[str, ...] = ()
     """The aliases of the joined tables that `json` reads."""
@@ -111,6 +115,8 @@ def _of_tag_set(json: SQL, *joins: str) -> Field:
     return Field(json, TEXT_OR_NULL, ("g", *joins), of_touch=True, of_event=False)
 
 
+IN_SPACE_CURRENCY = "amount_in_space_currency"
+"""The name of the field whose amounts have to be exchanged before its rows are read."""
 FIELDS = {
     "id": Field(_unquoted("c.event_id"), WHOLE, type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id"), TEXT),
@@ -156,6 +162,19 @@ FIELDS = {
         of_touch=True,
         of_event=False,
     ),
+    "currency": Field(
+        _quoted(
+            "coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"
+        ),
+        {"type": "string", "pattern": "^[A-Z]{3}$"},
+        ("e",),
+    ),
+    IN_SPACE_CURRENCY: Field(
+        _unquoted("trim_scale({space_credit})"),
+        NUMBER_OR_NULL,
+        of_event=False,
+        type=ColumnType.AMOUNT,
+    ),
 }
 
 ALWAYS = ("id", "event_time_utc")
@@ -177,6 +196,27 @@ def complete(chosen: Iterable[str], *, credited: bool) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class RowCredit:
+    """The expressions of a row's amount or credit, and of the same in the Space's currency."""
+
+    own: Composable
+    in_space_currency: Composable
+
+
+OF_EVENT = RowCredit(SQL("c.amount"), SQL("c.space_amount"))
+
+
+def credit_of(model: Model) -> RowCredit:
+    """Return the expressions of the credit that rows have by a model."""
+    return RowCredit(*(model.share.credit_of(amount) for amount in SharedAmount))
+
+
+def shown_amounts(names: Collection[str]) -> Sequence[SharedAmount]:
+    """Return the amounts that rows with these fields are made of."""
+    return BOTH_AMOUNTS if IN_SPACE_CURRENCY in names else OWN_AMOUNT
+
+
+@dataclass(frozen=True)
 class LinePart:
     """Some fields of a line that follow one another."""
 
@@ -189,17 +229,15 @@ class LinePart:
     """True when the text is the same in all rows of an event."""
 
 
-def line_parts(names: Sequence[str], credit: Composable) -> list[LinePart]:
-    """The parts that together are a row's line of JSON; `credit` is the expression of
-    their amount.
-    """
+def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
+    """The parts that together are a row's line of JSON."""
     parts: list[LinePart] = []
     for of_event, group in groupby(names, lambda name: FIELDS[name].of_event):
         chosen = tuple(group)
         members = [
             SQL("{} || coalesce({}, 'null')").format(
                 Literal(f'{"{" if name == names[0] else ","}"{name}":'),
-                FIELDS[name].json.format(credit=credit),
+                FIELDS[name].json.format(credit=credit.own, space_credit=credit.in_space_currency),
             )
             for name in chosen
         ]
@@ -209,7 +247,7 @@ def line_parts(names: Sequence[str], credit: Composable) -> list[LinePart]:
     return parts
 
 
-def line(names: Sequence[str], credit: Composable) -> Composed:
+def line(names: Sequence[str], credit: RowCredit) -> Composed:
     """The expression of a row's line of JSON with these fields."""
     return SQL(" || ").join(part.json for part in line_parts(names, credit))
 

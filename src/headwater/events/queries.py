@@ -33,11 +33,20 @@ from headwater.events.order import (
     unpack_key,
 )
 from headwater.events.page_walk import Walked, start_walk
+from headwater.events.space_amounts import (
+    AMOUNT_COLUMNS,
+    ForeignAmount,
+    exchange_amount,
+    exchange_amounts,
+    exchanged,
+)
+from headwater.http.decimals import AMOUNT_STEP
 from headwater.http.errors import NotFound
 from headwater.http.pagination import Page, Position, page_of
 from headwater.sources.catalogue import SOURCES
 
 queries = Queries(__name__, "events.sql")
+_FETCH = queries["fetch"].format(amount=AMOUNT_COLUMNS)
 
 MOST_FORMS = 256
 """The statements of pages that a process keeps, of some ten thousand characters."""
@@ -72,18 +81,22 @@ async def _rows_of(
     """The first rows of these events, at most `limit`."""
     await walked.plan(by_key=True)
     bound = walked.bound | {"event_ids": array(event_ids), "limit": limit}
+    if fields.IN_SPACE_CURRENCY in walked.request.selection.fields:
+        bound |= await exchange_amounts(walked.connection, walked.space_id, event_ids)
     return await (await page.execute(walked.connection, bound)).fetchall()
 
 
 async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int) -> str:
     """One event as JSON. Raises NotFound."""
-    cursor = await connection.execute(
-        queries["fetch"], {"space_id": space_id, "event_id": event_id}
-    )
+    values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}
+    cursor = await connection.execute(_FETCH, values)
     row = await cursor.fetchone()
     if row is None:
         raise NotFound("Event")
-    return row[0]
+    line, *foreign = row
+    amount = await exchange_amount(connection, space_id, ForeignAmount._make(foreign))
+    text = "null" if amount is None else f"{amount * AMOUNT_STEP:f}"
+    return f'{line[:-1]},"{fields.IN_SPACE_CURRENCY}":{text}}}'
 
 
 async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
@@ -150,17 +163,23 @@ def _page(form: _PageForm) -> Statement:
     event_key = key = AMOUNT_KEY if form.by_amount else EVENT_KEY
     direction = direction_of(form.at)
     only = SQL(" AND ").join([SQL("true"), *beyond(form.at, event_key.inside, events=False)])
-    chosen, in_turn = queries["chosen"], SQL("e.nth")
+    shown = fields.shown_amounts(form.fields)
+    is_exchanged = len(shown) > 1
+    chosen = queries["chosen"].format(**exchanged("found", is_shown=is_exchanged))
+    in_turn = SQL("e.nth")
     if form.unmet:
         in_turn = sorted_by(event_key.inside, direction)
         unmet = SQL(cast("LiteralString", form.unmet))
-        chosen = queries["candidates"].format(conditions=unmet, order=in_turn)
+        chosen = queries["candidates"].format(
+            conditions=unmet, order=in_turn, **exchanged("e", is_shown=is_exchanged)
+        )
     if form.attribution:
-        rows = credited_rows(form.attribution, only, chosen)
-        credit, key = MODELS[form.attribution.model].credit, CREDIT_KEY
+        rows = credited_rows(form.attribution, only, chosen, amounts=shown)
+        credit, key = fields.credit_of(MODELS[form.attribution.model]), CREDIT_KEY
     else:
-        rows = queries["plain_rows"].format(events=chosen, only=only)
-        credit = SQL("c.amount")
+        also = SQL(", e.space_amount" if is_exchanged else "")
+        rows = queries["plain_rows"].format(events=chosen, only=only, also=also)
+        credit = fields.OF_EVENT
     touches = key.inside[len(event_key.inside) :]
     return Statement.of(queries["page"].format(
         rows=rows,

@@ -10,7 +10,7 @@ from headwater.http.pagination import envelope_schema
 
 _EVENT_FIELDS = (
     "id", "profile_id", "company_id", "space_id", "event_name", "configured_name", "amount",
-    "is_upsell", "event_time_utc", "order_id", "order_name",
+    "is_upsell", "event_time_utc", "order_id", "order_name", "currency", "amount_in_space_currency",
 )  # fmt: skip
 
 

@@ -82,14 +82,15 @@ def write_files(
 
 
 def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
-    # Read by COPY, every line would be a message of its own, at three times the CPU time here.
-    stream = connection.cursor().stream(
-        lines.query, lines.parameters, binary=True, size=LINES_AT_ONCE
-    )
-    # Closed at once also after an error: until then nothing else can use the connection.
-    with closing(cast("Generator[tuple[str]]", stream)) as rows:
-        while held := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
-            yield held
+    for part in lines.parts:
+        # Read by COPY, every line would be a message of its own, at three times the CPU time here.
+        stream = connection.cursor().stream(
+            lines.query, {**lines.parameters, **part}, binary=True, size=LINES_AT_ONCE
+        )
+        # Closed at once also after an error: until then nothing else can use the connection.
+        with closing(cast("Generator[tuple[str]]", stream)) as rows:
+            while held := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
+                yield held
 
 
 def _write_ndjson(batches: Iterable[Sequence[str]], _: Sequence[LineColumn], sink: Sink) -> None:

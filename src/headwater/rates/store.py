@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL
 
 from headwater.database.bulk_values import rows
@@ -129,17 +129,9 @@ async def load_rates(
     """
     if not days:
         return RateTable()
-    wanted = days_before(days)
-    bound = {
-        "space_id": space_id, "days": wanted, "currencies": sorted(currencies),
-        "first_day": wanted[0], "last_day": wanted[-1],
-    }  # fmt: skip
-    own: dict[date, dict[tuple[str, str], Fraction]] = {}
-    for day, base, currency, rate in await fetch_all(connection, queries["own"], bound):
-        own.setdefault(day, {})[base, currency] = Fraction(rate)
-    per_euro: dict[date, dict[str, Fraction]] = {}
-    for day, currency, rate in await fetch_all(connection, queries["reference"], bound):
-        per_euro.setdefault(day, {})[currency] = Fraction(rate)
+    bound = _bound(space_id, days, currencies)
+    own = _own_rates(await fetch_all(connection, queries["own"], bound))
+    per_euro = _rates_per_euro(await fetch_all(connection, queries["reference"], bound))
     if at is not None:
         bound |= at._asdict()
         for day, base, currency, rate in await fetch_all(connection, queries["former"], bound):
@@ -147,6 +139,47 @@ async def load_rates(
         for day, currency, rate in await fetch_all(connection, queries["former_reference"], bound):
             _put_back(per_euro.setdefault(day, {}), currency, rate)
     return RateTable(own, per_euro)
+
+
+def load_rates_now(
+    connection: Connection[Any], space_id: int, days: Collection[date], currencies: Collection[str]
+) -> RateTable:
+    """Return the current rates that amounts of some days in some currencies need, by a connection
+    that blocks.
+    """
+    if not days:
+        return RateTable()
+    bound = _bound(space_id, days, currencies)
+    return RateTable(
+        _own_rates(connection.execute(queries["own"], bound).fetchall()),
+        _rates_per_euro(connection.execute(queries["reference"], bound).fetchall()),
+    )
+
+
+def _bound(space_id: int, days: Collection[date], currencies: Collection[str]) -> dict[str, Any]:
+    days_with_rates = days_before(days)
+    return {
+        "space_id": space_id, "days": days_with_rates, "currencies": sorted(currencies),
+        "first_day": days_with_rates[0], "last_day": days_with_rates[-1],
+    }  # fmt: skip
+
+
+def _own_rates(
+    stored: Iterable[tuple[date, str, str, Decimal]],
+) -> dict[date, dict[tuple[str, str], Fraction]]:
+    rates: dict[date, dict[tuple[str, str], Fraction]] = {}
+    for day, base, currency, rate in stored:
+        rates.setdefault(day, {})[base, currency] = Fraction(rate)
+    return rates
+
+
+def _rates_per_euro(
+    stored: Iterable[tuple[date, str, Decimal]],
+) -> dict[date, dict[str, Fraction]]:
+    rates: dict[date, dict[str, Fraction]] = {}
+    for day, currency, rate in stored:
+        rates.setdefault(day, {})[currency] = Fraction(rate)
+    return rates
 
 
 def _put_back(rates: dict[K, Fraction], key: K, former: Decimal | None) -> None:

@@ -58,7 +58,7 @@ async def outcome_of(
         return _masked(draft, {})
     order = draft.mapped.order
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
-    return _masked(finish(draft, buyer, reader, message.received_at), draft.mapped.payload)
+    return _masked(finish(draft, buyer, message.received_at), draft.mapped.payload)
 
 
 def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
@@ -138,7 +138,7 @@ async def replay_delivery(
 
     Raises NotFound, and Conflict for one whose body was not kept.
     """
-    space = await fetch_space(connection, space_id)
+    await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
     await cursor.execute(queries["hold"], {"space_id": space_id, "id": delivery_id})
     delivery = await cursor.fetchone()
@@ -147,7 +147,7 @@ async def replay_delivery(
     if delivery.body is None:
         raise Conflict("Nothing proved who had sent this delivery, so its body was not kept.")
     webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
-    reader = ReadContext(webhook.type, webhook.settings, space.currency)
+    reader = ReadContext(webhook.type, webhook.settings)
     received_at = delivery.received_at.timestamp()
     message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
     outcome = await outcome_of(connection, space_id, reader, message)

@@ -83,9 +83,7 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
     return EventDraft(topic, event_name, mapped, key_of(reader.type, identity))
 
 
-def finish(
-    draft: EventDraft, buyer: dict[str, str], reader: ReadContext, now: float
-) -> WebhookOutcome:
+def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
     """Return the outcome of a draft. `buyer` holds the identifier of the contact who placed the
     order, where the draft names an order and no contact; it is empty when that is not known.
     """
@@ -94,7 +92,7 @@ def finish(
     if mapped.order is not None and not buyer:
         return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
     try:
-        event = to_event(mapped, draft.key, reader.currency, now)
+        event = to_event(mapped, draft.key, now)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quoted(draft.topic)}: ")
     detail = f"{_quoted(draft.topic)} became {draft.event_name}."
@@ -111,7 +109,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
     if isinstance(draft, WebhookOutcome):
         return draft
     buyer = {} if draft.mapped.order is None else {"email": "the-buyer@example.com"}
-    return finish(draft, buyer, reader, message.received_at)
+    return finish(draft, buyer, message.received_at)
 
 
 def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:

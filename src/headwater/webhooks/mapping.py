@@ -19,16 +19,17 @@ import msgspec
 from headwater.events.accepted import AcceptedEvent
 from headwater.http.errors import Errors, Invalid
 from headwater.ingest.payload import Check, TrackPayload, accept
+from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.interpreter import StepBudget
 from headwater.webhooks.models import MappingInput, WebhookSettings
 from headwater.webhooks.values import to_number, to_text
 
-CURRENCY = "currency"
-"""A target that is no field of an event: the currency of the amount."""
 BUYER_OF_ORDER = "buyer_of_order"
-"""Another such target: the order whose buyer the event is about, where no field identifies one."""
+"""A target that is no field of an event: the order whose buyer the event is about, where no field
+identifies one.
+"""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
@@ -52,6 +53,11 @@ def _to_code(value: Any) -> str:
     raise ValueError("must be text or a whole number.")
 
 
+def _to_currency(value: Any) -> str | None:
+    code = to_text(value)
+    return parse_currency(code) if code.strip() else None
+
+
 def _to_flag(value: Any) -> bool:
     flag = {"true": True, "false": False}.get(str(value).strip().lower())
     if flag is None:
@@ -62,7 +68,8 @@ def _to_flag(value: Any) -> bool:
 def _converters() -> dict[str, Callable[[Any], Any]]:
     """Return, for each target, the function that converts a value to its type."""
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
-    converters = dict.fromkeys([*names, CURRENCY, BUYER_OF_ORDER], to_text)
+    converters = dict.fromkeys([*names, BUYER_OF_ORDER], to_text)
+    converters["currency"] = _to_currency
     converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
     converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
     converters |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
@@ -118,29 +125,26 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     if check.errors.keys() & _INDISPENSABLE:
         raise Invalid(check.errors)
     payload = {name: value for name, value in values.items() if value is not None}
+    left_out = [rule for rules in check.errors.values() for rule in rules]
+    if "currency" in check.errors and payload.pop("amount", None) is not None:
+        left_out.append("The amount would count in the Space's currency.")
     order = payload.pop(BUYER_OF_ORDER, None)
     if ("fingerprint" in payload) != ("ip" in payload):
         payload.pop("fingerprint", None)
         payload.pop("ip", None)
     if payload.keys() & {"email", "trk_token", "fingerprint"}:
         order = None
-    left_out = [rule for rules in check.errors.values() for rule in rules]
     return MappedPayload(payload, order, left_out)
 
 
-def to_event(mapped: MappedPayload, default_key: str, currency: str, now: float) -> AcceptedEvent:
+def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEvent:
     """Return the event of a payload; the reasons for fields left out go to `mapped.left_out`.
 
-    `default_key` is the idempotency key unless one was mapped, `currency` the Space's. Raises
-    Invalid when the payload makes no event.
+    `default_key` is the idempotency key unless one was mapped. Raises Invalid when the payload
+    makes no event.
     """
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
-    code = payload.pop(CURRENCY, currency).strip().upper()
-    if code != currency and payload.pop("amount", None) is not None:
-        mapped.left_out.append(
-            f"The amount is in {_quoted_code(code)}, the Space's currency {currency}."
-        )
     try:
         return accept(_encode(payload), now)
     except Invalid as invalid:
@@ -169,8 +173,3 @@ def key_of(kind: str, identity: str) -> str:
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
     return f"{kind}:{hashlib.sha256(identity.encode()).hexdigest()}"
-
-
-def _quoted_code(text: str) -> str:
-    """Return a currency code as a sentence can quote it: any other text may be a person's name."""
-    return text if len(text) == 3 and text.isascii() and text.isalpha() else "another currency"

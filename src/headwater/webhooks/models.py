@@ -47,8 +47,6 @@ class ReadContext:
 
     type: str
     settings: WebhookSettings
-    currency: str
-    """The Space's; an amount in another one would be a wrong number."""
 
 
 @dataclass(frozen=True)

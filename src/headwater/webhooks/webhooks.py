@@ -151,7 +151,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
         return None
     scopes = frozenset({SCOPE})
     caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
-    reader = ReadContext(row["type"], _settings(row), row["currency"])
+    reader = ReadContext(row["type"], _settings(row))
     return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"], row["paused"])
 
 

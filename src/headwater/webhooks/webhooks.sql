@@ -62,7 +62,7 @@ WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 -- name: find
 -- The webhook of a token; which Space it opens is what is being asked.
 SELECT w.space_id, w.id, w.type, w.secret, w.signature_header, w.topic, w.event_names, w.mapping,
-       w.language, w.paused_at IS NOT NULL AS paused, s.currency, s.subscription = 'active' AS active,
+       w.language, w.paused_at IS NOT NULL AS paused, s.subscription = 'active' AS active,
        coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
                  WHERE l.space_id = w.space_id), '{}') AS limits
 FROM webhooks w

@@ -137,7 +137,7 @@ async def _preview(
     message = kept_message(delivery) if delivery else None
     if message is None:
         return None
-    context = ReadContext(webhook.type, settings, inside.space.currency)
+    context = ReadContext(webhook.type, settings)
     return await try_body(connection, inside.space, context, message)
 
 

@@ -63,7 +63,7 @@ async def post_test(request: Request) -> Response:
         errors: dict[str, list[str]] = {}
         try:
             message = await _read_message(connection, inside, webhook, form)
-            context = read_context(webhook, inside.space)
+            context = read_context(webhook)
             tried = await try_body(connection, inside.space, context, message)
         except Invalid as error:
             errors = error.errors
@@ -105,7 +105,7 @@ async def show_delivery(request: Request) -> Response:
         delivery = await fetch_delivery(connection, space.id, webhook.id, delivery_id)
         message, tried = kept_message(delivery), None
         if message is not None:
-            context = read_context(webhook, space)
+            context = read_context(webhook)
             tried = await try_body(connection, space, context, message)
     return render(
         request, "webhook_delivery.html", webhook=webhook, delivery=delivery, tried=tried,

@@ -86,9 +86,9 @@ def read_path_id(request: Request, name: str) -> int:
         raise NotFound("Page") from None
 
 
-def read_context(webhook: Webhook, space: Space) -> ReadContext:
+def read_context(webhook: Webhook) -> ReadContext:
     """The settings by which a webhook's deliveries are read."""
-    return ReadContext(webhook.type, webhook.settings, space.currency)
+    return ReadContext(webhook.type, webhook.settings)
 
 
 async def try_body(

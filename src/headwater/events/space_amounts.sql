@@ -1,0 +1,41 @@
+-- name: exchanged
+-- The amounts, in ten-thousandths, of events `{event}` that are not in the Space's currency or too
+-- large for sums; null where nothing stands for one.
+LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) AS x (id, amount)
+    ON x.id = {event}.id
+
+-- name: space_amount
+-- The amount of an event `{event}` in the Space's currency.
+, CASE WHEN x.id IS NULL THEN {event}.amount ELSE x.amount * 0.0001 END AS space_amount
+
+-- name: amount
+-- The columns of a ForeignAmount: of an event `e`, of the Space `s`.
+e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
+(e.event_time AT TIME ZONE s.timezone)::date, e.sender, e.event_time
+
+-- name: is_foreign
+-- Whether an event's amount may stand for another one in the Space's currency.
+(e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
+
+-- name: among
+-- The foreign amounts among some events, each by its key.
+SELECT {amount}
+FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
+CROSS JOIN LATERAL (
+    SELECT known.* FROM events known
+    WHERE known.space_id = %(space_id)s AND known.id >= chosen.id
+    ORDER BY known.id LIMIT 1
+) e
+JOIN spaces s ON s.id = %(space_id)s
+WHERE e.id = chosen.id
+  AND {is_foreign};
+
+-- name: latest
+-- The latest foreign amounts of a selection, with all of the last one's moment.
+SELECT {amount}
+FROM events e
+JOIN spaces s ON s.id = %(space_id)s
+WHERE e.space_id = %(space_id)s AND {only}
+  AND {is_foreign}
+ORDER BY e.event_time DESC
+FETCH FIRST %(limit)s ROWS WITH TIES;
