@@ -180,27 +180,20 @@ def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> 
 
 
 @pytest.mark.usefixtures("stage")
-def test_missing_rates_lead_to_where_they_are_added(owner: Person, space_id: int, put: Any) -> None:
-    put({**spent(3, "google", 10), "currency": "USD"})
-    address = f"/console/spaces/{space_id}/campaigns"
-    refused = owner.browser.get(address)
-    assert refused.status_code == 422
-    assert "no exchange rate to EUR for USD" in refused.text
-    day = days_ago(3).date()
-    rates = f"/console/spaces/{space_id}/rates"
-    link = f"{rates}?base=USD&currency=EUR&first_day={day}&last_day={day}"
-    assert link.replace("&", "&amp;") in refused.text
-    stored = owner.browser.fill(link, f"{rates}/add", rate="0.5")
-    assert "The rates are stored" in stored.text
-    assert page_of(owner, space_id).headlines["Spend"].value == "5"
-
-
-@pytest.mark.usefixtures("stage")
-def test_what_cannot_be_compared_is_said(owner: Person, space_id: int, put: Any) -> None:
-    put(spent(3, "google", 10), {**spent(40, "google", 10), "currency": "USD"})
+def test_left_out_spend_leads_to_where_rates_are_added(
+    owner: Person, space_id: int, put: Any
+) -> None:
+    put(spent(3, "google", 3), {**spent(3, "google", 10), "currency": "USD"})
     page = page_of(owner, space_id)
-    assert "There is nothing to compare with: Amounts are in several currencies" in page.html
-    assert page.headlines["Spend"].value == "10"
+    assert "Spend of 10.00 USD left out: no exchange rate" in page.html
+    day, rates = days_ago(3).date(), f"/console/spaces/{space_id}/rates"
+    link = f"{rates}?base=USD&first_day={day}&last_day={day}"
+    assert link.replace("&", "&amp;") in page.html
+    stored = owner.browser.fill(link, f"{rates}/add", rate="0.5", currency="EUR")
+    assert "The rates are stored" in stored.text
+    page = page_of(owner, space_id)
+    assert page.headlines["Spend"].value == "8"
+    assert "left out" not in page.html
 
 
 @pytest.mark.parametrize("bad", ["group=shoe", "compare=shoe", "only=channel:paid", "period=x"])

@@ -86,7 +86,7 @@ control characters.
 """
 
 
-REFUSED_READINGS = {"missing_rates", "too_old", "other_question", "rates_unknown"}
+REFUSED_READINGS = {"too_old", "other_question"}
 """Reasons of refusals that name no rule of a parameter."""
 
 

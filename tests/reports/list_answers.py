@@ -110,7 +110,7 @@ def _exact(line: str) -> list[Any]:
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """The model's answer."""
     wanted = read_question({**question, "measures": ["events"]})
-    found = selection.conversions_of(facts, wanted, Period(wanted.start, wanted.end))
+    found = selection.conversions_of(facts.as_stated(), wanted, Period(wanted.start, wanted.end))
     rows = sorted(
         (
             (each.event.event_time, each.event.id, credit.touch.occurred_at, credit.touch.id,

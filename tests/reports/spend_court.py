@@ -15,7 +15,6 @@ from tests.support.report_model.question import Question, read_question
 from tests.support.report_model.spend import (
     CostReport,
     Figures,
-    MissingRates,
     Spending,
     make_cost_report,
 )
@@ -38,34 +37,12 @@ def question_of(asked: dict[str, Any]) -> Question:
 
 
 def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any]) -> list[str]:
-    """Every figure of an answer that differs from the model's, and every row too few or too many;
-    of one that is refused, whether it should be, and for which days.
-    """
+    """Return what of an answer differs from the model's: figures, rows, and what is left out."""
     question = question_of(asked)
-    try:
-        reports = [make_cost_report(spending, each) for each in _times(question)]
-    except MissingRates as error:
-        if answer.get("reason") != "missing_rates":
-            return [f"{error.missing} are missing"]
-        if question.compare != "none":
-            return []
-        right = missing_of(error)
-        return [] if answer["missing"] == right else [f"{answer['missing']} is not {right}"]
     if "rows" not in answer:
         return [f"refused: {answer}"]
+    reports = [make_cost_report(spending, each) for each in _times(question)]
     return list(_differences(answer, question, *reports))
-
-
-def missing_of(error: MissingRates) -> list[dict[str, Any]]:
-    """The rates that are missing, as an answer names them."""
-    days = {
-        currency: sorted(day for each, day in error.missing if each == currency)
-        for currency in sorted({currency for currency, _ in error.missing})
-    }
-    return [
-        {"currency": currency, "first_day": f"{of[0]}", "last_day": f"{of[-1]}", "days": len(of)}
-        for currency, of in days.items()
-    ]
 
 
 def _times(question: Question) -> list[Question]:
@@ -93,6 +70,10 @@ def _differences(
     for key, right in now.rows.items():
         before = _before(question, key, then, right)
         yield from _wrong(f"{key}", by_key[key], right, before, compared=then is not None)
+    for name in ("left_out_money", "left_out_spend"):
+        for field, report in ((name, now), (f"compared_{name}", then)):
+            if answer[field] != (report and getattr(report, name)):
+                yield f"{field}: {answer[field]} is not that of {report}"
     order = [(-row["spend"], -row["credited_revenue"]) for row in listed]
     if order != sorted(order):
         yield "rows are not in order"

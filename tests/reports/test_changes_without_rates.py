@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.reports.test_get_changes import ADA, changes, put_rate, read, refusal, shop
+from tests.reports.test_get_changes import ADA, changes, put_rate, read, shop
 from tests.support.pipeline import Stage, event
 from tests.support.reading_fixtures import Api
 
@@ -11,7 +11,7 @@ __all__ = ["shop"]
 
 
 def test_an_amount_without_a_rate_that_came_in_afterwards(api: Api, shop: Stage) -> None:
-    """Between readings that could be made, nothing is refused; up to now it is."""
+    """Its money counts at no reading, and is named at those that have the event."""
     shop.run(event(**ADA, amount="7"))
     first = read(api, **REVENUE)
     shop.run(event(**ADA, amount="5"))
@@ -19,8 +19,16 @@ def test_an_amount_without_a_rate_that_came_in_afterwards(api: Api, shop: Stage)
     shop.run(event(**ADA, currency="JPY", amount="1000"))
     between = changes(api, first, until=second, **REVENUE)
     assert between["overall"]["difference"]["revenue"] == 5
-    status, refused = refusal(api, first, REVENUE)
-    assert (status, refused["reason"]) == (422, "missing_rates")
+    until_now = changes(api, first, **REVENUE)
+    assert until_now["overall"]["difference"]["revenue"] == 5
+    left_out = until_now["left_out_money"]
+    assert [(each["currency"], each["amount"]) for each in left_out] == [("JPY", 1000)]
+    assert until_now["left_out_money_before"] == []
+    third = read(api, **REVENUE)
+    put_rate(api, 0.01)
+    with_rate = changes(api, third, **REVENUE)
+    assert with_rate["overall"]["causes"]["rates"]["revenue"] == 10
+    assert (with_rate["left_out_money_before"], with_rate["left_out_money"]) == (left_out, [])
 
 
 def test_a_first_order_that_there_was_no_rate_of(api: Api, shop: Stage) -> None:

@@ -65,23 +65,42 @@ def test_it_works(api: Api, space: Stage) -> None:
     sale(space, "2026-05-13", 100, None)
     sale(space, "2026-05-13", 50, "EUR")
     sale(space, "2026-05-13", 10, "USD")
-    refused = report(api, 422)
-    assert refused["reason"] == "missing_rates"
-    assert refused["missing"] == [
-        {"currency": "USD", "first_day": "2026-05-13", "last_day": "2026-05-13", "days": 1}
+    answer = report(api)
+    assert answer["totals"] == {"events": 3, "revenue": 150}
+    day = {"first_day": "2026-05-13", "last_day": "2026-05-13"}
+    assert answer["left_out_money"] == [
+        {"currency": "USD", "events": 1, "amount": 10, "reason": "no_rate", **day}
     ]
     put_rates(api, rate("2026-05-13", "EUR", "USD", 1.25), rate("2026-05-12", "EUR", "USD", 2))
     answer = report(api)
     assert (answer["currency"], answer["totals"]["revenue"]) == ("EUR", 158)
+    assert answer["left_out_money"] == []
     answer = report(api, currency="usd")
     assert (answer["currency"], answer["totals"]["revenue"]) == ("USD", 197.5)
 
 
-def test_figures_without_money_need_no_rate(api: Api, space: Stage) -> None:
+def test_an_order_without_a_rate_is_still_an_order(api: Api, space: Stage) -> None:
+    """Whether its money counts makes no difference to what an event is."""
     sale(space, "2026-05-13", 10, "USD")
-    measures = ["events", "orders", "new_customers", "credited_events"]
-    assert report(api, measures=measures)["totals"]["orders"] == 1
-    report(api, 422, measures=measures, amount_min=5)
+    sale(space, "2026-05-13", -4, "USD")
+    counts = {"orders": 1, "refund_count": 1, "new_customers": 1, "contacts": 1}
+    assert report(api, measures=[*counts])["totals"] == counts
+    money = {"revenue": 0, "average_order_value": 0, "credited_revenue": 0}
+    assert report(api, measures=[*counts, *money])["totals"] == counts | money
+    assert report(api, amount_min=5)["totals"]["events"] == 0
+    rows = report(api, measures=["events", "revenue"], group_by="customer")["rows"]
+    assert sorted(rows, key=str) == [["new", 1, 0], [None, 1, 0]]
+
+
+def test_an_amount_that_rounds_to_nothing_makes_an_order_all_the_same(
+    api: Api, space: Stage
+) -> None:
+    put_rates(api, rate("2026-05-13", "EUR", "JPY", 160))
+    sale(space, "2026-05-13", "0.1", "JPY")
+    answer = report(api, measures=["orders", "revenue", "new_customers"])
+    assert answer["totals"] == {"orders": 1, "revenue": 0, "new_customers": 1}
+    assert answer["left_out_money"] == []
+    assert report(api, amount_max=0)["totals"]["events"] == 1
 
 
 def test_each_sale_has_the_rate_of_its_own_day_and_a_day_without_the_latest_before(
@@ -95,7 +114,7 @@ def test_each_sale_has_the_rate_of_its_own_day_and_a_day_without_the_latest_befo
         ("2026-05-08", 5), ("2026-05-10", 5), ("2026-05-11", 10), ("2026-05-18", 10),
     ]  # fmt: skip
     sale(space, "2026-05-19", 10, "USD")
-    assert report(api, 422)["missing"][0]["first_day"] == "2026-05-19"
+    assert report(api, group_by="day")["left_out_money"][0]["first_day"] == "2026-05-19"
 
 
 def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
@@ -111,20 +130,21 @@ def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
     assert report(api)["totals"]["revenue"] == 30
 
 
-def test_only_amounts_that_can_count_need_a_rate(api: Api, space: Stage) -> None:
-    """Of days after the period, and after the window of touches in it, none is missing."""
+def test_only_money_that_could_count_is_named(api: Api, space: Stage) -> None:
+    """None of days after the period, nor after the window of touches in it."""
     contact_id = space.contact()
     space.touchpoint(contact_id, "google_ads", occurred_at="2026-05-12 12:00:00+00")
     sale(space, "2026-05-13", 100, None, contact_id=contact_id)
     sale(space, "2026-05-14", 10, "USD", contact_id=contact_id)
     day = {"start_date": "2026-05-12 00:00:00", "end_date": "2026-05-13 23:59:59"}
-    assert report(api, **day)["totals"]["revenue"] == 100
+    answer = report(api, **day)
+    assert (answer["totals"]["revenue"], answer["left_out_money"]) == (100, [])
     by_touch = {"date_basis": "touch", "measures": "credited_revenue", **day}
     credited = report(api, attribution_window=1, end_date="2026-05-12 23:59:59", **{
         name: by_touch[name] for name in ("date_basis", "measures", "start_date")
     })  # fmt: skip
-    assert credited["totals"]["credited_revenue"] == 100
-    report(api, 422, attribution_window=7, **by_touch)
+    assert (credited["totals"]["credited_revenue"], credited["left_out_money"]) == (100, [])
+    assert report(api, attribution_window=7, **by_touch)["left_out_money"][0]["events"] == 1
 
 
 def test_a_rate_may_lead_by_way_of_another_currency(api: Api, space: Stage) -> None:

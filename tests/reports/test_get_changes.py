@@ -212,8 +212,9 @@ def test_a_rate_that_there_was_none_of(api: Api, shop: Stage) -> None:
     between = first_moment_after(shop)
     put_rate(api, 0.01)
     assert changes(api, first)["overall"]["causes"] == {"late_events": {"credited_revenue": 10}}
-    status, refused = refusal(api, between, {})
-    assert (status, refused["reason"]) == (422, "rates_unknown")
+    with_rate = changes(api, between)
+    assert with_rate["overall"]["causes"] == {"rates": {"credited_revenue": 10}}
+    assert [each["events"] for each in with_rate["left_out_money_before"]] == [1]
 
 
 def test_other_rates_of_all_spaces(api: Api, shop: Stage, database_url: str) -> None:

@@ -80,14 +80,14 @@ def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
     someone = stage.contact()
     stage.touchpoint(someone, "email", occurred_at=NOON - timedelta(hours=1))
     stage.touchpoint(someone, "direct")
-    for amount in ("-89.5", "0.001", "99999999999999.9999", None):
+    for amount in ("-89.5", "0.001", "99999999999.9999", "99999999999999.9999", None):
         stage.event(someone, amount=None if amount is None else Decimal(amount))
     report = ask(
         database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",)
     )
-    revenue = Decimal("99999999999910.5009")
-    average = Decimal("50000000000000.0005")  # of the two above zero, rounded
-    assert report.total.figures == figures(4, revenue, 4, revenue, 1, average)
+    revenue = Decimal("99999999910.5009")
+    average = Decimal("33333333333.3336")  # of the three above zero, rounded
+    assert report.total.figures == figures(5, revenue, 5, revenue, 1, average)
     rows = by_key(report).values()
     assert sum(row[_CREDIT] for row in rows) == revenue  # type: ignore[misc]
 

@@ -132,6 +132,9 @@ def test_as_csv(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("space")
-def test_a_time_that_cannot_be_converted_is_refused(api: Api) -> None:
-    assert report(api, 422, **BEFORE)["reason"] == "missing_rates"
-    assert report(api)["compared_period"] is None
+def test_each_time_names_what_it_leaves_out(api: Api) -> None:
+    answer = report(api, **BEFORE)
+    assert [answer[name] for name in ("left_out_money", "compared_left_out_money")] == [[], []]
+    assert answer["left_out_spend"] == []
+    assert [each["currency"] for each in answer["compared_left_out_spend"]] == ["USD"]
+    assert report(api)["compared_left_out_spend"] is None

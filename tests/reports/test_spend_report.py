@@ -145,8 +145,11 @@ def test_times(api: Api, group: str, key: str) -> None:
 @pytest.mark.usefixtures("space")
 def test_each_day_has_its_own_rate(api: Api) -> None:
     put(api, spent(12, "google", 10, currency="USD"), spent(19, "google", 10, currency="USD"))
-    refused = report(api, 422)
-    assert (refused["reason"], refused["missing"][0]["days"]) == ("missing_rates", 2)
+    answer = report(api)
+    assert answer["totals"]["spend"] == 0
+    assert answer["left_out_spend"] == [
+        {"currency": "USD", "amount": 20, "first_day": "2026-05-12", "last_day": "2026-05-19"}
+    ]
     rate = {"base": "USD", "currency": "EUR"}
     rates = [{**rate, "date": "2026-05-12", "rate": 0.5}, {**rate, "date": "2026-05-19", "rate": 2}]
     api.send("PUT", "/rates", json={"rates": rates})

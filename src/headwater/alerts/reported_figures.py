@@ -10,7 +10,6 @@ from typing import NamedTuple
 from psycopg import AsyncConnection
 
 from headwater.events.accepted import SALES_EVENTS
-from headwater.reports.errors import MissingRates
 from headwater.reports.models import (
     Figure,
     FigureColumn,
@@ -89,11 +88,7 @@ async def read_day_figures(
 async def _reports(
     connection: AsyncConnection, space_id: int, queries: list[ReportQuery]
 ) -> list[Report]:
-    """Return the reports; none while a rate is missing, as then nothing of money is known."""
-    try:
-        return await query_reports(connection, space_id, queries) if queries else []
-    except MissingRates:
-        return []
+    return await query_reports(connection, space_id, queries) if queries else []
 
 
 def _query(

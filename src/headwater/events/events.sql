@@ -125,8 +125,8 @@ WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;
 
 -- name: update_amount
--- A new amount, or none.
-UPDATE events SET amount = %(amount)s
+-- A new amount, or none: from the business, whoever reported the event.
+UPDATE events SET amount = %(amount)s, amount_confirmed = true
 WHERE space_id = %(space_id)s AND id = %(event_id)s;
 
 -- name: delete

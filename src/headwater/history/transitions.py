@@ -51,6 +51,8 @@ class EventState(NamedTuple):
     path: tuple[FormerTouch, ...]
     is_first: bool = False
     """True of its customer's first order, where that is looked at."""
+    from_page: bool = False
+    """True while only a page has reported the amount."""
 
 
 class Transition(NamedTuple):
@@ -169,7 +171,7 @@ class FamilyHistory:
         )
         return EventState(
             owner, event.name, event.at, event.amount, event.currency, path,
-            bool(self._orders) and self._first_order(owner, moment) == event.id,
+            bool(self._orders) and self._first_order(owner, moment) == event.id, event.from_page,
         )  # fmt: skip
 
     def _first_order(self, owner: int, moment: int) -> int | None:

@@ -56,6 +56,8 @@ class EventVersion(NamedTuple):
     """The moment at which it was no longer so."""
     start_cause: ChangeCause
     end_cause: ChangeCause
+    from_page: bool = False
+    """True while only a page had reported the amount."""
 
 
 class TouchVersion(NamedTuple):

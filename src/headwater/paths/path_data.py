@@ -22,6 +22,10 @@ BoolArray = NDArray[np.bool_]
 
 NO_AMOUNT = -(2**63)
 """In the column of amounts: the event has none."""
+LEFT_OUT, ROUNDED_AWAY = 1 << 62, 1 << 61
+"""Likewise, above zero or below: the event's amount is left out of a report, or its value in the
+report's currency rounds to zero. No real amount is as large.
+"""
 
 
 class Column(StrEnum):
@@ -36,7 +40,9 @@ class Column(StrEnum):
     SECONDS = "seconds"
     """The whole seconds since 1970 of the event."""
     AMOUNTS = "amounts"
-    """In ten-thousandths; NO_AMOUNT is none."""
+    """In ten-thousandths; NO_AMOUNT is none. LEFT_OUT and ROUNDED_AWAY count as nothing, with the
+    sign of the amount that the event states.
+    """
     STARTS = "starts"
     """The place among the touches at which the event's path begins."""
     LENGTHS = "lengths"

@@ -72,7 +72,7 @@ async def identify(reader: ReportReader, observation: ObservationPlan, subject: 
 
 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
-    """Return what is observed. Raises ReportTooLarge, and MissingRates."""
+    """Return what is observed. Raises ReportTooLarge."""
     observer, planned = observation.observer, observation.planned
     # Not by company, whose paths are read from the tables: only those to first orders are needed.
     paths = reader.path_reader(observer.columns)

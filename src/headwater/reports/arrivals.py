@@ -18,7 +18,6 @@ from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.paths.survey import Block
 from headwater.reports.dimensions import Step
-from headwater.reports.errors import MissingRates
 from headwater.reports.measures import figure_of
 from headwater.reports.models import (
     DateBasis,
@@ -34,7 +33,6 @@ from headwater.reports.result import PeriodSums
 from headwater.reports.ripeness import (
     MOST_HISTORY,
     ArrivedFigures,
-    NotJudged,
     Numbers,
     Ripeness,
     judge,
@@ -114,10 +112,7 @@ async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -
     """
     horizon = horizon_of(query)
     days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
-    try:
-        arrivals = await _load_arrivals(reader, query, days, horizon)
-    except MissingRates:
-        return Ripeness(as_of, horizon, 0, reason=NotJudged.MISSING_RATES)
+    arrivals = await _load_arrivals(reader, query, days, horizon)
     wanted = {day for day in days if query.start.date() <= day <= query.end.date()}
     return judge(arrivals, as_of, wanted)
 

@@ -2,48 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from psycopg import AsyncConnection
 
 from headwater.history.transitions import EventState
-from headwater.history.versions import Family
+from headwater.history.versions import EventVersion, Family
 from headwater.rates.exchange import RateTable
 from headwater.rates.store import load_rates
-from headwater.reports.conversion import CurrencyExchange
+from headwater.reports.conversion import CurrencyExchange, stored_amount
+from headwater.reports.counted_amounts import Counted, LeftOutReason
+from headwater.reports.left_out_money import LeftOutAmounts
+from headwater.spaces.models import Space
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class FormerAmounts:
-    """The amounts of events in some state; 0 where no rate is known."""
+    """The amounts of events in some state, as the column of amounts has them."""
 
     exchange: CurrencyExchange | None
     """None where amounts count for no more than their sign."""
     rates: RateTable
 
     def __call__(self, state: EventState) -> int | None:
-        return 0 if self.is_unknown(state) else self._converted(state)
-
-    def is_unknown(self, state: EventState) -> bool:
-        """Return whether an event has an amount of which no rate is known."""
-        return state.amount is not None and self._converted(state) is None
-
-    def _converted(self, state: EventState) -> int | None:
-        exchange = self.exchange
-        if exchange is None or not state.amount:
+        if self.exchange is None or not state.amount:
             return state.amount
-        currency = state.currency or exchange.space.currency
-        if currency == exchange.target:
-            return state.amount
-        return exchange.convert(self.rates, state.amount, currency, _day(exchange, state.at))
+        return stored_amount(state.amount, self._count(self.exchange, state))
+
+    def left_out(self, states: Mapping[int, EventState]) -> LeftOutAmounts:
+        """Return those of some events, by their ids, whose amounts are left out."""
+        by_kind: dict[tuple[str, LeftOutReason], list[tuple[int, int, date]]] = {}
+        for event_id, state in states.items():
+            if self.exchange is not None and state.amount:
+                currency, day = _place(self.exchange.space, state)
+                counted = self._count(self.exchange, state)
+                if isinstance(counted, LeftOutReason):
+                    by_kind.setdefault((currency, counted), []).append(
+                        (event_id, state.amount, day)
+                    )
+        return LeftOutAmounts.of(by_kind)
+
+    def _count(self, exchange: CurrencyExchange, state: EventState) -> Counted:
+        rule = exchange.rule(self.rates, *_place(exchange.space, state))
+        return rule.count(state.amount or 0, from_page=state.from_page)
 
 
-def _day(exchange: CurrencyExchange, at: int) -> date:
-    return (_EPOCH + timedelta(microseconds=at)).astimezone(exchange.space.zone).date()
+def _place(space: Space, state: EventState | EventVersion) -> tuple[str, date]:
+    """Return the currency and the day, on the Space's clock, of an event."""
+    moment = _EPOCH + timedelta(microseconds=state.at)
+    return state.currency or space.currency, moment.astimezone(space.zone).date()
 
 
 async def load_former_amounts(
@@ -52,15 +63,15 @@ async def load_former_amounts(
     """Return the amounts of the events of families."""
     if exchange is None:
         return FormerAmounts(None, RateTable())
-    own, target = exchange.space.currency, exchange.target
+    space, target = exchange.space, exchange.target
     foreign = {
-        (each.currency or own, _day(exchange, each.at))
+        _place(space, event)
         for family in families
-        for each in family.events
-        if (each.currency or own) != target
+        for event in family.events
+        if target != space.currency or (event.currency or target) != target
     }
     days, currencies = {day for _, day in foreign}, {currency for currency, _ in foreign}
     rates = await load_rates(
-        connection, exchange.space.id, days, currencies | {target}, exchange.at
+        connection, space.id, days, currencies | {target, space.currency}, exchange.at
     )
     return FormerAmounts(exchange, rates)

@@ -17,6 +17,7 @@ from headwater.reports.change_models import (
     ChangeReport,
     FigureChange,
 )
+from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import Figures, Group, GroupKey
 from headwater.reports.readings import ReportReading
 from headwater.reports.report_answer import (
@@ -53,6 +54,8 @@ def changes_answer(query: ChangeQuery, report: ChangeReport) -> dict[str, Any]:
         "period": written_span(report.span),
         "timezone": report.timezone,
         "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money.end),
+        "left_out_money_before": left_out_answer(report.left_out_money.start),
     }  # fmt: skip
 
 
@@ -153,5 +156,6 @@ CHANGES = object_schema(
         },
         "unexplained": {**_FIGURES, "description": "What no cause explains: 0."},
         "period": DATES, "timezone": TEXT, "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY, "left_out_money_before": LEFT_OUT_MONEY,
     }
 )  # fmt: skip

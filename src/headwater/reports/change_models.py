@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from headwater.fits.choice import ChosenFit
 from headwater.history.causes import ChangeCause
+from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.models import (
     OF_PATHS,
     OF_TOUCHES,
@@ -110,6 +111,14 @@ class CauseShare:
 
 
 @dataclass(frozen=True)
+class LeftOutSides:
+    """Money that the sums at both readings leave out."""
+
+    start: tuple[LeftOutMoney, ...]
+    end: tuple[LeftOutMoney, ...]
+
+
+@dataclass(frozen=True)
 class ChangeReport:
     """The result of a query."""
 
@@ -133,3 +142,4 @@ class ChangeReport:
     span: DateTimeSpan
     timezone: str
     currency: str
+    left_out_money: LeftOutSides

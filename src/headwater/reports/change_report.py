@@ -4,7 +4,7 @@ to causes that add up to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 
 from headwater.history.causes import ChangeCause
 from headwater.history.past import PastReader, PastSpan
+from headwater.rates.store import RatePoint
 from headwater.reports.addition import PieceSums
 from headwater.reports.change_amounts import FormerAmounts, load_former_amounts
 from headwater.reports.change_events import CauseEvents
@@ -24,11 +25,13 @@ from headwater.reports.change_models import (
     ChangeQuery,
     ChangeReport,
     FigureChange,
+    LeftOutSides,
 )
 from headwater.reports.change_split import ChangeSums, order_names, split_up, taken_back
 from headwater.reports.change_terms import Readings, Terms, find_readings, load_terms
 from headwater.reports.conversion import CurrencyExchange
-from headwater.reports.errors import RatesUnknown, Uncounted
+from headwater.reports.errors import Uncounted
+from headwater.reports.left_out_loader import load_left_out_then
 from headwater.reports.measures import Sums, figure_of, plain
 from headwater.reports.models import (
     Comparison,
@@ -88,8 +91,21 @@ async def load_changes(reader: ReportReader, planned: PeriodPlan, readings: Read
         for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
     ]
     split = await _split(reader, terms, readings.start, readings.end)
-    split.require_rates(*(readers[each.rates_at].unknown for each in (terms[0], terms[-1])))
-    return await in_thread(Changes, planned.plan.query, terms, sums, split)
+    left_out = await _load_left_out(readers, terms, split)
+    return await in_thread(Changes, planned.plan.query, terms, sums, split, left_out)
+
+
+async def _load_left_out(
+    readers: Mapping[RatePoint | None, ReportReader], terms: Sequence[Terms], split: _Split
+) -> LeftOutSides:
+    start, end = [
+        await load_left_out_then(readers[side.rates_at], side.planned, states, amounts)
+        for side, states, amounts in (
+            (terms[0], split.sums.first, split.amounts[0]),
+            (terms[-1], split.sums.last, split.amounts[-1]),
+        )
+    ]
+    return LeftOutSides(start, end)
 
 
 @dataclass(frozen=True)
@@ -98,18 +114,6 @@ class _Split:
 
     sums: ChangeSums
     amounts: list[FormerAmounts]
-
-    def require_rates(self, at_start: set[int], at_end: set[int]) -> None:
-        """Raise RatesUnknown where no rate was known of an amount at a reading: of an event of now
-        that is without one by the rates of then, and was the same then, or of one as it was.
-        """
-        for name, unknown, states, amounts in (
-            ("since", at_start, self.sums.first, self.amounts[0]),
-            ("until", at_end, self.sums.last, self.amounts[-1]),
-        ):
-            was_there = any(event_id not in states for event_id in unknown)
-            if was_there or any(each and amounts.is_unknown(each) for each in states.values()):
-                raise RatesUnknown(name)
 
 
 async def _split(
@@ -150,9 +154,11 @@ class Changes:
         terms: Sequence[Terms],
         now: Sequence[Sequence[PieceSums]],
         split: _Split,
+        left_out: LeftOutSides,
     ) -> None:
         """`now` are the sums of the present, terms by terms."""
         self.query, self.planned, self.changes = query, terms[-1].planned, split.sums
+        self.left_out_money = left_out
         self.terms = terms
         self.fits = terms[0].fit, terms[-1].fit
         self.columns = columns_of(query)
@@ -274,6 +280,7 @@ async def _make_report(
         ),
         unexplained=_unexplained(overall or total),
         span=planned.period.span, timezone=reader.space.timezone, currency=reader.currency,
+        left_out_money=changes.left_out_money,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from headwater.reports.cells import Cells, EventCells, PairCells, Pairs
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
 from headwater.reports.models import DateBasis, Measure, NoCredit
 from headwater.reports.plan import ReportScope
-from headwater.reports.selection import amounts_of, touches_in_window
+from headwater.reports.selection import amounts_of, signs_of, touches_in_window
 from headwater.reports.tally import Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -96,8 +96,13 @@ class ChosenEvents:
 
     @cached_property
     def amounts(self) -> IntArray:
-        """In ten-thousandths, 0 where there is none."""
+        """In ten-thousandths, 0 where there is none that counts."""
         return amounts_of(self.paths)
+
+    @cached_property
+    def signs(self) -> IntArray:
+        """1 for orders and -1 for refunds."""
+        return signs_of(self.paths)
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
@@ -202,8 +207,8 @@ class ChosenEvents:
 
 _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
     Sum.EVENTS: lambda events: np.ones(events.count, dtype=np.int64),
-    Sum.ORDERS: lambda events: (events.amounts > 0).astype(np.int64),
-    Sum.REFUND_COUNT: lambda events: (events.amounts < 0).astype(np.int64),
+    Sum.ORDERS: lambda events: (events.signs > 0).astype(np.int64),
+    Sum.REFUND_COUNT: lambda events: (events.signs < 0).astype(np.int64),
     Sum.GROSS: lambda events: np.maximum(events.amounts, 0),
     Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
     Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),

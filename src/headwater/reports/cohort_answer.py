@@ -25,6 +25,12 @@ from headwater.reports.cohort_models import (
     CohortReport,
     Payback,
 )
+from headwater.reports.left_out_money import (
+    LEFT_OUT_MONEY,
+    LEFT_OUT_SPEND,
+    left_out_answer,
+    left_out_spend_answer,
+)
 from headwater.reports.report_answer import harmless, in_digits
 
 UNATTRIBUTED = "unattributed"
@@ -60,6 +66,8 @@ def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
         "as_of": f"{report.today}",
         "timezone": report.timezone,
         "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money),
+        "left_out_spend": left_out_spend_answer(report.left_out_spend),
         "cost_rate": _number(report.cost_rate),
         "group_by": None if report.group is None else str(report.group),
         "attribution_model": query.model,
@@ -184,6 +192,7 @@ COHORTS: Schema = object_schema(
             "description": "Spend that is in no group.",
         },
         "as_of": TEXT, "timezone": TEXT, "currency": TEXT, "cost_rate": NUMBER_OR_NULL,
+        "left_out_money": LEFT_OUT_MONEY, "left_out_spend": LEFT_OUT_SPEND,
         "group_by": TEXT_OR_NULL, "attribution_model": TEXT, "attribution_window": WHOLE,
         "query_mode": TEXT, "fit": CITATION_OR_NULL,
     }

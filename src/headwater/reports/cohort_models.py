@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from headwater.fits.choice import ChosenFit
 from headwater.http.timerange import months_after, months_between
+from headwater.reports.left_out_money import LeftOutMoney, LeftOutSpend
 from headwater.reports.measures import plain, rounded
 from headwater.reports.models import (
     Filters,
@@ -222,6 +223,9 @@ class CohortReport:
     cost_rate: Decimal | None
     fit: ChosenFit | None = None
     """The fit that credit depends on."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of the events from the first month until today."""
+    left_out_spend: tuple[LeftOutSpend, ...] = ()
 
 
 def last_second(day: date) -> datetime:

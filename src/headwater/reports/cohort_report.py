@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
@@ -42,6 +42,7 @@ from headwater.reports.dimensions import Step, steps
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.followed_customers import follow
 from headwater.reports.groups import fetch_labels
+from headwater.reports.left_out_loader import load_left_out
 from headwater.reports.measures import plain
 from headwater.reports.models import DateTimeSpan, Group
 from headwater.reports.plan_loader import PeriodPlan
@@ -81,7 +82,9 @@ async def query_cohorts(
         days = (query.first, span.end.date())
         spent = await load_spent(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)
-        return _Maker(query, reader, keys, spent).make(sums, observation.planned.plan.scope.fit)
+        made = _Maker(query, reader, keys, spent).make(sums, observation.planned.plan.scope.fit)
+        left_out = await load_left_out(reader, observation.planned)
+        return replace(made, left_out_money=left_out, left_out_spend=spent.left_out)
 
 
 async def _add_up(reader: ReportReader, observation: ObservationPlan, months: Step) -> CohortSums:

@@ -1,10 +1,10 @@
 """Amounts of a report in one currency: what events say in others is converted, each by itself at
-the rate of its own day, before anything is added up.
+the rate of its own day, before anything is added up. Amounts that cannot count are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -14,16 +14,14 @@ from psycopg import AsyncConnection
 from headwater.database.queries import Queries, fetch_all
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import place_among
-from headwater.paths.path_data import Column, IntArray, PathData
-from headwater.rates.exchange import RateTable, converted
+from headwater.paths.path_data import LEFT_OUT, ROUNDED_AWAY, Column, IntArray, PathData
+from headwater.rates.exchange import RateTable
 from headwater.rates.store import RatePoint, load_rates
-from headwater.reports.errors import MissingRate, MissingRates
+from headwater.reports.counted_amounts import AmountRule, Counted, LeftOutReason
+from headwater.reports.left_out_money import LeftOutAmounts
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "conversion.sql")
-
-HUNDREDTH = 100
-"""Ten-thousandths: to what a converted amount is rounded."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,8 @@ class ConvertedAmounts:
     event_ids: IntArray
     """Ascending."""
     amounts: IntArray
-    """In ten-thousandths."""
-    unknown: IntArray
-    """The ids of those of which no rate is known: their amounts are 0."""
+    """As the column of amounts has them."""
+    left_out: LeftOutAmounts
 
     def put_into(self, paths: PathData) -> PathData:
         """Return paths with these amounts in place of those that the events have."""
@@ -50,12 +47,13 @@ class ConvertedAmounts:
 
 
 @dataclass(frozen=True)
-class _Foreign:
-    """Events of one day and currency."""
+class _Group:
+    """Events of one day and currency, reported by pages alone or not."""
 
     currency: str
     day: date
     """On the Space's clock."""
+    from_page: bool
     event_ids: IntArray
     amounts: IntArray
 
@@ -67,55 +65,52 @@ class CurrencyExchange:
     space: Space
     target: str
     at: RatePoint | None = None
-    """The point whose rates count; None is now. Before now, amounts without a rate are 0."""
+    """The point whose rates count; None is now."""
 
-    def convert(self, rates: RateTable, amount: int, currency: str, day: date) -> int | None:
-        """Return an amount of a day on the Space's clock; None without a rate."""
-        rate = rates.rate(day, currency, self.target)
-        return None if rate is None else converted(amount, rate, HUNDREDTH)
+    def rule(self, rates: RateTable, currency: str, day: date) -> AmountRule:
+        """Return how amounts of a currency and a day on the Space's clock count."""
+        return AmountRule.of(rates, day, currency, self.target, self.space.currency)
+
+
+def stored_amount(amount: int, counted: Counted) -> int:
+    """Return an event's amount as the column of amounts has it: what an event is, an order or a
+    refund, is told by the amount that it states, whatever that is worth.
+    """
+    sign = 1 if amount > 0 else -1
+    if isinstance(counted, LeftOutReason):
+        return sign * LEFT_OUT
+    return counted or (sign * ROUNDED_AWAY if amount else 0)
 
 
 async def load_conversion(
     connection: AsyncConnection, exchange: CurrencyExchange, days: tuple[date, date]
 ) -> ConvertedAmounts | None:
-    """Return the amounts of the events of some days, in UTC, that are in another currency than the
-    one they become; None where there are none. Raises MissingRates.
+    """Return the amounts of those events of some days, in UTC, that do not count as they are; None
+    where there are none.
     """
     space, target = exchange.space, exchange.target
-    foreign = await _foreign(
-        connection, space, target, await _days(connection, space, target, days)
-    )
-    if not foreign:
+    groups = await _fetch_groups(connection, space, target, days)
+    if not groups:
         return None
-    currencies = {each.currency for each in foreign} | {target}
-    days_of = {each.day for each in foreign}
+    currencies = {group.currency for group in groups} | {target, space.currency}
+    days_of = {group.day for group in groups} if len(currencies) > 1 else set[date]()
     rates = await load_rates(connection, space.id, days_of, currencies, exchange.at)
     numbers: list[int] = []
-    missing: list[tuple[str, date]] = []
-    unknown: list[IntArray] = [np.array([], dtype=np.int64)]
-    for each in foreign:
-        rate = rates.rate(each.day, each.currency, target)
-        if rate is None:
-            missing.append((each.currency, each.day))
-            unknown.append(each.event_ids)
-            numbers += [0] * len(each.amounts)
-        else:
-            numbers += [converted(amount, rate, HUNDREDTH) for amount in each.amounts.tolist()]
-    if missing and exchange.at is None:
-        raise MissingRates(target, missing_rates(missing))
-    event_ids = np.concatenate([each.event_ids for each in foreign])
+    left_out: dict[tuple[str, LeftOutReason], list[tuple[int, int, date]]] = {}
+    for group in groups:
+        amounts: list[int] = group.amounts.tolist()
+        rule = exchange.rule(rates, group.currency, group.day)
+        values = rule.count_all(amounts, from_page=group.from_page)
+        numbers += map(stored_amount, amounts, values)
+        for event_id, amount, value in zip(group.event_ids.tolist(), amounts, values, strict=True):
+            if isinstance(value, LeftOutReason):
+                left_out.setdefault((group.currency, value), []).append(
+                    (event_id, amount, group.day)
+                )
+    event_ids = np.concatenate([group.event_ids for group in groups])
     order = np.argsort(event_ids)
-    amounts = np.array(numbers, dtype=np.int64)
-    return ConvertedAmounts(event_ids[order], amounts[order], np.concatenate(unknown))
-
-
-def missing_rates(missing: Collection[tuple[str, date]]) -> list[MissingRate]:
-    """Return by currency on which days no rate is known."""
-    return [
-        MissingRate(currency, min(days), max(days), len(days))
-        for currency in sorted({currency for currency, _ in missing})
-        if (days := {day for each, day in missing if each == currency})
-    ]
+    amounts_of = np.array(numbers, dtype=np.int64)
+    return ConvertedAmounts(event_ids[order], amounts_of[order], LeftOutAmounts.of(left_out))
 
 
 async def _days(
@@ -131,17 +126,16 @@ async def _days(
     return [day for (day,) in await fetch_all(connection, queries["days"], values)]
 
 
-async def _foreign(
-    connection: AsyncConnection, space: Space, target: str, days: Sequence[date]
-) -> list[_Foreign]:
-    if not days:
-        return []
+async def _fetch_groups(
+    connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
+) -> list[_Group]:
     values = {
-        "space_id": space.id, "own": space.currency, "target": target, "days": list(days),
-        "zone": space.timezone,
+        "space_id": space.id, "own": space.currency, "target": target,
+        "days": list(await _days(connection, space, target, days)), "zone": space.timezone,
+        "first_day": days[0], "last_day": days[1],
     }  # fmt: skip
     rows = await fetch_all(connection.cursor(binary=True), queries["events"], values)
     return [
-        _Foreign(currency, day, read_numbers(ids), read_numbers(amounts))
-        for currency, day, ids, amounts in rows
+        _Group(currency, day, from_page, read_numbers(ids), read_numbers(amounts))
+        for currency, day, from_page, ids, amounts in rows
     ]

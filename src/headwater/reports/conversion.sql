@@ -7,18 +7,38 @@ WHERE c.space_id = %(space_id)s AND c.currency <> %(currency)s
 ORDER BY c.day;
 
 -- name: events
--- Events of some days, in UTC, with an amount in another currency than a report is in, by currency and
--- day on the Space's clock.
-SELECT f.currency, f.day, string_agg(int8send(f.id), ''), string_agg(int8send(f.amount), '')
-FROM unnest(%(days)s::date[]) AS days (day)
-CROSS JOIN LATERAL (
-    SELECT e.id, (e.amount * 10000)::bigint AS amount, coalesce(e.currency, %(own)s) AS currency,
-           (e.event_time AT TIME ZONE %(zone)s)::date AS day
+-- Events whose amount may not count as it is, by currency, day on the Space's clock and whether only a
+-- page reported it: on some days, in UTC, those in another currency than the report or the Space; of all
+-- days from one to another, those beyond a bound in the Space's currency.
+SELECT f.currency, f.day, f.from_page, string_agg(int8send(f.id), ''),
+       string_agg(int8send((f.amount * 10000)::bigint), '')
+FROM (
+    SELECT e.id, e.amount, coalesce(e.currency, %(own)s) AS currency,
+           (e.event_time AT TIME ZONE %(zone)s)::date AS day,
+           coalesce(e.sender IN ('browser', 'signed_browser'), false)
+               AND NOT e.amount_confirmed AS from_page
+    FROM unnest(%(days)s::date[]) AS days (day)
+    CROSS JOIN LATERAL (
+        SELECT known.id, known.amount, known.currency, known.event_time, known.sender,
+               known.amount_confirmed
+        FROM events known
+        WHERE known.space_id = %(space_id)s
+          AND known.event_time >= days.day::timestamp AT TIME ZONE 'UTC'
+          AND known.event_time < (days.day + 1)::timestamp AT TIME ZONE 'UTC'
+          AND known.amount <> 0
+        OFFSET 0
+    ) e
+    WHERE %(own)s <> %(target)s OR coalesce(e.currency, %(own)s) <> %(target)s
+    UNION ALL
+    SELECT e.id, e.amount, %(own)s, (e.event_time AT TIME ZONE %(zone)s)::date,
+           coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
     FROM events e
-    WHERE e.space_id = %(space_id)s
-      AND e.event_time >= days.day::timestamp AT TIME ZONE 'UTC'
-      AND e.event_time < (days.day + 1)::timestamp AT TIME ZONE 'UTC'
-      AND coalesce(e.currency, %(own)s) <> %(target)s AND e.amount <> 0
-    OFFSET 0
+    WHERE e.space_id = %(space_id)s AND %(own)s = %(target)s
+      AND coalesce(e.currency, %(own)s) = %(own)s
+      AND e.event_time >= %(first_day)s::timestamp AT TIME ZONE 'UTC'
+      AND e.event_time < (%(last_day)s::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+      AND (abs(e.amount) > 100000000000
+           OR (abs(e.amount) > 10000000 AND NOT e.amount_confirmed
+               AND e.sender IN ('browser', 'signed_browser')))
 ) f
-GROUP BY f.currency, f.day;
+GROUP BY f.currency, f.day, f.from_page;

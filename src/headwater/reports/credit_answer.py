@@ -27,6 +27,7 @@ from headwater.reports.credit_models import (
     EventCredit,
     TouchCredit,
 )
+from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import NoCredit
 from headwater.reports.report_answer import DATES, harmless, in_digits, number, written_span
 
@@ -58,6 +59,7 @@ def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink) -> by
             "period": written_span(page.span),
             "timezone": page.timezone,
             "currency": page.currency,
+            "left_out_money": left_out_answer(page.left_out_money),
             "attribution_model": query.model,
             "attribution_window": query.window_days,
             "query_mode": "company" if query.by_company else "profile",
@@ -151,7 +153,8 @@ CREDITS = envelope_schema(
             "description": "Of all pages together.",
         },
         "credit": {"type": "string", "enum": [str(credit) for credit in CreditFilter]},
-        "period": DATES, "timezone": TEXT, "currency": TEXT, "attribution_model": TEXT,
+        "period": DATES, "timezone": TEXT, "currency": TEXT, "left_out_money": LEFT_OUT_MONEY,
+        "attribution_model": TEXT,
         "attribution_window": WHOLE, "query_mode": TEXT, "date_basis": TEXT,
         "fit": CITATION_OR_NULL,
     },

@@ -11,6 +11,7 @@ from fractions import Fraction
 from headwater.fits.choice import ChosenFit
 from headwater.http.pagination import Position
 from headwater.reports.cohort_models import Acquisition
+from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.models import (
     DateBasis,
     DateTimeSpan,
@@ -170,3 +171,5 @@ class CreditsPage:
     """The Space's."""
     fit: ChosenFit | None = None
     """The fit that credit depends on."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of all pages together."""

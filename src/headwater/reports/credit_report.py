@@ -18,7 +18,7 @@ from psycopg import AsyncConnection
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.pagination import Page, page_of
-from headwater.paths.path_data import NO_AMOUNT, Column, IntArray
+from headwater.paths.path_data import LEFT_OUT, NO_AMOUNT, ROUNDED_AWAY, Column, IntArray
 from headwater.reports.acquisition_loader import load_acquired
 from headwater.reports.chosen_events import WHOLE_EVENT
 from headwater.reports.credit_list import (
@@ -38,6 +38,7 @@ from headwater.reports.credit_models import (
     TouchTags,
 )
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
+from headwater.reports.left_out_loader import load_left_out
 from headwater.reports.measures import plain
 from headwater.reports.models import DateTimeSpan, Measure
 from headwater.reports.path_pass import path_reader
@@ -93,6 +94,7 @@ async def query_credits(
             timezone=reader.space.timezone,
             currency=reader.currency,
             fit=planned.plan.scope.fit,
+            left_out_money=await load_left_out(reader, planned),
         )
 
 
@@ -160,7 +162,7 @@ class _RowReader:
         tags: Mapping[int, TouchTags],
     ) -> EventCredit:  # fmt: skip
         paths = self._paths
-        company_id, amount = int(paths[Column.COMPANIES][event]), int(paths[Column.AMOUNTS][event])
+        company_id = int(paths[Column.COMPANIES][event])
         return EventCredit(
             event_id=int(paths[Column.EVENT_IDS][event]),
             event_name=paths.event_names[int(paths[Column.NAMES][event])],
@@ -171,7 +173,7 @@ class _RowReader:
             company_id=company_id or None,
             company_name=details.company_name,
             order_id=details.order_id,
-            amount=None if amount == NO_AMOUNT else _money(amount),
+            amount=_amount(int(paths[Column.AMOUNTS][event])),
             credited_events=Fraction(int(shares.of_event.sum()), self._shares.unit),
             credited_revenue=_money(int(shares.of_amount.sum())),
             reason=self._shares.reason(event),
@@ -211,6 +213,13 @@ def _both_ends(shares: TouchShares) -> TouchShares:
         return shares
     kept = np.r_[0:MOST_PER_END, count - MOST_PER_END : count]
     return TouchShares(shares.touches[kept], shares.of_event[kept], shares.of_amount[kept])
+
+
+def _amount(stored: int) -> Decimal | None:
+    """Return an amount in the report's currency; None where there is none that counts."""
+    if stored == NO_AMOUNT or abs(stored) == LEFT_OUT:
+        return None
+    return _money(0 if abs(stored) == ROUNDED_AWAY else stored)
 
 
 def _money(amount: int) -> Decimal:

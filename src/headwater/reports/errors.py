@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
 
 from headwater.http.errors import Problem
@@ -14,14 +11,12 @@ class ReportProblem(StrEnum):
     """The typed reasons."""
 
     TOO_MUCH = "too_much"
-    MISSING_RATES = "missing_rates"
     OTHER_QUESTION = "other_question"
     SETTINGS_CHANGED = "settings_changed"
     OTHER_PAST = "other_past"
     FIT_DELETED = "fit_deleted"
     UNCOUNTED = "uncounted"
     TOO_OLD = "too_old"
-    RATES_UNKNOWN = "rates_unknown"
 
 
 class ReportRefused(Problem):
@@ -37,42 +32,6 @@ class ReportTooLarge(ReportRefused):
             422,
             {"reason": ReportProblem.TOO_MUCH},
         )
-
-
-@dataclass(frozen=True)
-class MissingRate:
-    """A currency whose worth nobody knows on some days."""
-
-    currency: str
-    first_day: date
-    last_day: date
-    days: int
-
-
-class MissingRates(ReportRefused):
-    """422: amounts are in several currencies, and some rate that would make them one is missing."""
-
-    def __init__(self, target: str, missing: Sequence[MissingRate]) -> None:
-        words = "; ".join(
-            f"{each.currency} from {each.first_day} to {each.last_day}" for each in missing[:5]
-        )
-        super().__init__(
-            f"Amounts are in several currencies, and there is no exchange rate to {target} for "
-            f"{words}. Store rates with PUT /rates or headwater rates import; nothing is added up "
-            "without them.",
-            422,
-            {
-                "reason": ReportProblem.MISSING_RATES,
-                "currency": target,
-                "missing": [
-                    {
-                        "currency": each.currency, "first_day": f"{each.first_day}",
-                        "last_day": f"{each.last_day}", "days": each.days,
-                    }
-                    for each in missing
-                ],
-            },
-        )  # fmt: skip
 
 
 class ReadingRefused(ReportRefused):
@@ -145,15 +104,4 @@ class Uncounted(ReadingRefused):
             f"The number of events at the reading `{field}` is not what is left when all known "
             "changes are undone: rows were changed outside of Headwater, or by an older version. "
             "Take a new one.",
-        )  # fmt: skip
-
-
-class RatesUnknown(ReadingRefused):
-    """422: amounts of which no rate was known at a reading."""
-
-    def __init__(self, field: str) -> None:
-        super().__init__(
-            field, ReportProblem.RATES_UNKNOWN,
-            f"At the moment `{field}` there were amounts of which no rate was known, so no report "
-            "could be made. Choose another one.",
         )  # fmt: skip

@@ -11,11 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.paths.lookup import NumberMap
-from headwater.paths.path_data import ON_PATHS, TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.paths.path_data import (
+    NO_AMOUNT,
+    ON_PATHS,
+    TOUCH_COLUMNS,
+    Column,
+    IntArray,
+    PathData,
+)
 from headwater.reports.customers import Customers
 from headwater.reports.dimensions import Step
 from headwater.reports.plan import FirstOrders
-from headwater.reports.selection import EventConditions, amounts_of
+from headwater.reports.selection import EventConditions
 
 PAIRS = 1_000_000
 """Pairs of an event and a touch that are worked on at once."""
@@ -50,9 +57,10 @@ class Observer:
         seconds = chosen[Column.SECONDS]
         in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
         firsts = chosen.select(in_time & self.orders.include(chosen)).only(self.columns)
-        amounts = amounts_of(chosen)
+        amounts = chosen[Column.AMOUNTS]
         customers = self.orders.customers.keys(chosen)
-        events = np.stack([customers, seconds, amounts])[:, amounts != 0]
+        has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
+        events = np.stack([customers, seconds, amounts])[:, has_amount]
         return Observation(
             firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False)
         )

@@ -12,6 +12,7 @@ from fractions import Fraction
 from headwater.attribution.models import MODELS
 from headwater.contacts.filters import Condition
 from headwater.fits.choice import ChosenFit, is_needed
+from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.ripeness import Ripeness
 
 
@@ -343,3 +344,7 @@ class Report:
     """Where the query asks for it: of the first measure, in total."""
     fit: ChosenFit | None = None
     """The fit that credit depends on."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of the events of the period, that no sum includes."""
+    compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
+    """Likewise of the period that it is compared with."""

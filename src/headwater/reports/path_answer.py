@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
+from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.path_models import (
     STEP_SEPARATOR,
     PathFigures,
@@ -44,6 +45,7 @@ def paths_answer(query: PathsQuery, report: PathReport) -> dict[str, Any]:
         "last_event": written_moment(report.last_event),
         "timezone": report.timezone,
         "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money),
         "group_by": str(query.group),
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
@@ -100,7 +102,7 @@ PATHS = object_schema(
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
         "period": DATES,
         "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
-        "timezone": TEXT, "currency": TEXT, "group_by": TEXT,
+        "timezone": TEXT, "currency": TEXT, "left_out_money": LEFT_OUT_MONEY, "group_by": TEXT,
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT,
     }

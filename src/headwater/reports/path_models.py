@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Self
 
+from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.models import DateTimeSpan, Filters, Group
 
 MOST_STEPS = 10
@@ -112,3 +113,4 @@ class PathReport:
     timezone: str
     currency: str
     """Of all amounts."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()

@@ -65,6 +65,7 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
         span=by_path.span,
         timezone=by_path.timezone,
         currency=by_path.currency,
+        left_out_money=by_path.left_out_money,
     )
 
 

@@ -44,7 +44,7 @@ class FirstOrders:
         if firsts is None:
             marks = self.marks.find(self.customers.keys(paths))
             firsts = marks == paths[self.marked_by]
-        return firsts & (paths[Column.AMOUNTS] > 0)  # none of what has no rate
+        return firsts & (paths[Column.AMOUNTS] > 0)
 
 
 @dataclass(frozen=True)

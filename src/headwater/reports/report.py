@@ -5,6 +5,7 @@ it is compared with.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from psycopg import AsyncConnection
 
@@ -12,6 +13,7 @@ from headwater.allocator import give_freed_memory_back
 from headwater.reports.addition import PieceSums
 from headwater.reports.arrivals import load_ripeness
 from headwater.reports.groups import ReportDimension, fetch_labels
+from headwater.reports.left_out_loader import LeftOutLoader
 from headwater.reports.measures import Sums
 from headwater.reports.models import (
     DateBasis,
@@ -64,13 +66,22 @@ async def query_reports(
     async with open_reader(connection, space_id, currency, money=money) as reader:
         plans = await _load_plans(reader, queries)
         sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
-        reports: list[Report] = []
+        reports, left_out = list[Report](), LeftOutLoader(reader)
         for query, of_query in zip(queries, plans, strict=True):
             periods = [
                 await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query
             ]
-            reports.append(await _make_report(reader, query, of_query[0], *periods))
+            report = await _make_report(reader, query, of_query[0], *periods)
+            reports.append(await _with_left_out(report, left_out, of_query))
         return reports
+
+
+async def _with_left_out(
+    report: Report, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
+) -> Report:
+    """Return a report with the money that it leaves out, of its own time and the one compared."""
+    now, *then = [await left_out.load(planned) for planned in plans]
+    return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
 
 
 def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:

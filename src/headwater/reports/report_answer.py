@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
+from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import (
     Comparison,
     DateTimeSpan,
@@ -53,6 +54,10 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
         "date_basis": str(query.date_basis),
+        "left_out_money": left_out_answer(report.left_out_money),
+        "compared_left_out_money": None
+        if report.compared_left_out_money is None
+        else left_out_answer(report.compared_left_out_money),
         "reading": report.reading,
         "ripeness": report.ripeness and _ripeness(report.ripeness),
         "fit": report.fit and cite(report.fit),
@@ -230,6 +235,8 @@ REPORT = object_schema(
         "attribution_model": {"type": ["string", "array"]},
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT, "date_basis": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
         "reading": TEXT,
         "ripeness": {"type": ["object", "null"]},
         "fit": CITATION_OR_NULL,

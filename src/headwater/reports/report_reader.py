@@ -36,6 +36,7 @@ from headwater.reports.conversion import ConvertedAmounts, CurrencyExchange, loa
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
+from headwater.reports.left_out_money import LeftOutAmounts
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
 from headwater.reports.remembered_sums import Addition, BlockSums, make_recipe
@@ -125,7 +126,7 @@ class ReportReader:
         rates_at: RatePoint | None = None,
     ) -> None:
         """`deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
-        With `rates_at` rates are those of that point, and amounts without one are 0.
+        With `rates_at` rates are those of that point.
         """
         self.connection, self._reported = connection, reported
         self.space, self._source, self._ends = reported.space, reported.source, reported.ends
@@ -172,7 +173,7 @@ class ReportReader:
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
         """Yield what the work on each piece of the paths of some days comes to, in any order.
-        Raises ReportTooLarge, and MissingRates.
+        Raises ReportTooLarge.
         """
         survey = await self.survey(paths, days)
         conversion = await self._conversion(survey.first_day, survey.last_day)
@@ -194,7 +195,7 @@ class ReportReader:
     ) -> AsyncIterator[Sequence[T]]:
         """Yield what each piece of a survey's paths adds up to for every subject, in any order;
         with `signs` amounts are looked at for no more than their sign. The sums over a block are
-        remembered; subjects are plain data and arrays. Raises ReportTooLarge, and MissingRates.
+        remembered; subjects are plain data and arrays. Raises ReportTooLarge.
         """
         days = survey.first_day, survey.last_day
         conversion = None if signs else await self._conversion(*days)
@@ -260,9 +261,7 @@ class ReportReader:
             yield result
 
     async def in_one_currency(self, paths: PathData) -> PathData:
-        """Return paths that were not read by `pieces` with their amounts in the report's currency.
-        Raises MissingRates.
-        """
+        """Return paths that were not read by `pieces`, with amounts in the report's currency."""
         if not paths.events:
             return paths
         seconds = paths[Column.SECONDS]
@@ -284,18 +283,21 @@ class ReportReader:
         return self._conversions[days]
 
     def by_rates(self, at: RatePoint | None) -> ReportReader:
-        """Return a reader of the same, by rates as they were at a point; amounts of which no rate
-        was known are 0. None is now.
-        """
+        """Return a reader of the same, by rates as they were at a point; None is now."""
         if at is None:
             return self
         return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
 
     @property
-    def unknown(self) -> set[int]:
-        """The events that were read, of whose amounts no rate is known."""
-        known = [each for each in self._conversions.values() if each is not None]
-        return {event_id for each in known for event_id in each.unknown.tolist()}
+    def leaves_out_money(self) -> bool:
+        """True when amounts of the days that were read so far are left out."""
+        loaded = [each for each in self._conversions.values() if each is not None]
+        return any(len(conversion.left_out.event_ids) for conversion in loaded)
+
+    async def left_out_amounts(self, survey: Survey) -> LeftOutAmounts:
+        """Return the amounts of a survey's days that are left out."""
+        conversion = await self._conversion(survey.first_day, survey.last_day)
+        return LeftOutAmounts.of({}) if conversion is None else conversion.left_out
 
     @property
     def is_about_money(self) -> bool:

@@ -33,8 +33,6 @@ class NotJudged(StrEnum):
 
     TOO_LITTLE_HISTORY = "too_little_history"
     """Fewer than LEAST_HISTORY days with anything are old enough."""
-    MISSING_RATES = "missing_rates"
-    """Amounts of the past are in a currency without a rate."""
 
 
 @dataclass(frozen=True)

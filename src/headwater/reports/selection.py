@@ -10,7 +10,16 @@ import numpy as np
 
 from headwater.attribution.credits import TouchSlices
 from headwater.paths.lookup import are_among
-from headwater.paths.path_data import NO_AMOUNT, OLDER, BoolArray, Column, IntArray, PathData
+from headwater.paths.path_data import (
+    LEFT_OUT,
+    NO_AMOUNT,
+    OLDER,
+    ROUNDED_AWAY,
+    BoolArray,
+    Column,
+    IntArray,
+    PathData,
+)
 from headwater.reports.dimensions import Dimension
 from headwater.reports.models import Filters
 
@@ -65,21 +74,28 @@ class EventConditions:
         """Return which events meet the conditions."""
         filters = self.filters
         chosen = np.ones(paths.events, dtype=np.bool_)
-        seconds, amounts = paths[Column.SECONDS], paths[Column.AMOUNTS]
+        seconds = paths[Column.SECONDS]
         if self.seconds is not None:
             chosen &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
         if filters.event_names:
             chosen &= are_named(filters.event_names, paths)
         if self.contacts is not None:
             chosen &= are_among(self.contacts, paths[Column.CONTACTS])
-        if filters.amount_min is not None:
-            chosen &= amounts >= -int(-filters.amount_min.scaleb(4) // 1)
-        if filters.amount_max is not None:
-            chosen &= amounts <= int(filters.amount_max.scaleb(4) // 1)
         if filters.amount_min is not None or filters.amount_max is not None:
-            chosen &= amounts != NO_AMOUNT
+            chosen &= self._are_within_amounts(paths)
         for each in self.keys:
             chosen &= each.chosen(paths)
+        return chosen
+
+    def _are_within_amounts(self, paths: PathData) -> BoolArray:
+        """Return which events have an amount that counts and is within the bounds."""
+        least, most = self.filters.amount_min, self.filters.amount_max
+        amounts, stored = amounts_of(paths), paths[Column.AMOUNTS]
+        chosen = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
+        if least is not None:
+            chosen &= amounts >= -int(-least.scaleb(4) // 1)
+        if most is not None:
+            chosen &= amounts <= int(most.scaleb(4) // 1)
         return chosen
 
 
@@ -103,9 +119,15 @@ def touches_in_window(paths: PathData, days: int) -> TouchSlices:
 
 
 def amounts_of(paths: PathData) -> IntArray:
-    """Return the amounts of events in ten-thousandths, 0 where there is none."""
+    """Return the amounts of events in ten-thousandths, 0 where there is none that counts."""
     stored = paths[Column.AMOUNTS]
-    return np.where(stored == NO_AMOUNT, 0, stored)
+    return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
+
+
+def signs_of(paths: PathData) -> IntArray:
+    """Return 1 for orders and -1 for refunds, by the amounts that events state, and else 0."""
+    stored = paths[Column.AMOUNTS]
+    return np.where(stored == NO_AMOUNT, 0, np.sign(stored))
 
 
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:

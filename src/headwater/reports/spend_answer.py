@@ -15,6 +15,12 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Sc
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import only_parameter
+from headwater.reports.left_out_money import (
+    LEFT_OUT_MONEY,
+    LEFT_OUT_SPEND,
+    left_out_answer,
+    left_out_spend_answer,
+)
 from headwater.reports.models import Comparison, DateBasis, Figure, Filters, Group, ReportQuery
 from headwater.reports.parameters import (
     COMPARE,
@@ -83,6 +89,10 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "compared_period": then and written_span(then.span),
         "timezone": report.timezone,
         "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money),
+        "left_out_spend": left_out_spend_answer(report.left_out_spend),
+        "compared_left_out_money": then and left_out_answer(then.left_out_money),
+        "compared_left_out_spend": then and left_out_spend_answer(then.left_out_spend),
         "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
         "attribution_model": query.models[0],
         "attribution_window": query.window_days,
@@ -161,6 +171,9 @@ SPEND: Schema = object_schema(
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
         "period": DATES, "compared_period": {**DATES, "type": ["object", "null"]},
         "timezone": TEXT, "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY, "left_out_spend": LEFT_OUT_SPEND,
+        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
+        "compared_left_out_spend": {**LEFT_OUT_SPEND, "type": ["array", "null"]},
         "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
         "attribution_window": WHOLE, "date_basis": TEXT, "fit": CITATION_OR_NULL,
         "reading": TEXT,

@@ -14,6 +14,12 @@ from headwater.http.parameters import Input
 from headwater.reports.change_answer import READING, event_answer, reading_answer
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_parameters import SINCE, UNTIL
+from headwater.reports.left_out_money import (
+    LEFT_OUT_MONEY,
+    LEFT_OUT_SPEND,
+    left_out_answer,
+    left_out_spend_answer,
+)
 from headwater.reports.parameters import COMPARE
 from headwater.reports.report_answer import (
     DATES,
@@ -65,6 +71,10 @@ def spend_changes_answer(report: CostChangeReport) -> dict[str, Any]:
         "period": written_span(report.span),
         "timezone": report.timezone,
         "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money.end),
+        "left_out_money_before": left_out_answer(report.left_out_money.start),
+        "left_out_spend": left_out_spend_answer(report.left_out_spend[1]),
+        "left_out_spend_before": left_out_spend_answer(report.left_out_spend[0]),
         "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
     }  # fmt: skip
 
@@ -150,5 +160,7 @@ SPEND_CHANGES: Schema = object_schema(
         },
         "unexplained": {**_BY_FIGURE, "description": "What no cause explains: 0."},
         "period": DATES, "timezone": TEXT, "currency": TEXT, "cost_rate": NUMBER_OR_NULL,
+        "left_out_money": LEFT_OUT_MONEY, "left_out_money_before": LEFT_OUT_MONEY,
+        "left_out_spend": LEFT_OUT_SPEND, "left_out_spend_before": LEFT_OUT_SPEND,
     }
 )  # fmt: skip

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from headwater.fits.choice import ChosenFit
 from headwater.history.causes import ChangeCause
-from headwater.reports.change_models import ChangedEvent
+from headwater.reports.change_models import ChangedEvent, LeftOutSides
+from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan, Figure, Group
 from headwater.reports.readings import ReportReading
 from headwater.reports.spend_report import CostFigures
@@ -98,3 +99,6 @@ class CostChangeReport:
     currency: str
     cost_rate: Decimal | None
     """The Space's at present: contribution is by it at both readings."""
+    left_out_money: LeftOutSides
+    left_out_spend: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
+    """Likewise at both readings."""

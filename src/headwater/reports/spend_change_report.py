@@ -71,6 +71,7 @@ async def query_spend_changes(
                 cause for row in listed for cause in row.change.causes
             )}),
             plans[0].period.span, reader.space.timezone, reader.currency, reader.space.cost_rate,
+            credit.left_out_money, ledger.left_out,
         )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 from headwater.fits.choice import ChosenFit
 from headwater.http.errors import Invalid
 from headwater.reports.errors import ReportTooLarge
+from headwater.reports.left_out_money import LeftOutMoney, LeftOutSpend
 from headwater.reports.measures import change_between, plain, rounded
 from headwater.reports.models import (
     Comparison,
@@ -164,6 +165,10 @@ class CostReport:
     """The fit that credit depends on."""
     reading: str = ""
     """The moment that it is of: whoever has two can ask what has changed between them."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of events, that no sum includes."""
+    left_out_spend: tuple[LeftOutSpend, ...] = ()
+    """Likewise of the ledger."""
     compared: CostReport | None = None
     """Of the time compared with, with all of its rows."""
 
@@ -254,7 +259,8 @@ def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) ->
         group, tuple(rows), 0, _figures(report.total, of_firsts.total, whole),
         _total([row.figures for row in rows if row.figures.spent != NOTHING]),
         CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
-        reading=report.reading,
+        reading=report.reading, left_out_money=report.left_out_money,
+        left_out_spend=spent.left_out,
     )  # fmt: skip
 
 

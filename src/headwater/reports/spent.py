@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 from psycopg import AsyncConnection
@@ -12,8 +13,7 @@ from psycopg import AsyncConnection
 from headwater.ads.catalogue import fetch_names
 from headwater.rates.exchange import converted
 from headwater.rates.store import RatePoint, load_rates
-from headwater.reports.conversion import missing_rates
-from headwater.reports.errors import MissingRates
+from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import Group, KeyCondition
 from headwater.sources.catalogue import channel_of
 from headwater.spend.breakdown import NOTHING, Figures, Piece
@@ -22,6 +22,7 @@ from headwater.spend.models import source_of
 
 MILLIONTHS = 10**6
 _HUNDREDTH = 10**4
+_SAME = Fraction(1)
 _UNNAMED: Mapping[str, str] = {}
 _DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
 
@@ -37,6 +38,8 @@ class Spent:
     """With their money in one currency."""
     names: Mapping[Group, Mapping[str, str]]
     """By group what ids are called."""
+    left_out: tuple[LeftOutSpend, ...] = ()
+    """Spend that counts as nothing."""
 
     def names_of(self, group: Group | None) -> Mapping[str, str]:
         """Return what the ids of a group are called."""
@@ -70,22 +73,13 @@ async def load_spent(
     only: Sequence[KeyCondition] = (),
 ) -> Spent:  # fmt: skip
     """Return what was spent from one day to another, on what meets conditions on keys, each part at
-    the rate of its own day. Raises MissingRates.
+    the rate of its own day.
     """
     pieces = await read_pieces(connection, space_id, *days)
     names = await fetch_piece_names(connection, space_id, pieces)
     chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
-    return Spent(await convert_pieces(connection, space_id, currency, chosen), names)
-
-
-async def convert_pieces(
-    connection: AsyncConnection, space_id: int, currency: str, pieces: Sequence[Piece]
-) -> list[Piece]:
-    """Return pieces in one currency, each at the rate of its own day. Raises MissingRates."""
-    exchange = await load_exchange(connection, space_id, currency, pieces)
-    if exchange.missing:
-        raise MissingRates(currency, missing_rates(exchange.missing))
-    return [exchange.convert(piece) for piece in pieces]
+    exchange = await load_exchange(connection, space_id, currency, chosen)
+    return Spent([exchange.convert(piece) for piece in chosen], names, exchange.left_out(chosen))
 
 
 async def fetch_piece_names(
@@ -142,10 +136,24 @@ class SpendExchange:
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
-    @property
-    def missing(self) -> list[CurrencyDay]:
-        """The currencies and days of which no rate is known."""
-        return [pair for pair, rate in self.rates.items() if rate is None]
+    def left_out(self, pieces: Iterable[Piece]) -> tuple[LeftOutSpend, ...]:
+        """Return the spend of some pieces that has no rate, by currency."""
+        days: dict[str, set[date]] = {}
+        amounts: dict[str, int] = {}
+        for piece in pieces:
+            row = piece.row
+            if self.rates.get((row.currency, row.date), _SAME) is None:
+                days.setdefault(row.currency, set()).add(row.date)
+                amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
+        return tuple(
+            LeftOutSpend(
+                currency,
+                Decimal(amounts[currency]) / MILLIONTHS,
+                min(days[currency]),
+                max(days[currency]),
+            )
+            for currency in sorted(days)
+        )
 
     def convert(self, piece: Piece) -> Piece:
         """Return a piece with its money in that currency: 0 where no rate is known."""

@@ -12,7 +12,8 @@ from headwater.history.causes import OF_SPEND, ChangeCause
 from headwater.reports.change_models import MOST_LARGEST
 from headwater.reports.change_report import Changes
 from headwater.reports.change_terms import Readings
-from headwater.reports.errors import RatesUnknown, ReportTooLarge
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import Group, ReportQuery
 from headwater.reports.report_reader import ReportReader, in_thread
 from headwater.reports.spent import (
@@ -51,6 +52,8 @@ class LedgerChanges:
     """What keys are called."""
     rows: Mapping[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]]
     """By cause, how many rows it has changed, and those that moved most."""
+    left_out: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
+    """What the sums at both readings leave out."""
 
     def keys(self) -> set[Key]:
         """Return all keys but that of what is not broken down."""
@@ -76,7 +79,7 @@ async def load_ledger_changes(
     reader: ReportReader, query: ReportQuery, credit: Changes, readings: Readings
 ) -> LedgerChanges:
     """Return what of the ledger has changed, on what a query is about; `credit` is what has of its
-    credit. Raises RatesUnknown, and ReportTooLarge.
+    credit. Raises ReportTooLarge.
     """
     days = query.start.date(), query.end.date()
     since, until = (each.point.revision for each in (readings.start, readings.end))
@@ -97,7 +100,6 @@ async def load_ledger_changes(
         for each in (credit.terms[0], credit.terms[-1])
     ]
     chosen = _Chosen(lambda piece: is_chosen(piece, wanted, names), split)
-    chosen.require_rates(exchanges)
     sums = _Sums(query.group_by[0] if query.group_by else None, names, _listed(credit))
     return await in_thread(_ledger_of, chosen, exchanges, sums)
 
@@ -116,14 +118,6 @@ class _Chosen:
     def rows(self, cause: ChangeCause) -> list[ChangedSpend]:
         """Return the rows that a cause has changed."""
         return [each for each in self.causes[cause].rows if self._is_wanted(Piece(each.row, False))]
-
-    def require_rates(self, exchanges: Sequence[SpendExchange]) -> None:
-        """Raise RatesUnknown where a reading could not have been made."""
-        sides = ("since", self.start, exchanges[0]), ("until", self.end, exchanges[-1])
-        for name, pieces, exchange in sides:
-            there = {(piece.row.currency, piece.row.date) for piece in pieces}
-            if not there.isdisjoint(exchange.missing):
-                raise RatesUnknown(name)
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,9 @@ def _ledger_of(chosen: _Chosen, exchanges: Sequence[SpendExchange], sums: _Sums)
     if first != last:
         causes[ChangeCause.RATES] = _minus(sums.of(chosen.start, last), start)
     names = Spent((), sums.names).names_of(sums.group)
-    return LedgerChanges(sums.group, start, sums.of(chosen.end, last), causes, names, rows)
+    left_out = first.left_out(chosen.start), last.left_out(chosen.end)
+    end = sums.of(chosen.end, last)
+    return LedgerChanges(sums.group, start, end, causes, names, rows, left_out)
 
 
 def _weight(changed: ChangedSpend, exchange: SpendExchange) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ class Figures:
 
     def add(self, cell: Cell, customer: object, event: Event, amount: Fraction) -> None:
         self.revenue[cell] = self.revenue.get(cell, Fraction(0)) + amount
-        if event.amount is not None and event.amount > 0:
+        if event.sign > 0:
             self.buying.setdefault(cell, set()).add(customer)
 
 
@@ -104,7 +104,7 @@ def _customers(
         customer = customer_of(each.event, by_company=question.by_company)
         by_customer.setdefault(customer, []).append(each)
     for customer, conversions in by_customer.items():
-        orders = [each for each in conversions if (each.event.amount or 0) > 0]
+        orders = [each for each in conversions if each.event.sign > 0]
         if orders:
             yield customer, min(orders, key=_in_order), conversions
 

@@ -123,10 +123,10 @@ def _figure(
 def _whole_figure(
     measure: str, conversions: list[Conversion], question: Question, facts: Facts
 ) -> Figure:
-    orders = [each for each in conversions if each.amount > 0]
-    refunds = [each for each in conversions if each.amount < 0]
+    orders = [each for each in conversions if each.event.sign > 0]
+    refunds = [each for each in conversions if each.event.sign < 0]
     led = [each for each in conversions if each.window]
-    buyers = {each.event.contact_id for each in conversions if each.amount >= 0}
+    buyers = {each.event.contact_id for each in conversions if each.event.sign >= 0}
     figures: dict[str, Callable[[], Figure]] = {
         "events": lambda: Fraction(len(conversions)),
         "orders": lambda: Fraction(len(orders)),

@@ -6,7 +6,7 @@ Moments are in UTC: Python adds to those in other zones as their clocks do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -46,6 +46,30 @@ class Event:
     event_time: datetime
     event_name: str = "purchase"
     amount: Decimal | None = None
+    """What counts in a report; None where there is none, or where it is left out."""
+    from_page: bool = False
+    """True while only a page has reported the amount."""
+    stated: Decimal | None = None
+    """What the event says, where something else counts."""
+    left_out: str | None = None
+    """Why its money is left out."""
+
+    @property
+    def says(self) -> Decimal | None:
+        """The amount as the event states it, whether it counts or not."""
+        return self.amount if self.stated is None else self.stated
+
+    @property
+    def sign(self) -> int:
+        """1 for an order and -1 for a refund, by what the event says."""
+        says = self.says or Decimal(0)
+        return (says > 0) - (says < 0)
+
+    def counting(self, counted: Decimal | str) -> Event:
+        """The same event with an amount that counts, or the reason why none does."""
+        if isinstance(counted, str):
+            return replace(self, amount=None, stated=self.says, left_out=counted)
+        return replace(self, amount=counted, stated=self.says, left_out=None)
 
 
 @dataclass(frozen=True)
@@ -79,6 +103,11 @@ class Facts:
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
     fits: dict[str, Fit] = field(default_factory=dict[str, "Fit"])
     """By their names."""
+
+    def as_stated(self) -> Facts:
+        """The same with all amounts as events state them: lists know no bound."""
+        events = [replace(e, amount=e.says, stated=None, left_out=None) for e in self.events]
+        return replace(self, events=events)
 
     def weights(self, name: str | None, event_names: Sequence[str]) -> dict[str, Fraction]:
         """What sources are worth by the fit of a name, or the only current one of some events, of

@@ -92,7 +92,7 @@ def key_of(
 
 def customer_key(event: Event, facts: Facts, question: Question) -> Key:
     """Whether an order is its contact's first, or a later one."""
-    if event.amount is None or event.amount <= 0:
+    if event.sign <= 0:
         return None
     return "new" if event.id == first_order(event.contact_id, question, facts) else "returning"
 
@@ -103,8 +103,7 @@ def first_order(contact_id: int, question: Question, facts: Facts) -> int | None
         event
         for event in facts.events
         if event.contact_id == contact_id
-        and event.amount is not None
-        and event.amount > 0
+        and event.sign > 0
         and (not question.event_names or event.event_name in question.event_names)
     ]
 

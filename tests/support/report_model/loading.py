@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 
 from headwater.sources.catalogue import SOURCES
+from tests.support.report_model.bounds import within_bounds
 from tests.support.report_model.facts import (
     Contact,
     Event,
@@ -48,9 +49,11 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
     facts.events = [
-        Event(*row)
+        within_bounds(Event(*row))
         for row in read(
-            "SELECT id, contact_id, company_id, event_time, event_name, amount FROM events"
+            "SELECT id, contact_id, company_id, event_time, event_name, amount,"
+            " coalesce(sender IN ('browser', 'signed_browser'), false) AND NOT amount_confirmed"
+            " FROM events"
             " WHERE space_id = %(space_id)s"
         )
     ]

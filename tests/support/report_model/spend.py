@@ -1,5 +1,5 @@
 """What was spent beside what it brought, worked out part by part: each amount at the rate of its
-own day, or nothing at all where a rate is missing.
+own day; what has no rate, or is beyond a bound, is left out and named.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from tests.models import spend_model
+from tests.support.report_model.bounds import reason_beyond
 from tests.support.report_model.clock import Period, step_of
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.facts import Event, Facts
 from tests.support.report_model.groups import Key
 from tests.support.report_model.question import Question
 from tests.support.report_model.report import make_report
+from tests.support.report_model.selection import conversions_of, keeps
 
 SUMS = (
     "spend", "impressions", "clicks", "platform_conversions", "platform_revenue",
@@ -35,15 +38,10 @@ PLACES = {"campaign": 4, "adset": 5, "ad": 6}
 """Of their ids in a row of the ledger."""
 
 Figures = dict[str, Fraction | None]
-CurrencyDay = tuple[str, date]
 
 
-class MissingRates(Exception):
-    """Some amounts cannot be converted."""
-
-    def __init__(self, missing: set[CurrencyDay]) -> None:
-        super().__init__(missing)
-        self.missing = missing
+MAX_REPORTED = 10**14
+"""In a report's currency."""
 
 
 @dataclass
@@ -57,22 +55,33 @@ class Money:
         default_factory=dict[tuple[date, str, str], Fraction]
     )
     """Units of the second currency for one of the first."""
-    is_lenient: bool = False
-    """True where amounts without a rate are 0."""
 
-    def convert(self, amount: Fraction, currency: str, day: date) -> Fraction:
-        """An amount, to hundredths, halves to the even one. Raises MissingRates."""
-        if currency == self.target:
+    def convert(
+        self, amount: Fraction, currency: str, day: date, target: str | None = None
+    ) -> Fraction | None:
+        """An amount, to hundredths, halves to the even one; None without a rate."""
+        target = target or self.target
+        if currency == target:
             return amount
         for back in range(DAYS_BACK + 1):
-            worth = self._of_day(day - timedelta(days=back), currency)
+            worth = self._of_day(day - timedelta(days=back), currency, target)
             if worth is not None:
                 return Fraction(round(amount * worth * 100), 100)
-        if self.is_lenient:
-            return Fraction(0)
-        raise MissingRates({(currency, day)})
+        return None
 
-    def _of_day(self, day: date, currency: str) -> Fraction | None:
+    def count(
+        self, amount: Fraction, currency: str, day: date, *, from_page: bool
+    ) -> Fraction | str:
+        """What an amount of an event counts, or why it is left out."""
+        value = self.convert(amount, currency, day)
+        if value is None:
+            return "no_rate"
+        in_space = self.convert(amount, currency, day, self.own)
+        size = abs(value if in_space is None else in_space)
+        reason = reason_beyond(size, from_page=from_page)
+        return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
+
+    def _of_day(self, day: date, currency: str, target: str) -> Fraction | None:
         """Directly or the other way round, else by way of the first currency that leads there."""
         known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
         known |= {
@@ -80,9 +89,9 @@ class Money:
             for (here, there), worth in known.items()
             if (there, here) not in known
         }
-        ways = [known.get((currency, self.target))]
+        ways = [known.get((currency, target))]
         for middle in sorted({here for here, _ in known}):
-            legs = known.get((currency, middle)), known.get((middle, self.target))
+            legs = known.get((currency, middle)), known.get((middle, target))
             ways.append(legs[0] * legs[1] if legs[0] and legs[1] else None)
         return next((way for way in ways if way is not None), None)
 
@@ -108,13 +117,15 @@ class CostReport:
     totals: Figures
     with_spend: Figures
     unmatched: Figures
+    left_out_money: list[dict[str, Any]]
+    left_out_spend: list[dict[str, Any]]
 
 
 def make_cost_report(
     spending: Spending, question: Question, also: Collection[Key] = ()
 ) -> CostReport:
     """The report of a question about one group or none, with some keys that rows have even without
-    credit. Raises MissingRates.
+    credit.
     """
     period = Period(question.start, question.end)
     facts = in_one_currency(spending, _days(spending, question, period))
@@ -146,6 +157,8 @@ def make_cost_report(
                        for name in SUMS},
         ),
         _figures(spending, nowhere, None, None),
+        left_out_money(spending, facts, question),
+        left_out_spend(spending, question),
     )  # fmt: skip
 
 
@@ -180,47 +193,83 @@ def _days(spending: Spending, question: Question, period: Period) -> tuple[date,
 
 
 def in_one_currency(spending: Spending, days: tuple[date, date]) -> Facts:
-    """What has happened, with the amounts of some days in one currency. Raises MissingRates."""
-    events: list[Event] = []
-    missing: set[CurrencyDay] = set()
-    for event in spending.facts.events:
-        amount = event.amount
-        if amount and days[0] <= event.event_time.astimezone(UTC).date() <= days[1]:
-            currency = spending.currencies.get(event.id) or spending.money.own
-            day = event.event_time.astimezone(spending.facts.zone).date()
-            try:
-                worth = spending.money.convert(Fraction(amount), currency, day)
-            except MissingRates as error:
-                missing |= error.missing
-            else:
-                amount = Decimal(worth.numerator) / worth.denominator
-        events.append(replace(event, amount=amount))
-    if missing:
-        raise MissingRates(missing)
-    return replace(spending.facts, events=events)
+    """What has happened, with the amounts of some days in one currency."""
+    return replace(
+        spending.facts, events=[_counted(spending, event, days) for event in spending.facts.events]
+    )
+
+
+def _counted(spending: Spending, event: Event, days: tuple[date, date]) -> Event:
+    """An event with its amount as it counts."""
+    amount, day_in_utc = event.says, event.event_time.astimezone(UTC).date()
+    if not amount or not days[0] <= day_in_utc <= days[1]:
+        return event
+    currency = spending.currencies.get(event.id) or spending.money.own
+    day = event.event_time.astimezone(spending.facts.zone).date()
+    counted = spending.money.count(Fraction(amount), currency, day, from_page=event.from_page)
+    if isinstance(counted, str):
+        return event.counting(counted)
+    return event.counting(Decimal(counted.numerator) / counted.denominator)
+
+
+def left_out_money(spending: Spending, facts: Facts, question: Question) -> list[dict[str, Any]]:
+    """The money of the events that a report is over, which it leaves out, as answers name it."""
+    period = Period(question.start, question.end)
+    found: dict[tuple[str, str], list[Event]] = {}
+    for each in conversions_of(facts, question, period):
+        touches = each.window if question.by_touch_date else ()
+        counts = any(keeps(touch, facts, question, period) for touch in touches)
+        if each.event.left_out and (counts or not question.by_touch_date):
+            currency = spending.currencies.get(each.event.id) or spending.money.own
+            found.setdefault((currency, each.event.left_out), []).append(each.event)
+    return [
+        {
+            "currency": currency, "events": len(events),
+            "amount": float(sum(event.stated or 0 for event in events)), "reason": reason,
+            **_ends({event.event_time.astimezone(facts.zone).date() for event in events}),
+        }
+        for (currency, reason), events in sorted(found.items())
+    ]  # fmt: skip
+
+
+def _ends(days: Collection[date]) -> dict[str, str]:
+    return {"first_day": f"{min(days)}", "last_day": f"{max(days)}"}
+
+
+def left_out_spend(spending: Spending, question: Question) -> list[dict[str, Any]]:
+    """The spend without a rate that a question is about, as answers name it."""
+    sums: dict[str, list[tuple[date, Fraction]]] = {}
+    for piece in _pieces(spending, question):
+        if spending.money.convert(Fraction(1), piece[2], piece[0]) is None:
+            sums.setdefault(piece[2], []).append((piece[0], Fraction(piece[8][0], 10**6)))
+    return [
+        {
+            "currency": currency, "amount": float(sum(amount for _, amount in of)),
+            **_ends({day for day, _ in of}),
+        }
+        for currency, of in sorted(sums.items())
+    ]  # fmt: skip
+
+
+def _pieces(spending: Spending, question: Question) -> Iterator[spend_model.Row]:
+    """The parts of the ledger that a question is about."""
+    first, last = question.start.date(), question.end.date()
+    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
+        if _is_chosen(piece, question, spending.facts):
+            yield piece
 
 
 def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[Fraction]]]:
-    """The parts of the ledger that a question is about, with the key of each. Raises MissingRates
-    for all that there are none for.
-    """
-    first, last = question.start.date(), question.end.date()
-    missing: set[CurrencyDay] = set()
-    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
-        if not _is_chosen(piece, question, spending.facts):
-            continue
+    """The parts of the ledger that a question is about, with the key of each."""
+    for piece in _pieces(spending, question):
         figures = dict(zip(OF_LEDGER, map(Fraction, piece[8]), strict=True))
         for name in ("spend", "platform_conversions", "platform_revenue"):
             figures[name] /= 10**6
-        try:
-            for name in MONEY:
-                figures[name] = spending.money.convert(figures[name], piece[2], piece[0])
-        except MissingRates as error:
-            missing |= error.missing
+        for name in MONEY:
+            value = spending.money.convert(figures[name], piece[2], piece[0])
+            figures[name] = value or Fraction(0)
         group = question.group_by[0] if question.group_by else None
         yield key_of(group, piece), list(figures.values())
-    if missing:
-        raise MissingRates(missing)
 
 
 def key_of(group: str | None, row: spend_model.Row) -> Key:

@@ -5,10 +5,11 @@ cent of the ledger is in a row, or in the line of spend that is in none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
@@ -31,10 +32,8 @@ from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import Parameter, Query
 from headwater.reports.credit_models import CreditFilter
-from headwater.reports.errors import MissingRates
 from headwater.reports.models import (
     OF_TOUCHES,
-    Comparison,
     DateTimeSpan,
     Figure,
     Group,
@@ -116,8 +115,6 @@ class CampaignTable:
 
     group: Group
     now: CostReport
-    uncompared: str
-    """The reason why there is none although one was chosen."""
     rows: list[CampaignRow]
     ledger: Deletion
     """The rows that the ledger has of all time."""
@@ -198,24 +195,11 @@ class CampaignReports:
         """Return the page's report. Raises Invalid and ReportRefused."""
         space_id = self._page.space.id
         query = self.query(limit=str(MOST_LISTED))
-        now, uncompared = await self.report(connection, query)
+        now = await query_spend(connection, space_id, query)
         ledger = await count_spend(connection, space_id, SpendChoice())
         return CampaignTable(
-            self.group, now, uncompared, [self._row(row, now.span) for row in now.rows], ledger
+            self.group, now, [self._row(row, now.span) for row in now.rows], ledger
         )
-
-    async def report(
-        self, connection: AsyncConnection, query: ReportQuery
-    ) -> tuple[CostReport, str]:
-        """Return a report, and the reason why it is not compared although it should be."""
-        space_id = self._page.space.id
-        try:
-            return await query_spend(connection, space_id, query), ""
-        except MissingRates as error:
-            if query.compare is Comparison.NONE:
-                raise
-            alone = replace(query, compare=Comparison.NONE)
-            return await query_spend(connection, space_id, alone), error.message
 
     def _row(self, row: CostRow, span: DateTimeSpan) -> CampaignRow:
         name = title(self.group, GroupKey(row.key, row.label))
@@ -271,11 +255,7 @@ async def send_csv(request: Request) -> Response:
     reports = CampaignReports(page, _read_group(page.query))
     query = reports.query(limit="1000")
 
-    async def load(connection: AsyncConnection) -> CostReport:
-        report, _ = await reports.report(connection, query)
-        return report
-
-    report = await page.load(load)
+    report = await page.load(partial(query_spend, space_id=page.space.id, query=query))
     return csv_response("spend", report.span, spend_csv(report))
 
 

@@ -30,11 +30,11 @@ from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.http.errors import Errors, Invalid
 from headwater.http.pagination import Position
 from headwater.http.parameters import Input, JsonInput, Query
-from headwater.reports.errors import MissingRates
+from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan
 from headwater.reports.report_answer import harmless
 from headwater.reports.report_reader import CONNECTION_SECONDS
-from headwater.reports.spent import MILLIONTHS, convert_pieces
+from headwater.reports.spent import MILLIONTHS, load_exchange
 from headwater.spend.breakdown import LedgerRow, Piece
 from headwater.spend.ledger import (
     Deletion,
@@ -93,10 +93,10 @@ class LedgerSums:
 
     pieces: Mapping[tuple[Any, ...], Piece]
     by_currency: Mapping[str, Decimal]
-    total: Decimal | None
-    """In the Space's currency; None where a rate is missing."""
-    problem: str = ""
-    """The reason why there is no total."""
+    total: Decimal
+    """In the Space's currency."""
+    left_out: tuple[LeftOutSpend, ...] = ()
+    """What the total does not include."""
 
     def counted(self, row: StoredSpend) -> Decimal:
         """Return what a row counts as."""
@@ -223,14 +223,10 @@ async def _add_up(
     for piece in pieces:
         currency = piece.row.currency
         by_currency[currency] = by_currency.get(currency, Decimal(0)) + _amount(piece)
-    total, problem = None, ""
-    try:
-        converted = await convert_pieces(connection, space.id, space.currency, pieces)
-        total = sum((_amount(piece) for piece in converted), Decimal(0))
-    except MissingRates as error:
-        problem = error.message
+    exchange = await load_exchange(connection, space.id, space.currency, pieces)
+    total = sum((_amount(exchange.convert(piece)) for piece in pieces), Decimal(0))
     known = {piece.row[:5]: piece for piece in pieces}
-    return LedgerSums(known, dict(sorted(by_currency.items())), total, problem)
+    return LedgerSums(known, dict(sorted(by_currency.items())), total, exchange.left_out(pieces))
 
 
 def _is_chosen(row: LedgerRow, choice: SpendChoice) -> bool:

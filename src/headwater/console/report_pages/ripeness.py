@@ -31,9 +31,6 @@ REASONS = {
         f"There is too little history to say: it takes {LEAST_HISTORY} days with conversions of "
         "which everything is in."
     ),
-    NotJudged.MISSING_RATES: (
-        "Amounts of the past are in a currency without an exchange rate, so nothing can be said."
-    ),
 }
 
 
