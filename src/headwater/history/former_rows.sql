@@ -1,9 +1,10 @@
 -- name: keep_events
 -- Events as they are before a change of this transaction.
 INSERT INTO former_events
-    (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency)
+    (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
+     is_upsell)
 SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
-       e.event_name, e.event_time, e.amount, e.currency
+       e.event_name, e.event_time, e.amount, e.currency, e.is_upsell
 FROM revisions r
 JOIN events e ON e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
 WHERE r.space_id = %(space_id)s;
@@ -12,9 +13,9 @@ WHERE r.space_id = %(space_id)s;
 -- The same of events whose place others take.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
-     successor_id)
+     is_upsell, successor_id)
 SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
-       e.event_name, e.event_time, e.amount, e.currency, x.event_id
+       e.event_name, e.event_time, e.amount, e.currency, e.is_upsell, x.event_id
 FROM json_to_recordset(%(replaced)s::json) AS x (id bigint, event_id bigint)
 JOIN revisions r ON r.space_id = %(space_id)s
 JOIN events e ON e.space_id = %(space_id)s AND e.id = x.id;

@@ -57,6 +57,10 @@ class EventConditions:
         """Return the same conditions, within a time."""
         return replace(self, seconds=seconds)
 
+    def named(self, event_names: tuple[str, ...]) -> EventConditions:
+        """Return the same conditions on events with some names alone."""
+        return replace(self, filters=replace(self.filters, event_names=event_names))
+
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
         """Return the same conditions with those of the keys that are of events."""
         return replace(self, keys=tuple(each for each in keys if not each.of_touch))

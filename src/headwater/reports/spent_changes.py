@@ -51,6 +51,10 @@ class LedgerChanges:
     """What keys are called."""
     rows: Mapping[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]]
     """By cause, how many rows it has changed, and those that moved most."""
+    platforms: tuple[Collection[Key], Collection[Key]] = ((), ())
+    """The platforms with spend at both readings."""
+    unsplit: Collection[Key] = ()
+    """Those whose spend a report by source cannot put at one source."""
 
     def keys(self) -> set[Key]:
         """Return all keys but that of what is not broken down."""
@@ -155,7 +159,12 @@ def _ledger_of(chosen: _Chosen, exchanges: Sequence[SpendExchange], sums: _Sums)
     if first != last:
         causes[ChangeCause.RATES] = _minus(sums.of(chosen.start, last), start)
     names = Spent((), sums.names).names_of(sums.group)
-    return LedgerChanges(sums.group, start, sums.of(chosen.end, last), causes, names, rows)
+    sides = [Spent(pieces, {}) for pieces in (chosen.start, chosen.end)]
+    before, after = (side.platforms for side in sides)
+    unsplit = {platform for side in sides for platform in side.unsplit(sums.group)}
+    return LedgerChanges(
+        sums.group, start, sums.of(chosen.end, last), causes, names, rows, (before, after), unsplit
+    )
 
 
 def _weight(changed: ChangedSpend, exchange: SpendExchange) -> tuple[int, ...]:
