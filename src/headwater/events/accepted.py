@@ -14,7 +14,11 @@ STANDARD_NAMES = (
 )  # fmt: skip
 CUSTOM_NAMES = tuple(f"custom_event_{number}" for number in range(1, 51))
 EVENT_NAMES = STANDARD_NAMES + CUSTOM_NAMES
-SALES_EVENTS = ("purchase", "upsell_purchase")
+ORDER_NAME = "purchase"
+UPSELL_NAME = "upsell_purchase"
+SALES_EVENTS = (ORDER_NAME, UPSELL_NAME)
+STEP_EVENTS = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_info")
+"""Steps on the way to a conversion, which are none themselves unless a question names them."""
 EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {CUSTOM_NAMES[-1]}"
 
 

@@ -2,9 +2,9 @@
 -- Events as they are before a change of this transaction.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
-     from_page)
+     is_upsell, from_page)
 SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
-       e.event_name, e.event_time, e.amount, e.currency,
+       e.event_name, e.event_time, e.amount, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
 FROM revisions r
 JOIN events e ON e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[])
@@ -14,9 +14,9 @@ WHERE r.space_id = %(space_id)s;
 -- The same of events whose place others take.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
-     from_page, successor_id)
+     is_upsell, from_page, successor_id)
 SELECT %(space_id)s, r.revision, e.id, %(cause)s, coalesce(e.origin_id, e.contact_id),
-       e.event_name, e.event_time, e.amount, e.currency,
+       e.event_name, e.event_time, e.amount, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
        x.event_id
 FROM json_to_recordset(%(replaced)s::json) AS x (id bigint, event_id bigint)

@@ -128,11 +128,11 @@ class _Versions:
         self._span, self._added = span, added
 
     def of_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
-        successors = {(row[9], row[7]) for row in former if row[9] is not None}
+        successors = {(row[10], row[8]) for row in former if row[10] is not None}
         last: dict[int, int] = {}
 
         def version(row: Row, end: int, end_cause: ChangeCause) -> EventVersion:
-            event_id, contact_id, name, at, amount, currency, from_page = row[:7]
+            event_id, contact_id, name, at, amount, currency, is_upsell, from_page = row[:8]
             revision = self._added.events.get(event_id)
             cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
@@ -141,12 +141,12 @@ class _Versions:
             start = last.get(event_id, born)
             last[event_id] = end
             return EventVersion(
-                event_id, contact_id, name, at, amount, currency, start, end, cause, end_cause,
-                from_page,
+                event_id, contact_id, name, at, amount, currency, is_upsell, start, end, cause,
+                end_cause, from_page,
             )  # fmt: skip
 
         for row in former:
-            yield version(row, moment(row[7], Rank.EVENTS_CHANGED), ChangeCause(row[8]))
+            yield version(row, moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
         for row in present:
             yield version(row, NEVER, ChangeCause.EDITS)
 

@@ -9,7 +9,7 @@ ORDER BY a.revision;
 -- Events of some days as they were until a change after one, oldest changes first. Times are
 -- microseconds since 1970, amounts ten-thousandths.
 SELECT f.id, f.contact_id, f.event_name, (extract(epoch FROM f.event_time) * 1000000)::bigint,
-       (f.amount * 10000)::bigint, f.currency, f.from_page, f.until_revision, f.cause,
+       (f.amount * 10000)::bigint, f.currency, f.is_upsell, f.from_page, f.until_revision, f.cause,
        f.successor_id
 FROM former_events f
 WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
@@ -79,12 +79,13 @@ ORDER BY m.id;
 -- name: events
 -- The events of some contacts on some days, with whose they were at first.
 SELECT e.id, e.origin, e.event_name, (extract(epoch FROM e.event_time) * 1000000)::bigint,
-       (e.amount * 10000)::bigint, e.currency,
+       (e.amount * 10000)::bigint, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
 FROM unnest(%(contact_ids)s::bigint[]) AS wanted (id)
 CROSS JOIN LATERAL (
     SELECT known.id, coalesce(known.origin_id, known.contact_id) AS origin, known.event_name,
-           known.event_time, known.amount, known.currency, known.sender, known.amount_confirmed
+           known.event_time, known.amount, known.currency, known.is_upsell, known.sender,
+           known.amount_confirmed
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.contact_id = wanted.id
       AND known.event_time >= %(first_day)s::timestamp AT TIME ZONE 'UTC'

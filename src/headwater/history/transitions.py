@@ -17,7 +17,7 @@ measured. Of an event of 100, by source:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from headwater.history.causes import ChangeCause
@@ -49,8 +49,11 @@ class EventState(NamedTuple):
     amount: int | None
     currency: str | None
     path: tuple[FormerTouch, ...]
+    is_upsell: bool = False
     is_first: bool = False
     """True of its customer's first order, where that is looked at."""
+    orders_until: int = 0
+    """The number of orders of its customer up to its second, counted to 2, likewise."""
     from_page: bool = False
     """True while only a page has reported the amount."""
 
@@ -100,7 +103,7 @@ class FamilyHistory:
         self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
         self._steps = sorted(set(self._common_steps()))
         self._survivors: dict[int, Mapping[int, int]] = {}
-        self._firsts: dict[int, Mapping[int, tuple[int, int]]] = {}
+        self._firsts: dict[int, Mapping[int, Sequence[tuple[int, int]]]] = {}
         self.work = 0
         """The number of touches that were looked at."""
 
@@ -170,29 +173,34 @@ class FamilyHistory:
             and survivor_of(touch.contact_id, survivors) == owner
         )
         return EventState(
-            owner, event.name, event.at, event.amount, event.currency, path,
-            bool(self._orders) and self._first_order(owner, moment) == event.id, event.from_page,
+            owner, event.name, event.at, event.amount, event.currency, path, event.is_upsell,
+            *self._order_place(event, owner, moment), event.from_page,
         )  # fmt: skip
 
-    def _first_order(self, owner: int, moment: int) -> int | None:
-        """Return the id of somebody's first order at a moment: the earliest by the second, of one
-        second that of the least id.
+    def _order_place(self, event: EventVersion, owner: int, moment: int) -> tuple[bool, int]:
+        """Return whether an event is its customer's first order at a moment, and how many orders
+        the customer has up to its second, counted to 2.
         """
+        if not self._orders:
+            return False, 0
         if moment not in self._firsts:
             self._firsts[moment] = self._first_orders(moment)
-        first = self._firsts[moment].get(owner)
-        return None if first is None else first[1]
+        firsts = self._firsts[moment].get(owner, ())
+        is_first = bool(firsts) and firsts[0][1] == event.id
+        return is_first, sum(second <= event.at // _SECOND for second, _ in firsts)
 
-    def _first_orders(self, moment: int) -> Mapping[int, tuple[int, int]]:
-        """Return the second and the id of everybody's first order."""
-        firsts: dict[int, tuple[int, int]] = {}
+    def _first_orders(self, moment: int) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """Return the second and the id of every customer's first two orders: the earliest by the
+        second, in one second those with the lowest ids.
+        """
+        firsts: dict[int, list[tuple[int, int]]] = {}
         survivors = self._survivors_at(moment)
         self.work += len(self._orders)
         for order in self._orders:
             if order.start <= moment < order.end and (order.amount or 0) > 0:
                 owner = survivor_of(order.contact_id, survivors)
                 place = (order.at // _SECOND, order.id)
-                firsts[owner] = min(firsts.get(owner, place), place)
+                firsts[owner] = sorted([*firsts.get(owner, ()), place])[:2]
         return firsts
 
     def _touches_until(self, at: int) -> list[TouchVersion]:

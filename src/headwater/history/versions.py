@@ -50,6 +50,8 @@ class EventVersion(NamedTuple):
     amount: int | None
     """In ten-thousandths."""
     currency: str | None
+    is_upsell: bool
+    """Marked as sold on top of an order; by its name it may be so as well."""
     start: int
     """The moment from which on it was so, unless it always was."""
     end: int

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from enum import StrEnum
 
 from headwater.http.parameters import Input, Parameter
 from headwater.http.timerange import months_after, months_between
@@ -21,7 +22,19 @@ LONGEST_COUNT = 1000
 LONGEST_WORDS = 200
 UNREADABLE = f"cannot be read; there are: {ALL_WORDS}."
 
-_ONE_DAY = timedelta(days=1)
+_ONE_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+
+
+class CalendarUnit(StrEnum):
+    """The units of a calendar that periods are named by."""
+
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+_MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,8 @@ class DateSpan:
 
     first: date
     last: date
+    unit: CalendarUnit | None = None
+    """The calendar unit that is under way, of which these are the days so far."""
 
     @property
     def days(self) -> int:
@@ -37,15 +52,26 @@ class DateSpan:
 
     @property
     def before(self) -> DateSpan:
-        """As many whole calendar months just before whole calendar months, so that a quarter comes
-        before a quarter; before all other days, as many days. Raises ValueError or OverflowError
-        where the calendar ends.
+        """The earlier days to compare with: as far into the unit before as these are into one that
+        is under way; as many calendar months before whole ones, so that a quarter comes before a
+        quarter; before all other days, as many days. Raises ValueError or OverflowError where the
+        calendar ends.
         """
+        if self.unit is not None:
+            return self._before_unit(self.unit)
         following = self.last + _ONE_DAY
         if self.first.day == following.day == 1:
             months = months_between(self.first, following)
             return _through(months_after(self.first, -months), months)
         return DateSpan(self.first - timedelta(days=self.days), self.first - _ONE_DAY)
+
+    def _before_unit(self, unit: CalendarUnit) -> DateSpan:
+        if unit is CalendarUnit.WEEK:
+            return DateSpan(self.first - _WEEK, self.last - _WEEK)
+        first = _start(self.first - _ONE_DAY, unit)
+        last = months_after(self.last.replace(day=1), -_MONTHS[unit])
+        days_there = (months_after(last, 1) - last).days
+        return DateSpan(first, last.replace(day=min(self.last.day, days_there)))
 
 
 def read_dates(words: str, today: date) -> DateSpan:
@@ -89,16 +115,16 @@ def _this_or_last(match: re.Match[str], today: date) -> DateSpan:
     word, unit = match[1], match[2]
     first = _start(today, unit)
     if word in ("this", "current"):
-        return DateSpan(first, today)
+        return DateSpan(first, today, CalendarUnit(unit))
     return DateSpan(_start(first - _ONE_DAY, unit), first - _ONE_DAY)
 
 
 def _last_few(match: re.Match[str], today: date) -> DateSpan:
-    """Days end yesterday; weeks, months and years with the last that is over."""
+    """Days end today; weeks, months and years with the last that is over."""
     count, unit = int(match[1]), match[2]
     if not 1 <= count <= LONGEST_COUNT:
         raise ValueError(count)
-    end = today if unit == "day" else _start(today, unit)
+    end = today + _ONE_DAY if unit == "day" else _start(today, unit)
     first = end
     for _ in range(count):
         first = first - _ONE_DAY if unit == "day" else _start(first - _ONE_DAY, unit)

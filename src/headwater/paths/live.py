@@ -15,6 +15,7 @@ from headwater.paths.path_data import (
     NO_AMOUNT,
     OLDER,
     Column,
+    EventKind,
     IntArray,
     PathData,
 )
@@ -38,7 +39,7 @@ def live_paths(
     only: SQL | Composed, *, by_company: bool = False, with_touches: bool = True
 ) -> Composed:
     """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
-    `space_id` and `no_amount` besides what `only` binds. `by_company` is as in an attribution.
+    the values of `live_values` besides what `only` binds. `by_company` is as in an attribution.
     Without touches, all paths are empty.
     """
     touches = "by_company" if by_company else "by_contact"
@@ -51,12 +52,13 @@ def live_paths(
 
 def live_values(space_id: int, **only: Any) -> dict[str, Any]:
     """The values that `live_paths` binds."""
-    return {"space_id": space_id, "no_amount": NO_AMOUNT, **only}
+    kinds = {kind.name.lower(): int(kind) for kind in EventKind}
+    return {"space_id": space_id, "no_amount": NO_AMOUNT, **kinds, **only}
 
 
 def assemble(record: Sequence[Any]) -> PathData:
     """Return the paths in the one row of `live_paths`, fetched in binary."""
-    events, ids, contacts, companies, times, amounts, owners, names, *touches = record
+    events, ids, contacts, companies, times, amounts, owners, names, kinds, *touches = record
     event_times, event_owners = read_numbers(times), read_numbers(owners)
     touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
     starts = np.searchsorted(touch_owners, event_owners, "left")
@@ -79,6 +81,7 @@ def assemble(record: Sequence[Any]) -> PathData:
         Column.TOUCH_SECONDS: touch_times // _MICROSECONDS + _2000,
         Column.SOURCES: read_numbers(touches[2], ">i2"),
         Column.TAG_SETS: read_numbers(touches[3], ">i4"),
+        Column.KINDS: read_numbers(kinds, ">i2"),
     }
     for column, places in zip(OLDER.values(), in_windows, strict=True):
         columns[column] = places - starts

@@ -4,7 +4,8 @@
 -- Times are microseconds since 2000. `owner` is whose path it is; owners are in order, so that the
 -- touches of each, which an index has in order, are all that is left to be sorted.
 WITH chosen AS MATERIALIZED (
-    SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount, {owner} AS owner
+    SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount,
+           e.is_upsell OR e.event_name = 'upsell_purchase' AS is_upsell, {owner} AS owner
     FROM events e
     WHERE e.space_id = %(space_id)s AND {only}
 ), of_events AS (
@@ -18,7 +19,10 @@ WITH chosen AS MATERIALIZED (
            string_agg(int8send(coalesce((e.amount * 10000)::bigint, %(no_amount)s)), ''
                       ORDER BY e.owner, e.event_time, e.id) AS amounts,
            string_agg(int8send(e.owner), '' ORDER BY e.owner, e.event_time, e.id) AS owners,
-           array_agg(e.event_name ORDER BY e.owner, e.event_time, e.id) AS names
+           array_agg(e.event_name ORDER BY e.owner, e.event_time, e.id) AS names,
+           string_agg(int2send(CASE WHEN e.amount < 0 THEN %(refund)s WHEN e.is_upsell THEN %(upsell)s
+                                    ELSE %(plain)s END::smallint), ''
+                      ORDER BY e.owner, e.event_time, e.id) AS kinds
     FROM chosen e
 ), owners AS MATERIALIZED (
     SELECT e.owner, max(e.event_time) AS latest FROM chosen e GROUP BY e.owner ORDER BY e.owner
@@ -34,7 +38,7 @@ WITH chosen AS MATERIALIZED (
         ORDER BY o.owner, t.occurred_at, t.id
     ) t
 )
-SELECT e.events, e.event_ids, e.contacts, e.companies, e.times, e.amounts, e.owners, e.names,
+SELECT e.events, e.event_ids, e.contacts, e.companies, e.times, e.amounts, e.owners, e.names, e.kinds,
        t.owners, t.times, t.sources, t.tag_sets
 FROM of_events e, of_touches t;
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from itertools import pairwise
 from typing import Any, Self
 
@@ -57,13 +57,27 @@ class Column(StrEnum):
     TOUCH_SECONDS = "touch_seconds"
     SOURCES = "sources"
     TAG_SETS = "tag_sets"
+    KINDS = "kinds"
+    """The EventKind of the event. Last, as stored segments list their columns in this order."""
+
+
+class EventKind(IntEnum):
+    """What an event is besides its name. It comes from the event as stored, so that no exchange
+    rate changes it.
+    """
+
+    PLAIN = 0
+    UPSELL = 1
+    """Sold on top of an order."""
+    REFUND = 2
+    """Money that went back: the amount is below zero."""
 
 
 TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
 EVENT_COLUMNS = tuple(column for column in Column if column not in TOUCH_COLUMNS)
 ON_PATHS = frozenset(Column) - {
     Column.EVENT_IDS, Column.CONTACTS, Column.COMPANIES, Column.NAMES, Column.SECONDS,
-    Column.AMOUNTS,
+    Column.AMOUNTS, Column.KINDS,
 }  # fmt: skip
 """The columns that are about touches."""
 OLDER = {
@@ -101,6 +115,8 @@ class PathData:
     """True for events that are the first order of their customer: only where events are as they
     were. Of those as they are, others know it.
     """
+    orders_until: IntArray | None = None
+    """The number of orders of each event's customer up to its second, counted to 2: likewise."""
 
     def __getitem__(self, column: Column) -> IntArray:
         return self.columns[column]
@@ -133,8 +149,11 @@ class PathData:
             column: values[places] if column in _OF_EVENTS else values
             for column, values in self.columns.items()
         }
-        firsts = None if self.first_orders is None else self.first_orders[places]
-        return PathData(columns, self.event_names, len(places), self.touches, firsts)
+        return PathData(
+            columns, self.event_names, len(places), self.touches,
+            None if self.first_orders is None else self.first_orders[places],
+            None if self.orders_until is None else self.orders_until[places],
+        )  # fmt: skip
 
     def parts(self, count: int) -> list[PathData]:
         """Return the same, which have paths, in so many parts of about as many events; no column is
@@ -153,9 +172,11 @@ class PathData:
             for column, values in self.columns.items()
         }
         columns[Column.STARTS] = starts - first
-        firsts = None if self.first_orders is None else self.first_orders[events]
-        count = touches.stop - touches.start
-        return PathData(columns, self.event_names, len(starts), count, firsts)
+        return PathData(
+            columns, self.event_names, len(starts), touches.stop - touches.start,
+            None if self.first_orders is None else self.first_orders[events],
+            None if self.orders_until is None else self.orders_until[events],
+        )  # fmt: skip
 
     def only(self, columns: Iterable[Column]) -> PathData:
         """Return the same with some of the columns: what is read from the tables has all."""

@@ -59,7 +59,7 @@ async def plan_observation(
     orders = await GroupLoader(reader, subject).first_orders(customers)
     columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
     seconds = reader.bounds(acquired).seconds
-    conditions = planned.plan.scope.conditions
+    conditions = planned.plan.scope.conditions.named(reader.conversion_names(query.filters))
     observer = Observer(conditions, orders, seconds, columns, query.window_days)
     return ObservationPlan(query, planned, observer)
 

@@ -182,7 +182,7 @@ class _Addition:
         """
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):
-            of_events, buys = events.paths[Column.CONTACTS], events.signs >= 0
+            of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds
             if members is None:
                 members_buying = chosen = np.flatnonzero(buys)
             else:

@@ -6,8 +6,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from headwater.events.accepted import UPSELL_NAME
 from headwater.history.transitions import EventState
-from headwater.paths.path_data import NO_AMOUNT, OLDER, Column, IntArray, PathData
+from headwater.paths.path_data import (
+    NO_AMOUNT,
+    OLDER,
+    Column,
+    EventKind,
+    IntArray,
+    PathData,
+)
 
 _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
@@ -39,13 +47,22 @@ def paths_of(states: Sequence[tuple[int, EventState]], amount_of: AmountOf) -> P
         Column.TOUCH_SECONDS: touch_times // _MICROSECONDS,
         Column.SOURCES: _numbers([touch.source_id for touch in touches]),
         Column.TAG_SETS: _numbers([touch.tag_set_id for touch in touches]),
+        Column.KINDS: _numbers([_kind_of(state) for _, state in states]),
     }
     events = np.repeat(np.arange(len(states)), lengths)
     for days, column in OLDER.items():
         older = events[touch_times < times[events] - days * _DAY]
         columns[column] = np.bincount(older, minlength=len(states)).astype(np.int64)
     firsts = np.array([state.is_first for _, state in states], dtype=np.bool_)
-    return PathData(columns, names, len(states), len(touches), firsts)
+    until = _numbers([state.orders_until for _, state in states])
+    return PathData(columns, names, len(states), len(touches), firsts, until)
+
+
+def _kind_of(state: EventState) -> EventKind:
+    if state.amount is not None and state.amount < 0:
+        return EventKind.REFUND
+    is_upsell = state.is_upsell or state.name == UPSELL_NAME
+    return EventKind.UPSELL if is_upsell else EventKind.PLAIN
 
 
 def _numbers(values: Sequence[int]) -> IntArray:

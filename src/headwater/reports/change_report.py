@@ -27,7 +27,7 @@ from headwater.reports.change_models import (
     FigureChange,
     LeftOutSides,
 )
-from headwater.reports.change_split import ChangeSums, order_names, split_up, taken_back
+from headwater.reports.change_split import ChangeSums, needs_first_orders, split_up, taken_back
 from headwater.reports.change_terms import Readings, Terms, find_readings, load_terms
 from headwater.reports.conversion import CurrencyExchange
 from headwater.reports.errors import Uncounted
@@ -122,7 +122,7 @@ async def _split(
     first, last = start.point.revision, end.point.revision
     planned, money = terms[-1].planned, reader.is_about_money
     first_day, last_day = planned.days
-    if order_names(planned.plan.query) is not None:  # whose first order it is, earlier ones decide
+    if needs_first_orders(planned.plan.query):  # whose first order it is, earlier ones decide
         first_day = date.min
     span = PastSpan(first, start.taken_at, (first_day, last_day))
     past = PastReader(reader.connection, reader.space.id, span, reader.bound_time)

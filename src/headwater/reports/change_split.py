@@ -127,18 +127,15 @@ def taken_back(plan: Plan, changes: ChangeSums, amount_of: AmountOf) -> list[Pie
     return [piece for (piece,) in pieces]
 
 
-def order_names(query: ReportQuery) -> frozenset[str] | None:
-    """Return the names of the orders of which a report knows the first of every customer, empty for
-    all; None where it does not look at them.
-    """
+def needs_first_orders(query: ReportQuery) -> bool:
+    """Return whether a report looks at the first order of every customer."""
     groups = {*query.group_by, *(condition.group for condition in query.filters.only)}
-    if Measure.NEW_CUSTOMERS not in query.measures and Group.CUSTOMER not in groups:
-        return None
-    return frozenset(query.filters.event_names)
+    return Measure.NEW_CUSTOMERS in query.measures or Group.CUSTOMER in groups
 
 
 def _transitions(plan: Plan, families: Iterable[Family], since: int) -> Iterator[Transition]:
-    names, first = order_names(plan.query), plan.scope.period.start
+    needed, first = needs_first_orders(plan.query), plan.scope.period.start
+    names = (plan.query.filters.event_names or plan.scope.kinds.names) if needed else None
     first = (first - first % _DAY) * _MICROSECONDS  # as amounts are read
     work = 0
     for family in families:

@@ -19,12 +19,13 @@ from headwater.attribution.credits import (
 )
 from headwater.attribution.models import MODELS
 from headwater.paths.lookup import are_among
-from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData
 from headwater.reports.cells import Cells, EventCells, PairCells, Pairs
 from headwater.reports.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
+from headwater.reports.kinds import Kind
 from headwater.reports.models import DateBasis, Measure, NoCredit
 from headwater.reports.plan import ReportScope
-from headwater.reports.selection import amounts_of, signs_of, touches_in_window
+from headwater.reports.selection import amounts_of, touches_in_window
 from headwater.reports.tally import Tally, WideSums
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -96,13 +97,23 @@ class ChosenEvents:
 
     @cached_property
     def amounts(self) -> IntArray:
-        """In ten-thousandths, 0 where there is none that counts."""
-        return amounts_of(self.paths)
+        """In ten-thousandths, 0 where there is none, or where the event brings no revenue."""
+        return self.scope.kinds.converting_amounts(self.paths, amounts_of(self.paths))
 
     @cached_property
-    def signs(self) -> IntArray:
-        """1 for orders and -1 for refunds."""
-        return signs_of(self.paths)
+    def kinds(self) -> IntArray:
+        """The Kind of every event; NO_KEY is none."""
+        return self.scope.kinds.keys(self.paths)
+
+    @property
+    def are_no_refunds(self) -> BoolArray:
+        """True for events with which no money went back."""
+        return self.paths[Column.KINDS] != EventKind.REFUND
+
+    @property
+    def are_conversions(self) -> BoolArray:
+        """True for events that convert."""
+        return (self.kinds == Kind.ORDER) | (self.kinds == Kind.CONVERSION)
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
@@ -207,8 +218,10 @@ class ChosenEvents:
 
 _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
     Sum.EVENTS: lambda events: np.ones(events.count, dtype=np.int64),
-    Sum.ORDERS: lambda events: (events.signs > 0).astype(np.int64),
-    Sum.REFUND_COUNT: lambda events: (events.signs < 0).astype(np.int64),
+    Sum.CONVERSIONS: lambda events: events.are_conversions.astype(np.int64),
+    Sum.ORDERS: lambda events: (events.kinds == Kind.ORDER).astype(np.int64),
+    Sum.UPSELLS: lambda events: (events.kinds == Kind.UPSELL).astype(np.int64),
+    Sum.REFUND_COUNT: lambda events: (events.kinds == Kind.REFUND).astype(np.int64),
     Sum.GROSS: lambda events: np.maximum(events.amounts, 0),
     Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
     Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
@@ -264,8 +277,13 @@ class ModelCredit:
     def _credit_of(self, measure: Measure) -> CreditShares:
         if measure in self._known:
             return self._known[measure]
-        of_events = measure is Measure.CREDITED_EVENTS
-        credit = self._of_events() if of_events else self._of_amounts()
+        match measure:
+            case Measure.CREDITED_EVENTS:
+                credit = self._of_events()
+            case Measure.CREDITED_CONVERSIONS:
+                credit = self._of_conversions()
+            case _:
+                credit = self._of_amounts()
         if self._events.keeps:
             self._known[measure] = credit
         return credit
@@ -273,6 +291,11 @@ class ModelCredit:
     def _of_events(self) -> CreditShares:
         shares, unit = self.shares_of_events()
         return CreditShares(self._counted(shares), unit, WHOLE_EVENT // unit)
+
+    def _of_conversions(self) -> CreditShares:
+        credit = self._credit_of(Measure.CREDITED_EVENTS)
+        converts = self._events.are_conversions[self.counted.events]
+        return credit._replace(shares=np.where(converts, credit.shares, 0))
 
     def _of_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units

@@ -23,11 +23,11 @@ from headwater.reports.models import (
 )
 
 GROUPS = (
-    Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.KEYWORD,
-    Group.LANDING_PAGE,
+    Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
+    Group.KEYWORD, Group.LANDING_PAGE,
 )  # fmt: skip
 """The groups of touches that cohorts may be of."""
-ONLY = (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
+ONLY = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
 """The groups whose keys a report may be narrowed by: spend has them, too."""
 MOST_MONTHS = 60
 """From the first month of acquisition to the present one."""
@@ -163,7 +163,7 @@ class Cohort:
 
 def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
     """Return the spend for one customer; None where either is nothing."""
-    return rounded(Fraction(spend) / customers) if spend is not None and customers else None
+    return rounded(Fraction(spend) / customers) if spend and customers else None
 
 
 @dataclass(frozen=True)

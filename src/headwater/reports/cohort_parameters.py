@@ -15,7 +15,14 @@ from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQue
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import MOST_CONDITIONS, only_parameter
 from headwater.reports.models import Group, KeyCondition
-from headwater.reports.parameters import CURRENCY, MODEL, NO_GROUPS, TIME, read_span
+from headwater.reports.parameters import (
+    CURRENCY,
+    DEFAULT_MODEL,
+    MODEL,
+    NO_GROUPS,
+    TIME,
+    read_span,
+)
 from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.models import Space
 
@@ -52,7 +59,7 @@ def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
     cohort_query = CohortQuery(
         span.start.date().replace(day=1), min(span.end.date(), max(today, span.start.date())),
         today, None if group in (None, NO_GROUPS) else Group(group),
-        MODEL.read(query) or "last_touch", WINDOW.read(query) or 0,
+        MODEL.read(query) or DEFAULT_MODEL, WINDOW.read(query) or 0,
         QUERY_MODE.read(query) == "company", EVENT_NAMES_PARAMETER.read(query),
         ONLY_TOUCHES.read(query), LIMIT.read(query) or 0, CURRENCY.read(query), FIT.read(query),
     )  # fmt: skip

@@ -38,16 +38,17 @@ from headwater.reports.cohort_sums import (
     CohortSums,
     add_up_cohorts,
 )
+from headwater.reports.cost_figures import MILLIONTHS
 from headwater.reports.dimensions import Step, steps
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.followed_customers import follow
 from headwater.reports.groups import fetch_labels
 from headwater.reports.left_out_loader import load_left_out
 from headwater.reports.measures import plain
-from headwater.reports.models import DateTimeSpan, Group
+from headwater.reports.models import DateTimeSpan, Group, KeyCondition
 from headwater.reports.plan_loader import PeriodPlan
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.spent import MILLIONTHS, Key, Spent, load_spent
+from headwater.reports.spent import Key, Spent, is_split, load_spent
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import cut
 from headwater.reports.validation import MOST_ROWS, check_cohorts
@@ -129,11 +130,15 @@ class _Maker:
         self._keys = {key.text: (number, key.label) for number, key in keys.items()}
         self._months = tuple(months_of(query.first, query.last))
         self._seen = len(months_of(query.first, query.today))
+        self._skipped = 0
         self._cost_rate = reader.space.cost_rate
 
     def make(self, sums: CohortSums, fit: ChosenFit | None) -> CohortReport:
         query, reader, group = self._query, self._reader, self._query.group
-        by_month = self._spent_by_month()
+        by_month, total = self._spent_by_month(), _figures(sums.total)
+        skipped = self._empty_months(total, by_month)
+        self._months, by_month = self._months[skipped:], by_month[skipped:]
+        self._skipped = skipped
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
         whole = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
         some = query.report.of_some_touches
@@ -141,7 +146,7 @@ class _Maker:
             group=group,
             groups=tuple(groups[: query.limit]),
             left_out=max(0, len(groups) - query.limit),
-            total=self._group(None, None, _figures(sums.total), whole),
+            total=self._group(None, None, total, whole),
             unattributed=None if some else self._group(None, None, _figures(sums.unattributed)),
             unmatched=None if group is None else tuple(
                 plain(of_month.get(None, Decimal(0))) for of_month in by_month
@@ -153,6 +158,13 @@ class _Maker:
             cost_rate=self._cost_rate,
             fit=fit,
         )  # fmt: skip
+
+    def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
+        """Return how many months there are before the first with an order or spend; with none at
+        all, they stay.
+        """
+        spent = [place for place, of_month in enumerate(by_month) if any(of_month.values())]
+        return min([*spent, *(place - 1 for place in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
         """Return of each month what was spent on each key; None is what is in no group."""
@@ -180,7 +192,7 @@ class _Maker:
             spend = [of.get(key, Decimal(0)) if key else Decimal(0) for of in by_month]
             yield self._group(
                 key, label, figures.get(number, {}) if number is not None else {},
-                spend if known else None,
+                spend if known and is_split(KeyCondition(group, key)) else None,
             )  # fmt: skip
 
     def _group(
@@ -188,13 +200,14 @@ class _Maker:
         spend: Sequence[Decimal] | None = None,
     ) -> CohortGroup:  # fmt: skip
         cohorts: list[Cohort] = []
-        for place, month in enumerate(self._months):
+        for place, month in enumerate(self._months, self._skipped):
             observed = self._seen - place
             customers, revenue = figures.get(place + 1, ((), ()))
             rest = (0,) * (observed - len(customers))
             cohorts.append(Cohort(
                 month, (*customers, *rest), tuple(map(_money, (*revenue, *rest))),
-                None if spend is None else plain(spend[place]), self._cost_rate, key, label,
+                None if spend is None else plain(spend[place - self._skipped]),
+                self._cost_rate, key, label,
             ))  # fmt: skip
         return CohortGroup(key, label, tuple(cohorts))
 

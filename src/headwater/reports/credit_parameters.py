@@ -25,6 +25,7 @@ from headwater.reports.models import DateBasis
 from headwater.reports.parameters import (
     CAMPAIGN,
     DATE_BASIS,
+    DEFAULT_MODEL,
     MODEL,
     PERIOD,
     SOURCES_FILTER,
@@ -63,7 +64,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
     """Read the page that parameters describe. Raises Invalid with every rule they break."""
     span, credit = read_span(query, space, now), CREDIT.read(query)
     credits_query = CreditsQuery(
-        start=span.start, end=span.end, model=MODEL.read(query) or "last_touch",
+        start=span.start, end=span.end, model=MODEL.read(query) or DEFAULT_MODEL,
         window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),

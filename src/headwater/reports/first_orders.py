@@ -8,37 +8,50 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.paths.lookup import NumberMap
-from headwater.paths.path_data import Column, IntArray, PathData
+from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.paths.survey import Survey
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import NO_KEY
+from headwater.reports.kinds import Kind, KindOfEvent
 from headwater.reports.order import distinct_values
-from headwater.reports.plan import NO_MARK, WHOLE_BLOCK, FirstOrders
+from headwater.reports.plan import NEVER, NO_MARK, WHOLE_BLOCK, FirstOrders
 from headwater.reports.remembered_sums import Addition
 from headwater.reports.selection import are_named
 
 _SPARSE = 16
 """Contacts lie close where there is an order for every so many of their ids."""
-_NEVER = (1 << 63) - 1
+NEW, RETURNING = range(2)
+"""The keys of the group."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfCustomer:
-    """The group of new and of returning customers: an order that is the first of its contact, or a
-    later one. Events that are no orders have no key.
+    """The group of new and of returning customers: an event that brings money is the first of its
+    contact, or a later one; a refund is in the group of its customer's latest order before it.
+    Other events have no key.
     """
 
     first_orders: FirstOrders
+    kinds: KindOfEvent
     of_touch = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
         of_customers = self.first_orders.customers.columns
-        return (*of_customers, Column.AMOUNTS, Column.EVENT_IDS)
+        return (
+            *of_customers, Column.AMOUNTS, Column.EVENT_IDS, Column.NAMES, Column.SECONDS,
+            Column.KINDS,
+        )  # fmt: skip
 
     def keys(self, paths: PathData) -> IntArray:
-        returning = np.where(self.first_orders.include(paths), 0, 1)
-        return np.where(paths[Column.AMOUNTS] > 0, returning, NO_KEY)
+        is_first, kinds = self.first_orders.include(paths), self.kinds.keys(paths)
+        brings = (paths[Column.AMOUNTS] > 0) & (kinds != NO_KEY)
+        keys = np.where(brings, np.where(is_first, NEW, RETURNING), NO_KEY)
+        refunds = np.flatnonzero(kinds == Kind.REFUND)
+        if len(refunds):
+            until = self.first_orders.orders_until(paths.select(refunds))
+            keys[refunds] = np.choose(until, [NO_KEY, NEW, RETURNING])
+        return keys
 
 
 @dataclass(frozen=True)
@@ -87,13 +100,25 @@ def first_of(
     numbers, places = _numbered(contacts)
     earliest = _least(places, seconds, len(numbers))
     at_first = earliest[places] == seconds
-    known = earliest != _NEVER
+    known = earliest != NEVER
+    second = _second_of(places, seconds, at_first, earliest)
+    both = NumberMap(numbers, earliest, NEVER), NumberMap(numbers, second, NEVER)
     if np.count_nonzero(at_first) == np.count_nonzero(known):
         marks = NumberMap(numbers[known], earliest[known], NO_MARK)
-        return FirstOrders(marks, Column.SECONDS, survey, customers)
+        return FirstOrders(marks, Column.SECONDS, survey, customers, both)
     ids = _least(places[at_first], _together(orders, 2)[at_first], len(numbers))
     marks = NumberMap(numbers[known], ids[known], NO_MARK)
-    return FirstOrders(marks, Column.EVENT_IDS, survey, customers)
+    return FirstOrders(marks, Column.EVENT_IDS, survey, customers, both)
+
+
+def _second_of(
+    places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray
+) -> IntArray:
+    """Return the second of the second order at each place: the first one's where two share it."""
+    later = np.flatnonzero(~at_first)
+    second = _least(places[later], seconds[later], len(earliest))
+    shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
+    return np.where(shared, earliest, second)
 
 
 def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
@@ -109,7 +134,7 @@ def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
 
 def _least(places: IntArray, values: IntArray, size: int) -> IntArray:
     """Return the least value at each place."""
-    least = np.full(size, _NEVER, dtype=np.int64)
+    least = np.full(size, NEVER, dtype=np.int64)
     np.minimum.at(least, places, values)
     return least
 

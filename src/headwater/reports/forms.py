@@ -12,7 +12,9 @@ class Sum(StrEnum):
     """The sums over whole events that measures are made of."""
 
     EVENTS = "events"
+    CONVERSIONS = "conversions"
     ORDERS = "orders"
+    UPSELLS = "upsells"
     REFUND_COUNT = "refund_count"
     GROSS = "gross"
     """Of the amounts above zero, in ten-thousandths like all amounts."""
@@ -29,6 +31,8 @@ class Sum(StrEnum):
     """In the window."""
 
 
+BY_KIND = frozenset({Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT})
+"""The sums that count events of some kinds."""
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
 """The sums over events that touches of a group reach."""
 
@@ -69,7 +73,9 @@ class MeasureForm:
 _MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
 FORMS = {
     Measure.EVENTS: MeasureForm(Unit.COUNT, Sum.EVENTS),
+    Measure.CONVERSIONS: MeasureForm(Unit.COUNT, Sum.CONVERSIONS),
     Measure.ORDERS: MeasureForm(Unit.COUNT, Sum.ORDERS),
+    Measure.UPSELLS: MeasureForm(Unit.COUNT, Sum.UPSELLS),
     Measure.REFUND_COUNT: MeasureForm(Unit.COUNT, Sum.REFUND_COUNT),
     Measure.NEW_CUSTOMERS: MeasureForm(Unit.COUNT, Sum.FIRST_ORDERS),
     Measure.TOUCHED_EVENTS: MeasureForm(Unit.COUNT, TOUCHED_EVENTS),
@@ -89,6 +95,6 @@ FORMS = {
 def form_of(measure: Measure, model: str) -> MeasureForm:
     """Return the form of a measure that is made of sums."""
     if measure in CREDITED:
-        unit = Unit.EVENTS if measure is Measure.CREDITED_EVENTS else Unit.MONEY
+        unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
     return FORMS[measure]

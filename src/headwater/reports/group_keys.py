@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 from headwater.reports.dimensions import NO_KEY
+from headwater.reports.kinds import KIND_KEYS
 from headwater.reports.time_buckets import TimeBuckets, key_of
 
 _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
@@ -63,6 +64,7 @@ class IdKeys:
 
 WEEKDAYS = ListedKeys([str(number) for number in range(1, 8)], first=1)
 CUSTOMERS = ListedKeys(("new", "returning"))
+KINDS = ListedKeys(KIND_KEYS)
 HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 

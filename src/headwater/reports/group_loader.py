@@ -14,8 +14,9 @@ from headwater.paths.path_data import IntArray
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, steps
 from headwater.reports.first_orders import OF_ORDERS, OfCustomer, OrderScope, first_of
-from headwater.reports.group_keys import CUSTOMERS, number_of, step_keys
+from headwater.reports.group_keys import CUSTOMERS, KINDS, number_of, step_keys
 from headwater.reports.groups import ReportDimension, load_dimension
+from headwater.reports.kinds import KindOfEvent
 from headwater.reports.models import STEPS, Comparison, DateTimeSpan, Filters, Group
 from headwater.reports.plan import FirstOrders
 from headwater.reports.report_reader import ReportReader, in_thread
@@ -45,6 +46,12 @@ class GroupLoader:
         self._reader, self._subject = reader, subject
         self._loaded: dict[Group, ReportDimension] = {}
 
+    @property
+    def kinds(self) -> KindOfEvent:
+        """The kinds of the events: with names to choose from, all events have one of those."""
+        filters = self._subject.filters
+        return KindOfEvent(() if filters.event_names else self._reader.conversion_names(filters))
+
     async def load(self, group: Group) -> ReportDimension:
         """Return a group other than a step of the period."""
         if group not in self._loaded:
@@ -56,7 +63,8 @@ class GroupLoader:
         before it, and has the same.
         """
         last_day = self.last_day(self._subject.span)
-        scope = OrderScope(frozenset(self._subject.filters.event_names), customers)
+        names = self._reader.conversion_names(self._subject.filters)
+        scope = OrderScope(frozenset(names), customers)
         read = self._reader.first_orders
         if (scope, last_day) not in read:
             read[scope, last_day] = await self._load_first_orders(scope, last_day)
@@ -102,8 +110,11 @@ class GroupLoader:
         ])  # fmt: skip
 
     async def _load(self, group: Group) -> ReportDimension:
+        if group is Group.KIND:
+            return ReportDimension(group, self.kinds, KINDS)
         if group is Group.CUSTOMER:
-            return ReportDimension(group, OfCustomer(await self.first_orders()), CUSTOMERS)
+            customers = OfCustomer(await self.first_orders(), self.kinds)
+            return ReportDimension(group, customers, CUSTOMERS)
         return await load_dimension(
             self._reader.connection, self._reader.space, group,
             of_touch_dates=self._subject.of_touch_dates, window_days=self._subject.window_days,

@@ -25,6 +25,7 @@ from headwater.reports.dimensions import (
     OfEventName,
     Stored,
     of_channels,
+    of_platforms,
 )
 from headwater.reports.group_keys import (
     HOURS,
@@ -42,6 +43,7 @@ from headwater.reports.path_dimensions import (
 )
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS, SOURCES
+from headwater.sources.platforms import PLATFORMS
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "labels.sql")
@@ -122,6 +124,7 @@ _STORED = {
     dimension.group: dimension
     for dimension in (
         ReportDimension(Group.SOURCE, Stored(Column.SOURCES, of_touch=True), _SOURCE_KEYS),
+        ReportDimension(Group.PLATFORM, of_platforms(), ListedKeys(PLATFORMS, first=1)),
         ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
         ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
         ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),

@@ -50,6 +50,8 @@ class Sums:
         sums = dict(self.by_name)
         for model in models:
             sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
+            conversions = self[Sum.CONVERSIONS] * WHOLE_EVENT
+            sums[credit_sum(Measure.CREDITED_CONVERSIONS, model)] = conversions
             sums[credit_sum(Measure.CREDITED_REVENUE, model)] = self.revenue
         sums |= {TOUCHED_EVENTS: self[Sum.REACHED], TOUCHED_REVENUE: self[Sum.REACHED_REVENUE]}
         return Sums(sums, self.contacts)

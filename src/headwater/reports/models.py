@@ -12,6 +12,7 @@ from fractions import Fraction
 from headwater.attribution.models import MODELS
 from headwater.contacts.filters import Condition
 from headwater.fits.choice import ChosenFit, is_needed
+from headwater.http.period_words import CalendarUnit
 from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.ripeness import Ripeness
 
@@ -20,7 +21,9 @@ class Measure(StrEnum):
     """The measures of a report. What each means: docs/reports.md."""
 
     EVENTS = "events"
+    CONVERSIONS = "conversions"
     ORDERS = "orders"
+    UPSELLS = "upsells"
     REFUND_COUNT = "refund_count"
     REVENUE = "revenue"
     GROSS_REVENUE = "gross_revenue"
@@ -29,6 +32,7 @@ class Measure(StrEnum):
     CONTACTS = "contacts"
     NEW_CUSTOMERS = "new_customers"
     CREDITED_EVENTS = "credited_events"
+    CREDITED_CONVERSIONS = "credited_conversions"
     CREDITED_REVENUE = "credited_revenue"
     TOUCHED_EVENTS = "touched_events"
     TOUCHED_REVENUE = "touched_revenue"
@@ -37,14 +41,16 @@ class Measure(StrEnum):
     SHARE = "share"
 
 
-CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE})
+CREDITED = frozenset({
+    Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE,
+})  # fmt: skip
 """Measures that depend on the model wherever they are."""
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
 JUDGED = (
-    Measure.EVENTS, Measure.ORDERS, Measure.REVENUE, Measure.GROSS_REVENUE, Measure.CREDITED_EVENTS,
-    Measure.CREDITED_REVENUE,
+    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.REVENUE, Measure.GROSS_REVENUE,
+    Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE,
 )  # fmt: skip
 """Measures whose final figure can be told in advance."""
 OF_MONEY = frozenset({
@@ -60,6 +66,7 @@ class Group(StrEnum):
     """The groups of a report, by something that events or their credited touches have in common."""
 
     SOURCE = "source"
+    PLATFORM = "platform"
     CHANNEL = "channel"
     CAMPAIGN = "campaign"
     ADSET = "adset"
@@ -67,6 +74,7 @@ class Group(StrEnum):
     KEYWORD = "keyword"
     LANDING_PAGE = "landing_page"
     EVENT = "event"
+    KIND = "kind"
     DAY = "day"
     WEEK = "week"
     MONTH = "month"
@@ -86,8 +94,8 @@ class Group(StrEnum):
 
 
 OF_TOUCHES = frozenset({
-    Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.KEYWORD,
-    Group.LANDING_PAGE,
+    Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
+    Group.KEYWORD, Group.LANDING_PAGE,
 })  # fmt: skip
 OF_PATHS = frozenset({
     Group.PATH, Group.CHANNEL_PATH, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.TOUCH_RANGE,
@@ -107,12 +115,24 @@ class DateBasis(StrEnum):
     TOUCH = "touch"
 
 
+@dataclass(frozen=True)
+class DateTimeSpan:
+    """Local date-times, both included to their whole second."""
+
+    start: datetime
+    end: datetime
+
+
 class Comparison(StrEnum):
     """The other time that a report is compared with."""
 
     NONE = "none"
     PREVIOUS_PERIOD = "previous_period"
     PREVIOUS_YEAR = "previous_year"
+
+
+ALL_ROWS = 1 << 31
+"""A limit for reports that other reports are made of."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +202,17 @@ class ReportQuery:
     that out."""
     fit: str | None = None
     """The name of the fit of models that go by one; None is the Space's current one."""
+    now: datetime | None = None
+    """The present second on the Space's clock: a range that it is in is compared with the earlier
+    one up to the same time. None compares whole ranges.
+    """
+    unit: CalendarUnit | None = None
+    """The calendar unit under way that the range is: this week, this month."""
+
+    @property
+    def span(self) -> DateTimeSpan:
+        """The range."""
+        return DateTimeSpan(self.start, self.end)
 
     @property
     def is_about_money(self) -> bool:
@@ -242,8 +273,8 @@ def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
 
 
 Figure = int | Decimal | Fraction | None
-"""Counts are int, `credited_events` a Fraction, the others Decimal; None for the average, or the
-share, of nothing.
+"""Counts are int, credited events and conversions a Fraction, the others Decimal; None for the
+average, or the share, of nothing.
 """
 Figures = Mapping[FigureColumn, Figure]
 
@@ -278,14 +309,6 @@ class ReportRow:
     """None without a comparison, and where the other time has no counterpart."""
     changes: Mapping[FigureColumn, MeasureChange] | None = None
     """The changes of the measures that both have."""
-
-
-@dataclass(frozen=True)
-class DateTimeSpan:
-    """Local date-times, both included to their whole second."""
-
-    start: datetime
-    end: datetime
 
 
 class NoCredit(StrEnum):
@@ -328,13 +351,21 @@ class Report:
     """Over every event of the period, whatever its touches; None for a period of touches."""
     event_counts: Mapping[str, int]
     """The names of the events that were added up, and how many there are of each."""
+    conversion_names: tuple[str, ...]
+    """Those of them that convert and bring revenue."""
     first_event: datetime | None
     last_event: datetime | None
-    """The times of the Space's first and last event where the range reaches past them, on its
-    clock.
+    """The times of the Space's first and last event on its clock, where the range, or the one that
+    it is compared with, reaches past them.
     """
+    began: bool
+    """False where the range ends before the Space's first event."""
     span: DateTimeSpan
     compared_span: DateTimeSpan | None
+    is_comparable: bool
+    """False where the range compared with ends before the Space's first event: then rows have no
+    compared figures.
+    """
     timezone: str
     currency: str
     """Of all amounts."""

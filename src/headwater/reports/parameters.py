@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, time
+from typing import NamedTuple
 
 from headwater.attribution.models import MODELS
 from headwater.contacts import filters
@@ -19,7 +20,7 @@ from headwater.fits.choice import FIT
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
-from headwater.http.period_words import EXAMPLES, read_dates, read_period
+from headwater.http.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import ONLY
 from headwater.reports.models import (
@@ -41,15 +42,18 @@ from headwater.spaces.models import Space
 
 DEFAULT_PERIOD = "last 30 days"
 NO_GROUPS = "none"
+DEFAULT_MODEL = "last_non_direct_touch"
+"""Of our own questions: credit passes over direct visits, as in docs/models.md."""
+_LAST = time(23, 59, 59)
 
 MEASURES = ListParameter(
     name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
-    default=[Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS],
+    default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
     description=(
         "credited_*: shared out by the model. touched_*: whole events with any touchpoint of the "
-        "group. revenue is net of refunds and includes upsells; orders and "
-        "average_order_value are of amounts above zero. share: part of the first measure. In "
-        "groups of touchpoints the others count an event in each that has credit."
+        "group. conversions: neither refunds nor upsells; orders: purchases among them. revenue is "
+        "net of refunds and includes upsells. share: part of the first measure. In groups of "
+        "touchpoints the others count an event in each that has credit."
     ),
 )  # fmt: skip
 GROUP_BY = ListParameter(
@@ -72,7 +76,7 @@ TIME = date_range(
     kind=MOMENT_OR_BLANK,
 )
 MODEL = Parameter(
-    name="attribution_model", kind=one_of(tuple(MODELS)), default="last_touch",
+    name="attribution_model", kind=one_of(tuple(MODELS)), default=DEFAULT_MODEL,
     description="How credit is shared out.",
 )  # fmt: skip
 ALL_MODELS = ListParameter(
@@ -125,12 +129,13 @@ PARAMETERS = (
 
 def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     """Read the report that parameters describe. Raises Invalid with every rule they break."""
-    span = read_span(query, space, now)
+    period = read_report_period(query, space, now)
     measures = tuple(Measure(name) for name in MEASURES.read(query))
     groups = _read_groups(query, measures)
     by = _read_order(query, measures, groups)
     report_query = ReportQuery(
-        start=span.start, end=span.end, measures=measures, group_by=groups,
+        start=period.span.start, end=period.span.end, now=period.now, unit=period.unit,
+        measures=measures, group_by=groups,
         models=_read_models(query), window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
@@ -160,7 +165,7 @@ def _read_models(query: Input) -> tuple[str, ...]:
     several = ALL_MODELS.read(query)
     if several and query.single(MODEL.name) is not None:
         query.refuse(ALL_MODELS.name, f"must not be given with {MODEL.name}.")
-    return several or (MODEL.read(query) or "last_touch",)
+    return several or (MODEL.read(query) or DEFAULT_MODEL,)
 
 
 def read_filters(query: Input, space: Space, now: datetime) -> Filters:
@@ -181,20 +186,37 @@ def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
     )  # fmt: skip
 
 
+class ReadPeriod(NamedTuple):
+    """A period as a question names it."""
+
+    span: DateTimeSpan
+    now: datetime
+    """The present second on the Space's clock."""
+    unit: CalendarUnit | None
+    """The calendar unit under way that the words mean."""
+
+
 def read_span(
     query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
 ) -> DateTimeSpan:
+    """Read the range of a period, in words or dates."""
+    return read_report_period(query, space, now, period).span
+
+
+def read_report_period(
+    query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
+) -> ReadPeriod:
     """Read the period, in words or dates."""
+    local = now.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
     today = now.astimezone(space.zone).date()
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
     usual = period.default or DEFAULT_PERIOD
     dates = read_period(query, period, today, dated=dated, default=usual)
-    if dated and (local := TIME.read(query)) is not None:
-        return DateTimeSpan(*local)
+    if dated and (given := TIME.read(query)) is not None:
+        return ReadPeriod(DateTimeSpan(*given), local, None)
     dates = dates or read_dates(usual, today)
-    return DateTimeSpan(
-        datetime.combine(dates.first, time()), datetime.combine(dates.last, time(23, 59, 59))
-    )
+    first, last = datetime.combine(dates.first, time()), datetime.combine(dates.last, _LAST)
+    return ReadPeriod(DateTimeSpan(first, last), local, dates.unit)
 
 
 def _read_order(

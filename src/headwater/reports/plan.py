@@ -15,11 +15,14 @@ from headwater.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.paths.survey import Block, Survey
 from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, time_column
-from headwater.reports.forms import FORMS, Sum
+from headwater.reports.forms import BY_KIND, FORMS, Sum
+from headwater.reports.kinds import EVERY_NAME, KindOfEvent
 from headwater.reports.models import CREDITED, TOUCHED, Comparison, DateBasis, Measure, ReportQuery
 from headwater.reports.selection import EventConditions, KeyFilter, window_columns
 
 _NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - in place of a local time
+NEVER = (1 << 63) - 1
+"""The second of an order that does not exist."""
 NO_MARK = -(1 << 63)
 """The mark of a contact without an order: no time, and no id."""
 
@@ -37,6 +40,17 @@ class FirstOrders:
     survey: Survey
     """What they were found in."""
     customers: Customers = CONTACTS
+    seconds: tuple[NumberMap, NumberMap] | None = None
+    """The seconds of every customer's first and second order; NEVER without one."""
+
+    def orders_until(self, paths: PathData) -> IntArray:
+        """Return how many orders the customer of each event has up to its second, counted to 2."""
+        if paths.orders_until is not None:
+            return paths.orders_until
+        assert self.seconds is not None
+        customers, at = self.customers.keys(paths), paths[Column.SECONDS]
+        first, second = (orders.find(customers) <= at for orders in self.seconds)
+        return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
         """Return which events are the first order of their customer."""
@@ -78,6 +92,8 @@ class ReportScope:
     """The tag sets whose credit counts, ascending; None is all."""
     touch_keys: tuple[KeyFilter, ...] = ()
     """The groups that the touches whose credit counts are in."""
+    kinds: KindOfEvent = EVERY_NAME
+    """How events are told apart as conversions, orders, upsells and refunds."""
     first_orders: FirstOrders | None = None
     """Only for counting new customers."""
     half_life_days: int | None = None
@@ -128,6 +144,7 @@ class Plan:
         """The same for everything together, where credit is also that of nobody."""
         basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
         basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
+        basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
         return tuple(dict.fromkeys([*self.event_sums, *basis]))
 
     @property
@@ -140,6 +157,8 @@ class Plan:
         ]  # fmt: skip
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)
+        if self._counts_kinds:
+            columns.append(Column.KINDS)
         if self.is_about_touches:
             columns += [*window_columns(self.query.window_days), Column.SOURCES]
             if self.scope.half_life_days is not None:
@@ -147,6 +166,11 @@ class Plan:
         if self.needs(Measure.DAYS_TO_CONVERSION):
             columns.append(Column.TOUCH_SECONDS)
         return tuple(dict.fromkeys(columns))
+
+    @property
+    def _counts_kinds(self) -> bool:
+        of_kinds = self.needs(Measure.CONTACTS, Measure.CREDITED_CONVERSIONS)
+        return of_kinds or not BY_KIND.isdisjoint(self.event_sums)
 
     @property
     def credits(self) -> bool:
@@ -167,8 +191,10 @@ class Plan:
         """The plan but for its time, as far as that says no more than which events, and which
         steps, there are.
         """
-        of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE}
-        of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None}
+        of_time = {
+            "start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None,
+        }  # fmt: skip
+        of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
         scope = replace(
             self.scope, query=replace(self.scope.query, **of_time),
             period=self.scope.period if self._is_of_touch_dates else range(0),

@@ -45,7 +45,7 @@ def subject_of(query: ReportQuery) -> ReportQuery:
     """Return what a report has in common with those that differ by groups and measures alone."""
     return replace(
         query, measures=(), group_by=(), compare=Comparison.NONE, order_by=None, descending=True,
-        limit=0, ripe_on=None,
+        limit=0, ripe_on=None, now=None, unit=None,
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ class PlanLoader:
         """
         plans = [await self._plan(query, self._span, Comparison.NONE)]
         if query.compare is not Comparison.NONE:
-            compared = compared_span(self._span, query.compare)
+            compared = compared_span(query)
             plans.append(await self._plan(query, compared, query.compare))
         return plans
 
@@ -111,7 +111,7 @@ class PlanLoader:
             self._subject, seconds,
             conditions.with_keys([*only, *self._also]).within(of_events),
             frozenset(SOURCE_IDS[name] for name in filters.sources), tag_sets,
-            tuple(each for each in only if each.of_touch),
+            tuple(each for each in only if each.of_touch), self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
             await self._load_fit(),

@@ -17,6 +17,7 @@ from headwater.reports.left_out_loader import LeftOutLoader
 from headwater.reports.measures import Sums
 from headwater.reports.models import (
     DateBasis,
+    DateTimeSpan,
     GroupKey,
     Report,
     ReportQuery,
@@ -126,8 +127,11 @@ async def _make_report(
     keys_of = {place: now.keys(place) for place in places}
     names = await name_keys(reader, now.period, dimensions, keys_of.values())
     keys = {place: names[of] for place, of in keys_of.items()}
+    span, compared_span = now.period.span, then and then.period.span
+    is_comparable = compared_span is not None and reader.began_by(compared_span.end)
+    then = then if is_comparable else None
     compared = _compared(now, then, places)
-    first, last = reader.ends_within(now.period.span)
+    first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
     present = await fetch_present(reader.connection, reader.space.id)
     ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
     return Report(
@@ -143,10 +147,15 @@ async def _make_report(
             query, (), now.overall, now.whole, then and (then.overall, then.whole)
         ),
         event_counts=now.names,
+        conversion_names=tuple(sorted(
+            name for name in now.names if name in reader.conversion_names(query.filters)
+        )),
         first_event=first,
         last_event=last,
-        span=now.period.span,
-        compared_span=then and then.period.span,
+        began=reader.began_by(span.end),
+        span=span,
+        compared_span=compared_span,
+        is_comparable=is_comparable,
         timezone=reader.space.timezone,
         currency=reader.currency,
         ripeness=ripeness,

@@ -46,6 +46,8 @@ def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
         "event_names": dict(report.event_counts),
         "period": written_span(report.span),
         "compared_period": compared and written_span(compared),
+        "not_compared": uncompared(report.is_comparable or compared is None),
+        "conversion_names": [*report.conversion_names],
         "first_event": written_moment(report.first_event),
         "last_event": written_moment(report.last_event),
         "timezone": report.timezone,
@@ -93,6 +95,11 @@ def ripeness_csv(ripeness: Ripeness) -> bytes:
     return text.getvalue().encode()
 
 
+BEFORE_FIRST_EVENT = "before_first_event"
+NOT_COMPARED = {
+    "type": ["string", "null"], "enum": [BEFORE_FIRST_EVENT, None],
+    "description": "Why compared figures are null.",
+}  # fmt: skip
 _OF_DAYS = ("value", "share_in", "expected", "low", "high")
 
 
@@ -179,6 +186,11 @@ def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
     }
 
 
+def uncompared(is_comparable: bool) -> str | None:
+    """Return why figures are not compared, if they should be."""
+    return None if is_comparable else BEFORE_FIRST_EVENT
+
+
 def number(figure: Figure) -> float | None:
     """Return a figure as JSON has it; parts of events to four decimals."""
     if isinstance(figure, Decimal | Fraction):
@@ -228,6 +240,11 @@ REPORT = object_schema(
             "description": "Of every event.",
         },
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "conversion_names": {
+            "type": "array", "items": TEXT,
+            "description": "Those of them that convert and bring revenue.",
+        },
+        "not_compared": NOT_COMPARED,
         "period": DATES,
         "compared_period": {**DATES, "type": ["object", "null"]},
         "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,

@@ -25,6 +25,7 @@ from psycopg.errors import InternalError, QueryCanceled
 
 from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
+from headwater.events.accepted import ORDER_NAME
 from headwater.http.timerange import between
 from headwater.paths.memory import memory
 from headwater.paths.path_data import Column, PathData
@@ -36,6 +37,7 @@ from headwater.reports.conversion import ConvertedAmounts, CurrencyExchange, loa
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.first_orders import OrderScope
 from headwater.reports.groups import fetch_contacts_meeting
+from headwater.reports.kinds import conversion_names
 from headwater.reports.left_out_money import LeftOutAmounts
 from headwater.reports.models import DateTimeSpan, Filters
 from headwater.reports.plan import FirstOrders
@@ -47,6 +49,8 @@ from headwater.telemetry.spans import span
 
 queries = Queries(__name__, "reports.sql")
 
+LATEST_EVENTS = 50_000
+"""The events that say whether a Space sells."""
 SECONDS = 19.0
 """The longest time of a report, with the time its request has spent on the database before."""
 CONNECTION_SECONDS = SECONDS + 0.5
@@ -80,8 +84,10 @@ async def open_reader(
     deadline = time.monotonic() + seconds_left(SECONDS)
     try:
         with span("report", {"headwater.space_id": space_id}):
-            ends = await fetch_one(connection, queries["ends"], {"space_id": space_id})
-            reported = ReportedSpace(space, await fetch_source(connection, space_id), ends)
+            values = {"space_id": space_id, "latest": LATEST_EVENTS, "order": ORDER_NAME}
+            *ends, sells = await fetch_one(connection, queries["ends"], values)
+            source = await fetch_source(connection, space_id)
+            reported = ReportedSpace(space, source, (ends[0], ends[1]), sells)
             target = (currency or space.currency) if money else None
             yield ReportReader(connection, reported, deadline, target)
     except QueryCanceled:
@@ -112,6 +118,8 @@ class ReportedSpace:
     """What its paths are known by."""
     ends: tuple[datetime | None, datetime | None]
     """The times of the first and the last event."""
+    sells: bool
+    """True with a purchase among its LATEST_EVENTS."""
 
 
 class ReportReader:
@@ -164,6 +172,10 @@ class ReportReader:
             return EventConditions(filters)
         contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
         return EventConditions(filters, contacts)
+
+    def conversion_names(self, filters: Filters) -> tuple[str, ...]:
+        """Return the names of the events that convert and bring revenue under some filters."""
+        return conversion_names(filters, sells=self._reported.sells)
 
     def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
         """Return a reader of some columns of the Space's paths."""
@@ -308,6 +320,11 @@ class ReportReader:
     def currency(self) -> str:
         """The currency of all amounts."""
         return self._currency or self.space.currency
+
+    def began_by(self, moment: datetime) -> bool:
+        """Return whether the Space's first event was at or before a second on its clock."""
+        first, _ = self._ends
+        return first is not None and first < between(moment, moment, self.space.zone).end
 
     def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
         """Return the times of the first and the last event on the Space's clock, where a range

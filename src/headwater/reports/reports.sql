@@ -7,8 +7,13 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: ends
--- The times of the first and the last event.
+-- The times of the first and the last event, and whether the Space sells: whether there is a purchase
+-- among its latest %(latest)s events.
 SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
        (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
-        ORDER BY e.event_time DESC LIMIT 1);
+        ORDER BY e.event_time DESC LIMIT 1),
+       EXISTS (SELECT FROM (SELECT known.event_name FROM events known
+                            WHERE known.space_id = %(space_id)s
+                            ORDER BY known.event_time DESC, known.id DESC LIMIT %(latest)s) e
+               WHERE e.event_name = %(order)s);

@@ -220,7 +220,9 @@ class Ranking:
 
 _MANY = 5_000
 _ROUGHLY = 1e-9
-_COUNTS = frozenset({Measure.EVENTS, Measure.ORDERS, Measure.REFUND_COUNT})
+_COUNTS = frozenset({
+    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT,
+})  # fmt: skip
 """Measures whose rough figures are exact."""
 
 

@@ -12,7 +12,6 @@ from headwater.attribution.credits import TouchSlices
 from headwater.paths.lookup import are_among
 from headwater.paths.path_data import (
     LEFT_OUT,
-    NO_AMOUNT,
     OLDER,
     ROUNDED_AWAY,
     BoolArray,
@@ -65,6 +64,10 @@ class EventConditions:
     def within(self, seconds: range | None) -> EventConditions:
         """Return the same conditions, within a time."""
         return replace(self, seconds=seconds)
+
+    def named(self, event_names: tuple[str, ...]) -> EventConditions:
+        """Return the same conditions on events with some names alone."""
+        return replace(self, filters=replace(self.filters, event_names=event_names))
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
         """Return the same conditions with those of the keys that are of events."""
@@ -122,12 +125,6 @@ def amounts_of(paths: PathData) -> IntArray:
     """Return the amounts of events in ten-thousandths, 0 where there is none that counts."""
     stored = paths[Column.AMOUNTS]
     return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
-
-
-def signs_of(paths: PathData) -> IntArray:
-    """Return 1 for orders and -1 for refunds, by the amounts that events state, and else 0."""
-    stored = paths[Column.AMOUNTS]
-    return np.where(stored == NO_AMOUNT, 0, np.sign(stored))
 
 
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:

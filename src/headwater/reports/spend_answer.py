@@ -13,6 +13,7 @@ from headwater.fits.choice import CITATION_OR_NULL, FIT, cite
 from headwater.http.fields import one_of
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input, Parameter
+from headwater.reports.cost_figures import CostFigures
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import only_parameter
 from headwater.reports.left_out_money import (
@@ -26,28 +27,38 @@ from headwater.reports.parameters import (
     COMPARE,
     CURRENCY,
     DATE_BASIS,
+    DEFAULT_MODEL,
     LIMIT,
     MODEL,
     NO_GROUPS,
     PERIOD,
     TIME,
-    read_span,
+    read_report_period,
 )
-from headwater.reports.report_answer import DATES, harmless, in_digits, number, written_span
-from headwater.reports.spend_report import GROUPS, MEASURES, ONLY, CostFigures, CostReport
+from headwater.reports.report_answer import (
+    DATES,
+    NOT_COMPARED,
+    harmless,
+    in_digits,
+    number,
+    uncompared,
+    written_moment,
+    written_span,
+)
+from headwater.reports.spend_report import GROUPS, MEASURES, ONLY, CostReport
 from headwater.spaces.models import Space
 
 GROUP = Parameter(
-    name="group_by", kind=one_of([*map(str, GROUPS), NO_GROUPS]), default="source",
+    name="group_by", kind=one_of([*map(str, GROUPS), NO_GROUPS]), default="platform",
     description="What rows are of.",
 )  # fmt: skip
-ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: source:google_ads, ….")
+ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: platform:meta, ….")
 PARAMETERS = (
     GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, EVENT_NAMES_PARAMETER, ONLY_PLACES, DATE_BASIS,
     COMPARE, CURRENCY, LIMIT, FIT,
 )  # fmt: skip
 FIGURES = (
-    "spend", "impressions", "clicks", "credited_revenue", "credited_events", "new_customers",
+    "spend", "impressions", "clicks", "credited_revenue", "credited_conversions", "new_customers",
     "new_customer_revenue", "roas", "cpa", "cac", "contribution",
     "platform_conversions", "platform_revenue",
 )  # fmt: skip
@@ -56,12 +67,13 @@ _IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_rev
 
 def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     """Read the report that parameters describe. Raises Invalid with every rule they break."""
-    span = read_span(query, space, now)
+    period = read_report_period(query, space, now)
     group = GROUP.read(query)
     report_query = ReportQuery(
-        start=span.start, end=span.end, measures=MEASURES,
+        start=period.span.start, end=period.span.end, now=period.now, unit=period.unit,
+        measures=MEASURES,
         group_by=() if group in (None, NO_GROUPS) else (Group(group),),
-        models=(MODEL.read(query) or "last_touch",), window_days=WINDOW.read(query) or 0,
+        models=(MODEL.read(query) or DEFAULT_MODEL,), window_days=WINDOW.read(query) or 0,
         filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
@@ -73,7 +85,7 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
 
 def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
     """Return a report as JSON has it."""
-    then = report.compared
+    then = report.comparable
     return {
         "columns": _columns(report),
         "rows": [
@@ -86,7 +98,12 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "with_spend": _named(report, report.with_spend, then and then.with_spend),
         "unmatched": _named(report, report.without_place, then and then.without_place),
         "period": written_span(report.span),
-        "compared_period": then and written_span(then.span),
+        "compared_period": report.compared and written_span(report.compared.span),
+        "not_compared": uncompared(report.comparable is not None or report.compared is None),
+        "first_event": written_moment(report.ends[0]),
+        "last_event": written_moment(report.ends[1]),
+        "not_broken_down": [*report.unsplit],
+        "no_ratios": report.problem and f"Spend cannot be filtered by {report.problem}.",
         "timezone": report.timezone,
         "currency": report.currency,
         "left_out_money": left_out_answer(report.left_out_money),
@@ -107,7 +124,7 @@ def spend_csv(report: CostReport) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_columns(report))
-    then = report.compared
+    then = report.comparable
     if report.group is None:
         whole = _row_values(report, report.total, then and then.total)
         writer.writerow(map(in_digits, whole))
@@ -166,9 +183,23 @@ SPEND: Schema = object_schema(
         "columns": {"type": "array", "items": TEXT},
         "rows": {"type": "array", "items": {"type": "array"}},
         "left_out": {**WHOLE, "description": "Groups beyond the limit."},
-        "totals": {**_BY_FIGURE, "description": "Of all events and all of the ledger."},
-        "with_spend": {**_BY_FIGURE, "description": "Of the rows that have spend."},
+        "totals": {
+            **_BY_FIGURE,
+            "description": "All credit and all spend; ratios are those of with_spend.",
+        },
+        "with_spend": {
+            **_BY_FIGURE,
+            "description": "All spend, and the credit of platforms with spend: equal under every "
+            "group_by.",
+        },
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
+        "not_compared": NOT_COMPARED, "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
+        "not_broken_down": {
+            "type": "array", "items": TEXT,
+            "description": "Platforms whose spend is not known by source: their sources have no "
+            "ratios.",
+        },
+        "no_ratios": {**TEXT_OR_NULL, "description": "Why roas, cpa and cac are null."},
         "period": DATES, "compared_period": {**DATES, "type": ["object", "null"]},
         "timezone": TEXT, "currency": TEXT,
         "left_out_money": LEFT_OUT_MONEY, "left_out_spend": LEFT_OUT_SPEND,

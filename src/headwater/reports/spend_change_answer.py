@@ -14,6 +14,7 @@ from headwater.http.parameters import Input
 from headwater.reports.change_answer import READING, event_answer, reading_answer
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_parameters import SINCE, UNTIL
+from headwater.reports.cost_figures import CostFigures
 from headwater.reports.left_out_money import (
     LEFT_OUT_MONEY,
     LEFT_OUT_SPEND,
@@ -30,7 +31,6 @@ from headwater.reports.report_answer import (
 from headwater.reports.spend_answer import FIGURES, read_spend_query, spend_number
 from headwater.reports.spend_answer import PARAMETERS as OF_SPEND
 from headwater.reports.spend_change_models import RATIOS, CostChange, CostChangeReport, SpendCause
-from headwater.reports.spend_report import CostFigures
 from headwater.spaces.models import Space
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import FIGURES as OF_LEDGER

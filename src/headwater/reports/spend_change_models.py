@@ -9,15 +9,15 @@ from decimal import Decimal
 from headwater.fits.choice import ChosenFit
 from headwater.history.causes import ChangeCause
 from headwater.reports.change_models import ChangedEvent, LeftOutSides
+from headwater.reports.cost_figures import CostFigures
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan, Figure, Group
 from headwater.reports.readings import ReportReading
-from headwater.reports.spend_report import CostFigures
 from headwater.reports.spent import Key
 from headwater.spend.changes import ChangedSpend
 
 RATIOS: Mapping[str, tuple[str, str]] = {
-    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_events"),
+    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_conversions"),
     "cac": ("spend", "new_customers"),
 }  # fmt: skip
 """The two figures of each ratio: the one that is divided, and that by which it is."""

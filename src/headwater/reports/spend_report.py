@@ -4,8 +4,9 @@ that both know. Money is exact, and ratios are of sums.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
@@ -14,122 +15,47 @@ from psycopg import AsyncConnection
 
 from headwater.fits.choice import ChosenFit
 from headwater.http.errors import Invalid
+from headwater.reports.cost_figures import NO_CREDIT, CostFigures, Credit
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.left_out_money import LeftOutMoney, LeftOutSpend
-from headwater.reports.measures import change_between, plain, rounded
 from headwater.reports.models import (
+    ALL_ROWS,
+    OF_TOUCHES,
     Comparison,
     DateTimeSpan,
-    Figure,
     FigureColumn,
     Group,
     KeyCondition,
     Measure,
-    MeasureChange,
     Report,
     ReportQuery,
     ReportRow,
 )
+from headwater.reports.models import Figures as ReportFigures
 from headwater.reports.report import query_reports
-from headwater.reports.spent import MILLIONTHS, Key, Spent, load_spent, sum_of
+from headwater.reports.spent import Key, Spent, is_split, load_spent, sum_of
 from headwater.reports.time_buckets import SHORTEST, compared_span, counterpart, cut
 from headwater.reports.validation import MOST_ROWS
+from headwater.sources.platforms import platform_of_source
 from headwater.spaces.spaces import fetch_space
-from headwater.spend.breakdown import NOTHING, Figures
+from headwater.spend.breakdown import NOTHING
 
 GROUPS = (
-    Group.SOURCE, Group.CAMPAIGN, Group.ADSET, Group.AD, Group.COUNTRY, Group.DAY, Group.WEEK,
-    Group.MONTH,
+    Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
+    Group.COUNTRY, Group.DAY, Group.WEEK, Group.MONTH,
 )  # fmt: skip
 """The groups that both events and spend have."""
-ONLY = (Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
+NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
+"""Groups that spend cannot be narrowed by: with one, there are no ratios."""
+ONLY = (
+    Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
+    *NOT_OF_SPEND,
+)  # fmt: skip
 """The groups whose keys a report may be narrowed by."""
-MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_EVENTS, Measure.NEW_CUSTOMERS)
+MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
 _SMALLEST = 10**4
 """Amounts of events have four decimals."""
 _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
-
-
-@dataclass(frozen=True)
-class CostFigures:
-    """Sums of what was spent, what the platforms claim for it, and what we credit."""
-
-    spent: Figures = NOTHING
-    credited_revenue: Decimal = Decimal(0)
-    credited_events: Fraction = Fraction(0)
-    new_customers: int = 0
-    new_customer_revenue: Decimal = Decimal(0)
-    """The credited revenue of first orders."""
-    cost_rate: Decimal | None = None
-    """The Space's, in per cent of revenue."""
-
-    @property
-    def spend(self) -> Decimal:
-        return plain(Decimal(self.spent[0]) / MILLIONTHS)
-
-    @property
-    def impressions(self) -> int:
-        return self.spent[1]
-
-    @property
-    def clicks(self) -> int:
-        return self.spent[2]
-
-    @property
-    def platform_conversions(self) -> Decimal:
-        return plain(Decimal(self.spent[3]) / MILLIONTHS)
-
-    @property
-    def platform_revenue(self) -> Decimal:
-        return plain(Decimal(self.spent[4]) / MILLIONTHS)
-
-    @property
-    def contribution(self) -> Decimal | None:
-        """The rest of the credited revenue after the Space's cost rate and spend, exactly; None
-        where the Space has no cost rate.
-        """
-        if self.cost_rate is None:
-            return None
-        return plain(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
-
-    @property
-    def roas(self) -> Decimal | None:
-        """The credited revenue for one unit of spend; None where nothing is spent."""
-        return _ratio(Fraction(self.credited_revenue), Fraction(self.spent[0], MILLIONTHS))
-
-    @property
-    def cpa(self) -> Decimal | None:
-        """The spend for one credited event."""
-        return _ratio(Fraction(self.spent[0], MILLIONTHS), self.credited_events)
-
-    @property
-    def cac(self) -> Decimal | None:
-        """The spend for one new customer."""
-        return _ratio(Fraction(self.spent[0], MILLIONTHS), Fraction(self.new_customers))
-
-    @property
-    def is_nothing(self) -> bool:
-        """True where all sums are 0."""
-        return self.spent == NOTHING and not any((
-            self.credited_revenue, self.credited_events, self.new_customers,
-            self.new_customer_revenue,
-        ))  # fmt: skip
-
-    def less(self, other: CostFigures) -> CostFigures:
-        """Return what these sums are more than others."""
-        return CostFigures(
-            tuple(new - old for new, old in zip(self.spent, other.spent, strict=True)),
-            self.credited_revenue - other.credited_revenue,
-            self.credited_events - other.credited_events,
-            self.new_customers - other.new_customers,
-            self.new_customer_revenue - other.new_customer_revenue, self.cost_rate,
-        )  # fmt: skip
-
-    def change(self, name: str, then: CostFigures) -> MeasureChange | None:
-        """Return how the figure of a name has changed since then; None from or to none."""
-        new: Figure = getattr(self, name)
-        old: Figure = getattr(then, name)
-        return None if new is None or old is None else change_between(new, old)
 
 
 @dataclass(frozen=True)
@@ -151,9 +77,11 @@ class CostReport:
     rows: tuple[CostRow, ...]
     left_out: int
     total: CostFigures
-    """Of everything, with and without spend."""
+    """Of everything, with and without spend; ratios are those of `with_spend`."""
     with_spend: CostFigures
-    """The sum of the rows that have spend."""
+    """All spend, and the credit of the sources of platforms with spend: the same however the report
+    is grouped.
+    """
     without_place: CostFigures
     """Spend that is not broken down by the group, or of a platform that is no source."""
     span: DateTimeSpan
@@ -171,6 +99,21 @@ class CostReport:
     """Likewise of the ledger."""
     compared: CostReport | None = None
     """Of the time compared with, with all of its rows."""
+    unsplit: tuple[str, ...] = ()
+    """Platforms with several sources whose spend is not broken down by source: in a report by
+    source, their sources have no ratios.
+    """
+    problem: Group | None = None
+    """The group of a condition that spend cannot meet; then there are no ratios."""
+    ends: tuple[datetime | None, datetime | None] = (None, None)
+    """The Space's first and last event, where the range reaches past them."""
+    began: bool = True
+    """False where the range ends before the Space's first event."""
+
+    @property
+    def comparable(self) -> CostReport | None:
+        """The report of the time compared with, where there was anything then."""
+        return self.compared if self.compared is not None and self.compared.began else None
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
         """Return the report with the contribution at a cost rate."""
@@ -191,30 +134,29 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     """
     check_only(query)
     periods = _periods(query)
-    credits_of = await query_reports(
-        connection, space_id, [each for period in periods for each in of_credit(period)]
+    queries = [credit_queries(period) for period in periods]
+    reports = await query_reports(
+        connection, space_id, [each for of_period in queries for each in of_period.all]
     )
-    if any(report.left_out for report in credits_of):
+    if any(report.left_out for report in reports):
         raise ReportTooLarge
-    pairs = zip(credits_of[::2], credits_of[1::2], strict=True)
     space = await fetch_space(connection, space_id)
-    now, *before = [
-        _joined(
-            period, pair,
-            await load_spent(
-                connection, space_id, (period.start.date(), period.end.date()), pair[0].currency,
-                query.filters.only,
-            ),
-        ).at_cost_rate(space.cost_rate)
-        for period, pair in zip(periods, pairs, strict=True)
-    ]  # fmt: skip
+    made: list[CostReport] = []
+    for period, of_period in zip(periods, queries, strict=True):
+        answers = [reports.pop(0) for _ in of_period.all]
+        days = (period.start.date(), period.end.date())
+        only = query.filters.only
+        spent = await load_spent(connection, space_id, days, answers[0].currency, only)
+        credit = CreditByKey(of_period, answers)
+        made.append(_joined(period, answers[0], credit, spent).at_cost_rate(space.cost_rate))
+    now, *before = made
     if before:
-        now = _compared(now, before[0], query.compare, space.zone)
+        now = _compared(now, before[0], query, space.zone)
     return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
 
 
 def check_only(query: ReportQuery) -> None:
-    """Raise Invalid for conditions on keys that spend does not know."""
+    """Raise Invalid for conditions on keys that touches and spend do not have."""
     if not {condition.group for condition in query.filters.only} <= set(ONLY):
         raise Invalid.of("only", f"must be of {', '.join(ONLY)}.")
 
@@ -224,54 +166,149 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
     alone = replace(query, compare=Comparison.NONE)
     if query.compare is Comparison.NONE:
         return [alone]
-    span = compared_span(DateTimeSpan(query.start, query.end), query.compare)
+    span = compared_span(query)
     return [alone, replace(alone, start=span.start, end=span.end)]
 
 
-def of_credit(query: ReportQuery) -> tuple[ReportQuery, ReportQuery]:
-    """Return the report of all credit, and that of first orders alone."""
+@dataclass(frozen=True)
+class CreditQueries:
+    """The reports of credit that a report of spend is made of, one subject for all orders and one
+    for those of new customers.
+    """
+
+    of_all: ReportQuery
+    of_new: ReportQuery
+    paid: ReportQuery
+    """The same by platform, too: of ratios, only the credit of platforms with spend counts."""
+    paid_new: ReportQuery
+
+    @property
+    def all(self) -> tuple[ReportQuery, ...]:
+        return self.of_all, self.of_new, self.paid, self.paid_new
+
+
+def credit_queries(query: ReportQuery) -> CreditQueries:
+    """Return the reports of credit for a query."""
     of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
     only = (*query.filters.only, _FIRST_ORDERS)
-    filters = replace(query.filters, only=only)
-    return of_all, replace(of_all, measures=MEASURES[:1], filters=filters)
+    of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=only))
+    groups = (*(group for group in query.group_by if group not in OF_TOUCHES), Group.PLATFORM)
+    paid, paid_new = (replace(each, group_by=groups, limit=ALL_ROWS) for each in (of_all, of_new))
+    return CreditQueries(of_all, of_new, paid, paid_new)
 
 
-def _joined(query: ReportQuery, reports: tuple[Report, Report], spent: Spent) -> CostReport:
-    """Return spend and credit in one; the second report is of first orders alone."""
-    report, of_firsts = reports
+class CreditByKey:
+    """The credit of a period, by the keys of its group and by platform."""
+
+    def __init__(self, queries: CreditQueries, reports: Sequence[Report]) -> None:
+        """`reports` are those of all queries, in their order."""
+        of_all, of_new, *paid = reports
+        self.listed = [row.keys[0] for row in of_all.rows if row.keys]
+        self.total = _credit_of(of_all.total, of_new.total)
+        self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
+        self._has_own_platform = bool(queries.of_all.by_touch)
+
+    def at(self, key: Key) -> Credit:
+        """Return the credit of a group."""
+        return self._rows.get((key,), NO_CREDIT)
+
+    def paid_at(self, key: Key, platforms: Collection[Key]) -> Credit | None:
+        """Return the part of a group's credit that sources of some platforms have; None for a group
+        of touches, whose credit is its own.
+        """
+        return None if self._has_own_platform else self._paid(platforms, key)
+
+    def paid(self, platforms: Collection[Key]) -> Credit:
+        """Return the credit of the sources of some platforms."""
+        return self._paid(platforms)
+
+    def _paid(self, platforms: Collection[Key], *key: Key) -> Credit:
+        return Credit.sum_of(
+            credit for keys, credit in self._by_platform.items()
+            if keys[-1] in platforms and keys[: len(key)] == key
+        )  # fmt: skip
+
+
+def _by_keys(of_all: Report, of_new: Report) -> dict[tuple[Key, ...], Credit]:
+    """Return the credit of every row, by its keys."""
+    firsts = {_keys_of(row): row for row in of_new.rows}
+    rows = {_keys_of(row): _credit_of(row, firsts.get(_keys_of(row))) for row in of_all.rows}
+    new_alone = {keys: _credit_of(None, row) for keys, row in firsts.items() if keys not in rows}
+    return rows | new_alone
+
+
+def _keys_of(row: ReportRow) -> tuple[Key, ...]:
+    return tuple(key.value for key in row.keys)
+
+
+def _credit_of(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
+    return credit_of(row.figures if row else {}, of_new.figures if of_new else {})
+
+
+def credit_of(figures: ReportFigures, of_new: ReportFigures) -> Credit:
+    """Return credit as figures of reports have it; a missing figure is 0."""
+    revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
+    new_revenue = money_of(_number(of_new, MEASURES[0]))
+    return Credit(money_of(revenue), conversions, int(customers), new_revenue)
+
+
+def _number(figures: ReportFigures, measure: Measure) -> Fraction:
+    return Fraction(figures.get(FigureColumn(measure)) or 0)
+
+
+def _joined(query: ReportQuery, report: Report, credit: CreditByKey, spent: Spent) -> CostReport:
+    """Return spend and credit in one."""
     group = query.group_by[0] if query.group_by else None
-    listed = {row.keys[0].value: row for row in report.rows} if group is not None else {}
+    listed = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, listed)
     whole = sum_of(by_key.values())
     nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
-    firsts = {row.keys[0].value: row for row in of_firsts.rows} if group is not None else {}
+    platforms, unsplit = spent.platforms, spent.unsplit(group)
+    names = spent.names_of(group)
+    keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
+    problem = spend_problem(query.filters.only)
     rows = [
-        CostRow(key, row.keys[0].label, _figures(row, firsts.get(key), by_key.pop(key, NOTHING)))
-        for key, row in listed.items()
-    ]
-    if group is not None:
-        rows += [
-            CostRow(key, spent.names_of(group).get(key or "", key), CostFigures(figures))
-            for key, figures in by_key.items()
-        ]
-    rows.sort(key=_order)
+        CostRow(key, listed.get(key) or label, CostFigures(
+            by_key.get(key, NOTHING), credit.at(key), credit.paid_at(key, platforms),
+            has_ratios=problem is None and _platform_of(group, key) not in unsplit,
+        ))
+        for key, label in keys.items()
+    ]  # fmt: skip
+    paid = credit.paid(platforms)
+    has_ratios = problem is None
     return CostReport(
-        group, tuple(rows), 0, _figures(report.total, of_firsts.total, whole),
-        _total([row.figures for row in rows if row.figures.spent != NOTHING]),
-        CostFigures(nowhere), report.span, report.timezone, report.currency, fit=report.fit,
-        reading=report.reading, left_out_money=report.left_out_money,
-        left_out_spend=spent.left_out,
+        group, tuple(sorted(rows, key=_order)), 0,
+        CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
+        CostFigures(whole, paid, has_ratios=has_ratios), CostFigures(nowhere, has_ratios=False),
+        report.span, report.timezone, report.currency, fit=report.fit, reading=report.reading,
+        left_out_money=report.left_out_money, left_out_spend=spent.left_out,
+        unsplit=tuple(sorted(unsplit)), problem=problem, began=report.began,
+        ends=(report.first_event, report.last_event),
     )  # fmt: skip
 
 
-def _compared(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> CostReport:
+def _platform_of(group: Group | None, key: Key) -> str | None:
+    return platform_of_source(key) if group is Group.SOURCE and key else None
+
+
+def spend_problem(only: Sequence[KeyCondition]) -> Group | None:
+    """Return the group of a condition that credit can meet and spend cannot."""
+    for condition in only:
+        if condition.group in NOT_OF_SPEND or not is_split(condition):
+            return condition.group
+    return None
+
+
+def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
     """Return a report beside that of the time it is compared with: a row beside the row of its key,
     a day, week or month beside that of the other time. Beside a key that it has no row of stands
-    nothing in all figures.
+    nothing in all figures. A time before the Space's first event is compared with nothing at all.
     """
+    if not then.began:
+        return replace(now, compared=then, rows=tuple(now.rows))
     figures = {row.key: row.figures for row in then.rows}
     nothing = CostFigures(cost_rate=then.cost_rate)
-    keys = _counterparts(now, then, compare, zone)
+    keys = _counterparts(now, then, query.compare, zone)
     rows = tuple(
         replace(row, compared=figures.get(keys[row.key], nothing)) if row.key in keys else row
         for row in now.rows
@@ -296,35 +333,11 @@ def _counterparts(
     }
 
 
-def _figures(row: ReportRow, firsts: ReportRow | None, spent: Figures) -> CostFigures:
-    revenue, events, customers = (_of(row, measure) for measure in MEASURES)
-    of_firsts = _of(firsts, MEASURES[0]) if firsts is not None else Fraction(0)
-    return CostFigures(spent, money_of(revenue), events, int(customers), money_of(of_firsts))
-
-
 def money_of(amount: Fraction) -> Decimal:
+    """Return an amount of events as money."""
     return Decimal(int(amount * _SMALLEST)) / _SMALLEST
-
-
-def _of(row: ReportRow, measure: Measure) -> Fraction:
-    figure = row.figures[FigureColumn(measure)]
-    return Fraction(0) if figure is None else Fraction(figure)
-
-
-def _total(several: Sequence[CostFigures]) -> CostFigures:
-    return CostFigures(
-        sum_of(each.spent for each in several),
-        sum((each.credited_revenue for each in several), Decimal(0)),
-        sum((each.credited_events for each in several), Fraction(0)),
-        sum(each.new_customers for each in several),
-        sum((each.new_customer_revenue for each in several), Decimal(0)),
-    )
 
 
 def _order(row: CostRow) -> tuple[int, Decimal, str]:
     """The most spend first, then the most revenue."""
     return -row.figures.spent[0], -row.figures.credited_revenue, row.key or "\U0010ffff"
-
-
-def _ratio(part: Fraction, whole: Fraction) -> Decimal | None:
-    return rounded(part / whole) if whole else None

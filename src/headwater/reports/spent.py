@@ -13,17 +13,20 @@ from psycopg import AsyncConnection
 from headwater.ads.catalogue import fetch_names
 from headwater.rates.exchange import converted
 from headwater.rates.store import RatePoint, load_rates
+from headwater.reports.cost_figures import MILLIONTHS
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import Group, KeyCondition
-from headwater.sources.catalogue import channel_of
+from headwater.sources.catalogue import PAID
+from headwater.sources.platforms import PLATFORM_SOURCES, platform_of_source
 from headwater.spend.breakdown import NOTHING, Figures, Piece
 from headwater.spend.ledger import read_pieces
 from headwater.spend.models import source_of
 
-MILLIONTHS = 10**6
 _HUNDREDTH = 10**4
 _SAME = Fraction(1)
 _UNNAMED: Mapping[str, str] = {}
+_UNKNOWN = frozenset({Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE})
+"""Groups that no spend is narrowed by."""
 _DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
 
 Key = str | None
@@ -40,6 +43,22 @@ class Spent:
     """By group what ids are called."""
     left_out: tuple[LeftOutSpend, ...] = ()
     """Spend that counts as nothing."""
+
+    @property
+    def platforms(self) -> set[Key]:
+        """The platforms that something was spent on."""
+        return {
+            platform for piece in self.pieces
+            if piece.row.figures[0] and (platform := ads_platform(piece.row.platform)) is not None
+        }  # fmt: skip
+
+    def unsplit(self, group: Group | None) -> set[str]:
+        """Return the platforms whose spend a report by source cannot put at one source."""
+        names = {piece.row.platform for piece in self.pieces if piece.row.figures[0]}
+        if group is not Group.SOURCE:
+            return set()
+        platforms = {ads_platform(name) for name in names if _source_of(name) is None}
+        return {platform for platform in platforms if platform is not None}
 
     def names_of(self, group: Group | None) -> Mapping[str, str]:
         """Return what the ids of a group are called."""
@@ -97,15 +116,44 @@ def key_of(group: Group | None, piece: Piece) -> Key:
     """Return the key of a piece in a group, as a report's rows have it; None where it has none."""
     row = piece.row
     match group:
-        case Group.SOURCE | Group.CHANNEL:
-            source = source_of(row.platform)
-            return channel_of(source) if source and group is Group.CHANNEL else source
+        case Group.PLATFORM:
+            return ads_platform(row.platform)
+        case Group.SOURCE:
+            return _source_of(row.platform)
+        case Group.CHANNEL:
+            return None if ads_platform(row.platform) is None else PAID
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
             return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None
         case Group.COUNTRY:
             return row.country or None
         case _:
             return f"{_first_day(group, row.date)}"
+
+
+def ads_platform(name: str) -> str | None:
+    """Return the platform that a name in the ledger stands for; None for one without a source."""
+    if name in PLATFORM_SOURCES:
+        return name
+    source = source_of(name)
+    return None if source is None else platform_of_source(source)
+
+
+def _source_of(name: str) -> str | None:
+    """Return the source that all clicks have which a name in the ledger stands for: of a platform
+    with several sources none, as it bills them together.
+    """
+    sources = PLATFORM_SOURCES.get(name, ())
+    return source_of(name) if len(sources) <= 1 else None
+
+
+def is_split(condition: KeyCondition) -> bool:
+    """Return whether spend can meet a condition: that of a platform with several sources is not
+    known by source.
+    """
+    if condition.group is not Group.SOURCE or condition.key is None:
+        return True
+    platform = platform_of_source(condition.key)
+    return platform is None or len(PLATFORM_SOURCES.get(platform, ())) <= 1
 
 
 def _first_day(group: Group | None, day: date) -> date:
@@ -121,6 +169,8 @@ def is_chosen(
     """Return whether a piece meets the conditions on keys, by its id or by its name."""
     wanted: dict[Group, set[Key]] = {}
     for condition in only:
+        if condition.group in _UNKNOWN:
+            continue
         wanted.setdefault(condition.group, set()).add(condition.key)
     for group, keys in wanted.items():
         key = key_of(group, piece)

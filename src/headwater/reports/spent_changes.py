@@ -54,6 +54,10 @@ class LedgerChanges:
     """By cause, how many rows it has changed, and those that moved most."""
     left_out: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
     """What the sums at both readings leave out."""
+    platforms: tuple[Collection[Key], Collection[Key]] = ((), ())
+    """The platforms with spend at both readings."""
+    unsplit: Collection[Key] = ()
+    """Those whose spend a report by source cannot put at one source."""
 
     def keys(self) -> set[Key]:
         """Return all keys but that of what is not broken down."""
@@ -149,9 +153,14 @@ def _ledger_of(chosen: _Chosen, exchanges: Sequence[SpendExchange], sums: _Sums)
     if first != last:
         causes[ChangeCause.RATES] = _minus(sums.of(chosen.start, last), start)
     names = Spent((), sums.names).names_of(sums.group)
+    sides = [Spent(pieces, {}) for pieces in (chosen.start, chosen.end)]
+    before, after = (side.platforms for side in sides)
+    unsplit = {platform for side in sides for platform in side.unsplit(sums.group)}
     left_out = first.left_out(chosen.start), last.left_out(chosen.end)
     end = sums.of(chosen.end, last)
-    return LedgerChanges(sums.group, start, end, causes, names, rows, left_out)
+    return LedgerChanges(
+        sums.group, start, end, causes, names, rows, left_out, (before, after), unsplit
+    )
 
 
 def _weight(changed: ChangedSpend, exchange: SpendExchange) -> tuple[int, ...]:

@@ -4,13 +4,16 @@ with. Pure; the database only ever sees the instants at which they begin.
 
 from __future__ import annotations
 
+from calendar import monthrange
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from headwater.http.errors import Invalid
+from headwater.http.period_words import CalendarUnit
 from headwater.http.timerange import between, first_instant, months_between
-from headwater.reports.models import Comparison, DateTimeSpan, Group
+from headwater.reports.models import Comparison, DateTimeSpan, Group, ReportQuery
 
 MOST_STEPS = 4_000
 """Eleven years of days."""
@@ -19,6 +22,7 @@ SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
 """The groups that are times, by their least number of days."""
 
 _SECOND = timedelta(seconds=1)
+_MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
 
 @dataclass(frozen=True)
@@ -57,18 +61,41 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
     return TimeBuckets(group, days, starts)
 
 
-def compared_span(span: DateTimeSpan, compare: Comparison) -> DateTimeSpan:
-    """The time that a range is compared with. Raises Invalid when the calendar has none."""
+def compared_span(query: ReportQuery) -> DateTimeSpan:
+    """Return the range that a query's own is compared with. A range that the present second is in
+    is compared with the earlier one up to the same time. Raises Invalid when the calendar has none.
+    """
     try:
-        if compare is Comparison.PREVIOUS_PERIOD:
-            if months := _whole_months(span):
-                return DateTimeSpan(_months_before(span.start, months), span.start - _SECOND)
-            length = span.end - span.start + _SECOND
-            return DateTimeSpan(span.start - length, span.start - _SECOND)
-        return DateTimeSpan(_year_before(span.start), _year_before(span.end))
+        move = _move_back(query)
+        start = move(query.start)
+        end = query.start - _SECOND if _is_previous(query) else move(query.end)
+        if query.now is not None and query.start <= query.now <= query.end:
+            end = min(end, move(query.now))
+        return DateTimeSpan(start, end)
     except (OverflowError, ValueError):
-        rule = f"cannot be {compare}: the calendar does not reach that far back."
+        rule = f"cannot be {query.compare}: the calendar does not reach that far back."
         raise Invalid.of("compare", rule) from None
+
+
+# This month, on 26 November at 14:05, and the last 3 days:
+#
+#     1 Oct ├────────────▶ 26 Oct 14:05      1 Nov ├────────────▶ 26 Nov 14:05
+#                            21 Nov ├───▶ 23 Nov 14:05 │ 24 Nov ├───▶ 26 Nov 14:05
+
+
+def _move_back(query: ReportQuery) -> Callable[[datetime], datetime]:
+    """Return what makes a moment of the range the corresponding one of the earlier range."""
+    if not _is_previous(query):
+        return _year_before
+    months = _MONTHS.get(query.unit, 0) if query.unit else _whole_months(query.span)
+    if months:
+        return lambda moment: _months_before(moment, months)
+    length = timedelta(days=7) if query.unit else query.end - query.start + _SECOND
+    return lambda moment: moment - length
+
+
+def _is_previous(query: ReportQuery) -> bool:
+    return query.compare is Comparison.PREVIOUS_PERIOD
 
 
 def counterpart(
@@ -135,8 +162,11 @@ def _whole_months(span: DateTimeSpan) -> int:
 
 
 def _months_before(moment: datetime, months: int) -> datetime:
-    """Return the first of a month so many months earlier."""
+    """Return the same time so many months earlier; of a day that month lacks, its last second."""
     years, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
+    last = monthrange(years, month + 1)[1]
+    if moment.day > last:
+        return moment.replace(year=years, month=month + 1, day=last, hour=23, minute=59, second=59)
     return moment.replace(year=years, month=month + 1)
 
 

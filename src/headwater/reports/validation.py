@@ -10,6 +10,7 @@ from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES, Change
 from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
 from headwater.reports.models import (
+    ALL_ROWS,
     AVERAGES,
     CREDITED,
     JUDGED,
@@ -112,7 +113,8 @@ def _common_rules(query: ReportQuery | PathsQuery) -> list[Rule]:
         *_time_rules(query), *_filter_rules(query.filters),
         ("attribution_window", query.window_days in WINDOWS,
          f"must be one of {', '.join(map(str, WINDOWS))}."),
-        ("limit", 1 <= query.limit <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
+        ("limit", 1 <= query.limit <= MOST_ROWS or query.limit == ALL_ROWS,
+         f"must be from 1 to {MOST_ROWS}."),
     ]  # fmt: skip
 
 

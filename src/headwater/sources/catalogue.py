@@ -25,7 +25,8 @@ SOURCE_IDS = {name: number for number, name in enumerate(SOURCES, start=1)}
 PAID_IDS = [number for name, number in SOURCE_IDS.items() if name.endswith("_ads")]
 DIRECT_ID = SOURCE_IDS["direct"]
 
-CHANNELS = ("paid", "ai", "organic", "email", "sms", "referral", "direct")
+PAID = "paid"
+CHANNELS = (PAID, "ai", "organic", "email", "sms", "referral", "direct")
 """Kinds of sources, in the order of their numbers, from 1."""
 _CHANNEL_OF = {
     "email": "email", "substack": "email", "sms": "sms", "direct": "direct",
@@ -37,7 +38,7 @@ _CHANNEL_OF = {
 def channel_of(source: str) -> str:
     """Return the channel of a source."""
     if source.endswith("_ads"):
-        return "paid"
+        return PAID
     if source.endswith("_organic"):
         return "organic"
     return "ai" if source.startswith("ai_") else _CHANNEL_OF[source]

@@ -15,6 +15,11 @@ _TITLES = {
 }  # fmt: skip
 
 
+def platform_title(platform: str) -> str:
+    """Return what people call an ad platform."""
+    return f"{title_of(platform)} Ads"
+
+
 def title_of(key: str) -> str:
     """Return what people call a source or a channel."""
     if key in _TITLES:

@@ -16,7 +16,7 @@ from headwater.reports.group_keys import CUSTOMERS
 from headwater.reports.models import OF_TOUCHES, Comparison, DateBasis, Group
 from headwater.reports.path_models import BY, TouchPath
 from headwater.sources.catalogue import CHANNELS
-from headwater.sources.titles import title_of
+from headwater.sources.titles import platform_title, title_of
 from headwater.spaces.models import Space
 
 PERIODS = {
@@ -41,10 +41,10 @@ OF_TOUCHPOINTS = "of_touchpoints"
 """The choice of filters of touchpoints."""
 ONLY_PLACES = "only_places"
 """Where that is left out, filters are only of places in ad accounts."""
-PLACE_GROUPS = (Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
+PLACE_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
 FILTER_GROUPS = (
-    Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE, Group.COUNTRY,
-    Group.COMPANY, Group.CONTACT,
+    Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE,
+    Group.COUNTRY, Group.COMPANY, Group.CONTACT,
 )  # fmt: skip
 """Groups whose key is typed, as they can have many."""
 _GROUP_TITLES = {
@@ -281,6 +281,8 @@ def filter_text(space: Space, group: str, key: str) -> str:
         return f"no {title}"
     if group in _OF_SOURCES:
         key = title_of(key)
+    if group == Group.PLATFORM:
+        key = platform_title(key)
     if group in BY.values():
         key = _path_text(key)
     if group == Group.EVENT:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headwater.console.report_pages.view import ANY, SALES, ReportView
 from headwater.reports.models import FigureColumn, Measure, NoCredit
+from headwater.spaces.models import Space
 
 REASONS = {
     NoCredit.NO_TOUCH: "no touchpoint before it",
@@ -23,7 +25,7 @@ class HeadlineMeasure:
 
     measure: Measure
     title: str
-    made_of: Mapping[str, str]
+    made_of: MadeOf
     """The parameters that leave only the events that it is made of."""
 
 
@@ -42,6 +44,11 @@ class Basis:
     headlines: tuple[HeadlineMeasure, ...]
 
     @property
+    def counted(self) -> Measure:
+        """The whole events that are counted."""
+        return Measure.CONVERSIONS if self.credited is Measure.CREDITED_REVENUE else self.whole
+
+    @property
     def column(self) -> FigureColumn:
         """The column of what is shared out."""
         return FigureColumn(self.credited)
@@ -58,20 +65,40 @@ class Basis:
         return tuple(dict.fromkeys([*self.columns, self.whole, *top]))
 
 
-_ORDERS = {"amount_min": SMALLEST_AMOUNT}
-_NEW = {"only": "customer:new"}
-MADE_OF: Mapping[Measure, Mapping[str, str]] = {Measure.NEW_CUSTOMERS: _NEW}
+MadeOf = Mapping[str, str | tuple[str, ...]]
+_ORDERS: MadeOf = {"only": "kind:order"}
+_PAID: MadeOf = {"amount_min": SMALLEST_AMOUNT}
+NEW: MadeOf = {"only": "customer:new", "amount_min": SMALLEST_AMOUNT}
+"""The first orders of customers: those who are new have refunds, too."""
+CONVERTING: MadeOf = {"only": ("kind:order", "kind:conversion")}
+"""The events that count as conversions."""
+MADE_OF: Mapping[Measure, MadeOf] = {
+    Measure.NEW_CUSTOMERS: NEW, Measure.CREDITED_CONVERSIONS: CONVERTING,
+    Measure.CONVERSIONS: CONVERTING,
+}  # fmt: skip
 """The parameters that leave only what a column counts, where that is not every event."""
 MONEY = Basis(
     Measure.CREDITED_REVENUE,
     Measure.REVENUE,
     Measure.TOUCHED_REVENUE,
-    (Measure.CREDITED_REVENUE, Measure.SHARE, Measure.CREDITED_EVENTS, Measure.NEW_CUSTOMERS),
+    (Measure.CREDITED_REVENUE, Measure.SHARE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS),
     (
         HeadlineMeasure(Measure.REVENUE, "Revenue", {}),
         HeadlineMeasure(Measure.ORDERS, "Orders", _ORDERS),
-        HeadlineMeasure(Measure.AVERAGE_ORDER_VALUE, "Average order", _ORDERS),
-        HeadlineMeasure(Measure.NEW_CUSTOMERS, "New customers", _NEW),
+        HeadlineMeasure(Measure.AVERAGE_ORDER_VALUE, "Average order", _PAID),
+        HeadlineMeasure(Measure.NEW_CUSTOMERS, "New customers", NEW),
+    ),
+)
+CONVERSIONS = Basis(
+    Measure.CREDITED_CONVERSIONS,
+    Measure.CONVERSIONS,
+    Measure.TOUCHED_EVENTS,
+    (Measure.CREDITED_CONVERSIONS, Measure.SHARE, Measure.CONTACTS),
+    (
+        HeadlineMeasure(Measure.CONVERSIONS, "Conversions", CONVERTING),
+        HeadlineMeasure(Measure.CONTACTS, "People", {}),
+        HeadlineMeasure(Measure.DAYS_TO_CONVERSION, "Days to conversion", {}),
+        HeadlineMeasure(Measure.TOUCHES_TO_CONVERSION, "Touchpoints before it", {}),
     ),
 )
 EVENTS = Basis(
@@ -80,19 +107,50 @@ EVENTS = Basis(
     Measure.TOUCHED_EVENTS,
     (Measure.CREDITED_EVENTS, Measure.SHARE, Measure.CONTACTS),
     (
-        HeadlineMeasure(Measure.EVENTS, "Conversions", {}),
+        HeadlineMeasure(Measure.EVENTS, "Events", {}),
         HeadlineMeasure(Measure.CONTACTS, "People", {}),
         HeadlineMeasure(Measure.DAYS_TO_CONVERSION, "Days to conversion", {}),
         HeadlineMeasure(Measure.TOUCHES_TO_CONVERSION, "Touchpoints before it", {}),
     ),
 )
-TITLES = {
+_TITLES = {
     Measure.CREDITED_REVENUE: "Revenue",
-    Measure.CREDITED_EVENTS: "Conversions",
+    Measure.REVENUE: "Revenue",
+    Measure.CREDITED_EVENTS: "Events",
+    Measure.EVENTS: "Events",
     Measure.SHARE: "Share",
     Measure.NEW_CUSTOMERS: "New customers",
     Measure.CONTACTS: "People",
     Measure.TOUCHED_REVENUE: "Touched revenue",
-    Measure.TOUCHED_EVENTS: "Touched conversions",
+    Measure.TOUCHED_EVENTS: "Touched events",
+    Measure.DAYS_TO_CONVERSION: "Days to conversion",
 }
-"""The heads of columns."""
+"""The heads of columns, except those that count conversions."""
+_CONVERSION_TITLES = {
+    SALES: "Orders", ANY: "Conversions", "lead_generated": "Leads", "sign_up": "Sign-ups",
+    "start_trial": "Trials", "subscribe": "Subscriptions", "contact": "Enquiries",
+    "complete_registration": "Registrations", "submit_application": "Applications",
+    "schedule": "Appointments", "webinar_registration": "Webinar registrations",
+    "view_content": "Content views", "add_to_cart": "Adds to cart",
+    "initiate_checkout": "Checkouts", "add_payment_info": "Payment details",
+}  # fmt: skip
+
+
+def basis_of(view: ReportView) -> Basis:
+    """Return the measures of a page by the conversion that its view has chosen."""
+    if view.of_money:
+        return MONEY
+    return EVENTS if view.conversion == ANY else CONVERSIONS
+
+
+def conversions_title(space: Space, conversion: str) -> str:
+    """Return what the events of a conversion are called, many of them: Orders, Leads."""
+    label = space.event_labels.get(conversion)
+    return label or _CONVERSION_TITLES.get(conversion) or conversion.replace("_", " ").capitalize()
+
+
+def titles_of(space: Space, view: ReportView) -> dict[Measure, str]:
+    """Return the heads of a page's columns."""
+    conversions = conversions_title(space, view.conversion)
+    counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
+    return {**_TITLES, **dict.fromkeys(counted, conversions)}

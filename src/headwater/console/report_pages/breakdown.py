@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.models import Group, GroupKey, Report, ReportRow
-from headwater.sources.titles import title_of
+from headwater.sources.titles import platform_title, title_of
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12
@@ -99,6 +99,8 @@ def title(group: Group, key: GroupKey) -> str:
         return f"No {group}"
     if group in (Group.CHANNEL, Group.SOURCE):
         return title_of(key.value)
+    if group is Group.PLATFORM:
+        return platform_title(key.value)
     return key.label or key.value
 
 

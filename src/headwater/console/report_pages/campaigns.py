@@ -4,7 +4,6 @@ cent of the ledger is in a row, or in the line of spend that is in none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -23,6 +22,7 @@ from headwater.console.report_pages.bar import (
     model_title,
     read_bar,
 )
+from headwater.console.report_pages.basis import CONVERTING, NEW, MadeOf, conversions_title
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.figures import Change
@@ -31,6 +31,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import Parameter, Query
+from headwater.reports.cost_figures import CostFigures
 from headwater.reports.credit_models import CreditFilter
 from headwater.reports.models import (
     OF_TOUCHES,
@@ -42,21 +43,26 @@ from headwater.reports.models import (
     ReportQuery,
 )
 from headwater.reports.spend_answer import read_spend_query, spend_csv
-from headwater.reports.spend_report import CostFigures, CostReport, CostRow, query_spend
+from headwater.reports.spend_report import CostReport, CostRow, query_spend
 from headwater.reports.time_buckets import SHORTEST
+from headwater.sources.titles import platform_title
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice
 
 GROUPS = {
-    Group.SOURCE: "source", Group.CAMPAIGN: "campaign", Group.ADSET: "ad set", Group.AD: "ad",
-    Group.COUNTRY: "country", Group.DAY: "day", Group.WEEK: "week", Group.MONTH: "month",
+    Group.PLATFORM: "platform", Group.SOURCE: "source", Group.CAMPAIGN: "campaign",
+    Group.ADSET: "ad set", Group.AD: "ad", Group.COUNTRY: "country", Group.DAY: "day",
+    Group.WEEK: "week", Group.MONTH: "month",
 }  # fmt: skip
-BELOW = {Group.SOURCE: Group.CAMPAIGN, Group.CAMPAIGN: Group.ADSET, Group.ADSET: Group.AD}
+BELOW = {
+    Group.PLATFORM: Group.CAMPAIGN, Group.SOURCE: Group.CAMPAIGN,
+    Group.CAMPAIGN: Group.ADSET, Group.ADSET: Group.AD,
+}  # fmt: skip
 """The rows that a row opens into."""
 MOST_LISTED = 200
 _NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in GROUPS]), default="source",
+    name="group", kind=one_of([str(group) for group in GROUPS]), default="platform",
     description="What the rows are.",
 )  # fmt: skip
 
@@ -70,24 +76,23 @@ class CostColumn:
     title: str
     written_as: Measure
     """A measure that is written as the figure is."""
-    made_of: Mapping[str, str] | None = None
+    made_of: MadeOf | None = None
     """The parameters that leave only the events behind it; None where there are none."""
     welcome: str = "up"
     """The direction in which a change is good."""
 
 
-_NEW = {"only": "customer:new"}
 COLUMNS = (
     CostColumn("spend", "Spend", Measure.REVENUE, welcome="same"),
     CostColumn("impressions", "Impressions", Measure.EVENTS),
     CostColumn("clicks", "Clicks", Measure.EVENTS),
-    CostColumn("credited_events", "Orders", Measure.CREDITED_EVENTS, {}),
-    CostColumn("platform_conversions", "Conversions by the platform", Measure.CREDITED_EVENTS),
+    CostColumn("credited_conversions", "Orders", Measure.CREDITED_CONVERSIONS, CONVERTING),
+    CostColumn("platform_conversions", "Conversions by the platform", Measure.CREDITED_CONVERSIONS),
     CostColumn("credited_revenue", "Revenue", Measure.REVENUE, {}),
     CostColumn("platform_revenue", "Revenue by the platform", Measure.REVENUE),
     CostColumn("roas", "ROAS", Measure.REVENUE),
     CostColumn("cpa", "CPA", Measure.REVENUE, welcome="down"),
-    CostColumn("new_customers", "New customers", Measure.EVENTS, _NEW),
+    CostColumn("new_customers", "New customers", Measure.EVENTS, NEW),
     CostColumn("cac", "CAC", Measure.REVENUE, welcome="down"),
     CostColumn("contribution", "Contribution", Measure.REVENUE),
 )
@@ -121,8 +126,8 @@ class CampaignTable:
 
     @property
     def then(self) -> CostReport | None:
-        """The report of the time compared with."""
-        return self.now.compared
+        """The report of the time compared with, if there was anything then."""
+        return self.now.comparable
 
     @property
     def has_spend(self) -> bool:
@@ -136,13 +141,18 @@ class CampaignTable:
     @property
     def without_row(self) -> str:
         """The name of the spend that is in no row."""
-        if self.group is Group.SOURCE:
+        if self.group in (Group.PLATFORM, Group.CHANNEL):
             return "Of other platforms"
         return f"Not broken down by {GROUPS[self.group]}"
 
-    def column_title(self, column: CostColumn, *, of_money: bool) -> str:
+    @property
+    def unsplit(self) -> str:
+        """The platforms whose spend is not known by source, in words."""
+        return ", ".join(map(platform_title, self.now.unsplit))
+
+    def column_title(self, column: CostColumn, conversion: str) -> str:
         """Return the head of a column."""
-        return "Conversions" if column.title == "Orders" and not of_money else column.title
+        return conversion if column.title == "Orders" else column.title
 
     def written(self, column: CostColumn, of: CostFigures) -> str:
         """Return a figure with its exact value, as a page has it."""
@@ -167,15 +177,16 @@ class CampaignTable:
     def sums(self) -> tuple[str, str, str]:
         """The spend of rows, that of none, and the ledger's, in all digits."""
         now = self.now
+        of_rows = now.total.spend - now.without_place.spend
         return (
-            figures.digits(now.with_spend.spend), figures.digits(now.without_place.spend),
+            figures.digits(of_rows), figures.digits(now.without_place.spend),
             figures.digits(now.total.spend),
         )  # fmt: skip
 
 
 def _figure(column: CostColumn, of: CostFigures) -> Figure:
     value: Figure = getattr(of, column.figure)
-    is_part = isinstance(value, Decimal) and column.written_as is Measure.CREDITED_EVENTS
+    is_part = isinstance(value, Decimal) and column.written_as is Measure.CREDITED_CONVERSIONS
     return Fraction(value) if is_part and value is not None else value
 
 
@@ -221,7 +232,7 @@ class CampaignReports:
 
 
 def _read_group(query: Query) -> Group:
-    group = Group(_GROUP.read(query) or Group.SOURCE)
+    group = Group(_GROUP.read(query) or Group.PLATFORM)
     query.finish()
     return group
 
@@ -230,7 +241,7 @@ async def show_campaigns(request: Request) -> Response:
     """Spend and return."""
     page = await open_page(request)
     view, path = page.view, page.path
-    group, content, problem = Group.SOURCE, None, None
+    group, content, problem = Group.PLATFORM, None, None
     try:
         group = _read_group(page.query)
         content = await page.load(CampaignReports(page, group).load)
@@ -238,12 +249,13 @@ async def show_campaigns(request: Request) -> Response:
         problem = error
     has_rate = page.space.cost_rate is not None
     columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
-    also = {"group": str(group)} if group is not Group.SOURCE else {}
-    menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.SOURCE)
+    also = {"group": str(group)} if group is not Group.PLATFORM else {}
+    menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.PLATFORM)
     return page.render(
         "campaigns.html", read_bar(page.space, view, path, without=_NOT_HERE, also=also), problem,
         page=content, menu=menu, group=GROUPS[group], columns=columns, changes=CHANGES,
         headlines=[column for column in columns if column.figure in HEADLINES],
+        conversions=conversions_title(page.space, view.conversion),
         model=model_title(view.attribution_model).lower(),
         csv=view.link(f"{page.base}/campaigns.csv", **also),
     )  # fmt: skip

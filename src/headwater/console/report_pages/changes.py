@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import EVENTS, MONEY
+from headwater.console.report_pages.basis import basis_of
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
@@ -124,7 +124,7 @@ def read_since(page: ReportPage) -> Since:
 
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
     """Return what has changed since then in a report of the page's choices. Raises Invalid."""
-    measure = (MONEY if page.view.of_money else EVENTS).credited
+    measure = basis_of(page.view).credited
     report = page.view.report(
         page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none"
     )
@@ -142,7 +142,7 @@ async def show_changes(request: Request) -> Response:
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
     except REFUSED as error:
         problem = error
-    basis = MONEY if page.view.of_money else EVENTS
+    basis = basis_of(page.view)
     return page.render(
         "changes.html",
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,

@@ -83,7 +83,7 @@ class Course:
         )
         if self._query.compare is Comparison.NONE:
             return [by_step, both]
-        then = compared_span(DateTimeSpan(plain.start, plain.end), self._query.compare)
+        then = compared_span(replace(plain, compare=self._query.compare))
         before = replace(
             by_step, start=then.start, end=then.end, measures=(self._basis.whole,)
         )  # fmt: skip

@@ -30,11 +30,12 @@ from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.http.errors import Errors, Invalid
 from headwater.http.pagination import Position
 from headwater.http.parameters import Input, JsonInput, Query
+from headwater.reports.cost_figures import MILLIONTHS
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan
 from headwater.reports.report_answer import harmless
 from headwater.reports.report_reader import CONNECTION_SECONDS
-from headwater.reports.spent import MILLIONTHS, load_exchange
+from headwater.reports.spent import load_exchange
 from headwater.spend.breakdown import LedgerRow, Piece
 from headwater.spend.ledger import (
     Deletion,

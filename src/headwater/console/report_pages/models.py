@@ -18,7 +18,7 @@ from starlette.routing import Route
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar
-from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.basis import Basis, basis_of
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -210,7 +210,7 @@ async def show_models(request: Request) -> Response:
 async def render_models(page: ReportPage) -> Response:
     """Return the page as somebody opened it."""
     view, path = page.view, page.path
-    basis = MONEY if view.of_money else EVENTS
+    basis = basis_of(view)
     choices, content, problem = ModelChoices(), None, None
     try:
         choices = ModelChoices.read(page.query)

@@ -4,7 +4,7 @@ figures are of one moment, and each is the one that the API has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from psycopg import AsyncConnection
@@ -15,13 +15,12 @@ from starlette.routing import Route
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
 from headwater.console.report_pages.basis import (
-    EVENTS,
     MADE_OF,
-    MONEY,
     REASONS,
-    TITLES,
     Basis,
     HeadlineMeasure,
+    basis_of,
+    titles_of,
 )
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.chart_notes import LONGEST, ChartNotes, read_chart_notes
@@ -84,8 +83,7 @@ class RevenueContent:
     @property
     def compares(self) -> bool:
         """True when there were events before the end of the time that is compared with."""
-        then, first = self.report.compared_span, self.report.first_event
-        return then is not None and (first is None or first <= then.end)
+        return self.report.is_comparable
 
     def credited(self, measure: Measure) -> Figure:
         """Return what has credit of a measure of the table: of whole events, those not
@@ -105,7 +103,7 @@ class RevenueContent:
         whole = whole_of(self.report)
         value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
-        first = f"{self.basis.headlines[0].title} {value}{unit}"
+        first = f"{self.headlines[0].about.title} {value}{unit}"
         if not self.rows:
             return first
         top = self.rows[0]
@@ -128,7 +126,7 @@ class RevenueReports:
     ) -> None:
         self._space, self._view, self._breakdown = space, view, breakdown
         self._with_notes = with_notes
-        self.basis = MONEY if view.of_money else EVENTS
+        self.basis = basis_of(view)
         self._now = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> RevenueContent:
@@ -164,9 +162,11 @@ class RevenueReports:
 
     def _headlines(self, first: Report, course: Course, by_step: Report) -> tuple[Headline, ...]:
         row = whole_of(first)
+        titles = titles_of(self._space, self._view)
         return tuple(
             Headline(
-                about, row.figures[FigureColumn(about.measure)],
+                replace(about, title=titles.get(about.measure, about.title)),
+                row.figures[FigureColumn(about.measure)],
                 figures.change(row, FigureColumn(about.measure)),
                 course.sparkline(about.measure, by_step),
             )
@@ -203,7 +203,7 @@ async def render_revenue(page: ReportPage) -> Response:
     note = None if problem else await load_note(page)
     return page.render(
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
-        reasons=REASONS, titles=TITLES, column=FigureColumn, made_of=MADE_OF,
+        reasons=REASONS, titles=titles_of(page.space, view), column=FigureColumn, made_of=MADE_OF,
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(), longest_note=LONGEST, ripeness=note,
         unripe_from=content.course.place_of(note.first_day) if content and note else None,

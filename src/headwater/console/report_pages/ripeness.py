@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import EVENTS, MONEY
+from headwater.console.report_pages.basis import basis_of
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -44,7 +44,7 @@ class RipenessNote:
 
 def measure_of(view: ReportView) -> Measure:
     """Return the figure that a page's choices are about: by touch date its credit."""
-    basis = MONEY if view.of_money else EVENTS
+    basis = basis_of(view)
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 

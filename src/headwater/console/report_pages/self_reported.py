@@ -19,7 +19,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.basis import MADE_OF, Basis, basis_of, titles_of
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
@@ -73,12 +73,12 @@ class SelfReportedContent:
 
 
 def _measures(basis: Basis) -> tuple[Measure, ...]:
-    return tuple(dict.fromkeys((basis.whole, Measure.SHARE, Measure.EVENTS, Measure.CONTACTS)))
+    return tuple(dict.fromkeys((basis.whole, Measure.SHARE, basis.counted, Measure.CONTACTS)))
 
 
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
     """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
-    basis, now = MONEY if view.of_money else EVENTS, datetime.now(UTC)
+    basis, now = basis_of(view), datetime.now(UTC)
     by_answer, both = await query_reports(connection, space.id, [
         view.report(space, now, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
         view.report(
@@ -114,13 +114,14 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
         content = await page.load(lambda connection: _load(connection, page.space, view))
     except REFUSED as error:
         problem = error
-    basis = MONEY if view.of_money else EVENTS
+    basis = basis_of(view)
     path = f"{page.base}/self-reported"
     return page.render(
         "self_reported.html", read_bar(page.space, view, path, without=_NOT_HERE), problem,
         page=content, page_path=path, errors=errors, typed={"phrase": "", "source": ""} | typed,
         phrases=sorted(page.space.answer_phrases.items()), title_of=title_of,
-        column=FigureColumn, events=Measure.EVENTS, contacts=Measure.CONTACTS, share=Measure.SHARE,
+        column=FigureColumn, events=basis.counted, made_of=MADE_OF,
+        titles=titles_of(page.space, view), contacts=Measure.CONTACTS, share=Measure.SHARE,
         choices=sorted((title_of(key), key) for key in SELF_REPORTED),
         csv=view.csv_link(
             f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,),

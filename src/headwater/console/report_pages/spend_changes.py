@@ -25,25 +25,24 @@ from headwater.console.visitor import HOME
 from headwater.http.fields import one_of
 from headwater.http.parameters import Parameter
 from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
+from headwater.reports.cost_figures import MILLIONTHS, CostFigures
 from headwater.reports.models import Figure, Group, GroupKey
 from headwater.reports.spend_answer import read_spend_query
 from headwater.reports.spend_change_answer import spend_changes_csv
 from headwater.reports.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
 from headwater.reports.spend_change_report import query_spend_changes
-from headwater.reports.spend_report import CostFigures
-from headwater.reports.spent import MILLIONTHS
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import source_of
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
 _GROUPS = {group: name for group, name in GROUPS.items() if group in SPLIT_GROUPS}
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in _GROUPS]), default="source",
+    name="group", kind=one_of([str(group) for group in _GROUPS]), default="platform",
     description="What the rows are.",
 )  # fmt: skip
 _IN_ROWS = ("spend", "credited_revenue", "roas")
 """The figures that each row has."""
-_IN_CAUSES = ("spend", "credited_events", "credited_revenue", "new_customers")
+_IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")
 """The figures that each cause has."""
 
 
@@ -114,7 +113,7 @@ def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQ
 
 def _read(page: ReportPage) -> tuple[Group, Since]:
     """Return the chosen rows, and the moment from which on changes count. Raises Invalid."""
-    group = Group(_GROUP.read(page.query) or Group.SOURCE)
+    group = Group(_GROUP.read(page.query) or Group.PLATFORM)
     return group, read_since(page)
 
 

@@ -39,7 +39,7 @@ class ReportView:
     start_date: str = ""
     end_date: str = ""
     compare: str = Comparison.PREVIOUS_PERIOD
-    attribution_model: str = "last_touch"
+    attribution_model: str = parameters.DEFAULT_MODEL
     attribution_window: str = "30"
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
@@ -159,7 +159,7 @@ class ReportView:
         return f"{path}?{urlencode({k: v for k, v in values.items() if v}, doseq=True)}"
 
     def behind(
-        self, path: str, credit: str, made_of: Mapping[str, str],
+        self, path: str, credit: str, made_of: Mapping[str, str | tuple[str, ...]],
         only: tuple[str, ...] | None = None,
     ) -> str:  # fmt: skip
         """Return the address of the list behind a figure: the page at `path`, of the credit of a
@@ -167,8 +167,9 @@ class ReportView:
         """
         kept = self.only if only is None else only
         more = dict(made_of)
-        if (filter_ := more.pop("only", None)) is not None and filter_ not in kept:
-            kept = (*kept, filter_)
+        filters = more.pop("only", ())
+        filters = (filters,) if isinstance(filters, str) else filters
+        kept = (*kept, *(each for each in filters if each not in kept))
         return self.changed(only=kept).link(path, credit=credit, **more)
 
 

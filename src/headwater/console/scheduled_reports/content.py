@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,7 @@ from psycopg import AsyncConnection
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import SHAREABLE, model_title
-from headwater.console.report_pages.basis import EVENTS, MONEY, Basis
+from headwater.console.report_pages.basis import Basis, basis_of, titles_of
 from headwater.console.report_pages.breakdown import LEVELS, title
 from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
@@ -26,13 +27,6 @@ LISTED = 10
 LONGEST_KEY = 60
 LARGEST_FILE = 1_000_000
 """Characters of a CSV file that is attached."""
-_TITLES = {
-    Measure.CREDITED_REVENUE: "Revenue", Measure.CREDITED_EVENTS: "Conversions",
-    Measure.SHARE: "Share", Measure.NEW_CUSTOMERS: "New customers", Measure.CONTACTS: "People",
-    Measure.TOUCHED_REVENUE: "Touched revenue", Measure.TOUCHED_EVENTS: "Touched conversions",
-    Measure.EVENTS: "Conversions", Measure.REVENUE: "Revenue",
-    Measure.DAYS_TO_CONVERSION: "Days to conversion",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,21 +36,23 @@ class SentQuery:
     basis: Basis
     query: ReportQuery
     columns: tuple[Measure, ...]
+    titles: Mapping[Measure, str]
+    """What columns are called."""
 
 
 def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
     """Return the report that a scheduled one is of. Raises Invalid."""
     parameters = Query(scheduled.query.encode())
     view = ReportView.read(parameters)
-    basis = MONEY if view.of_money else EVENTS
+    basis, titles = basis_of(view), titles_of(space, view)
     if scheduled.page == "/models":
         query = model_choices_report(space, view, parameters, basis, now)
     elif scheduled.page == "/paths":
         query = paths_csv_report(space, view, parameters, now)
     else:
         query = view.report(space, now, basis.measures, LEVELS[:1])
-        return SentQuery(basis, query, basis.columns)
-    return SentQuery(basis, query, query.measures)
+        return SentQuery(basis, query, basis.columns, titles)
+    return SentQuery(basis, query, query.measures, titles)
 
 
 async def make_notice(
@@ -75,7 +71,7 @@ async def make_notice(
         subject=f"[{space.name}] {scheduled.name}: {headline}",
         headline=f"{scheduled.name}, {dates}: {headline}",
         paragraphs=[
-            f"{space.name}: {SHAREABLE[scheduled.page]}, {basis_of(sent, report)}.",
+            f"{space.name}: {SHAREABLE[scheduled.page]}, {terms_of(sent, report)}.",
             *(["The CSV file is too large to be sent: it is on the page."]
               if scheduled.with_csv and not is_whole else []),
         ],
@@ -97,8 +93,8 @@ def headline_of(sent: SentQuery, report: Report) -> str:
     row: ReportRow = whole
     if first is None:  # of several models: the first one's
         column = report.columns[0]
-        return _figure(report.total, column, report.currency)
-    text = _figure(row, FigureColumn(first), report.currency)
+        return _figure(sent, report.total, column, report.currency)
+    text = _figure(sent, row, FigureColumn(first), report.currency)
     change = figures.change(row, FigureColumn(first))
     if change is None:
         return text
@@ -106,7 +102,7 @@ def headline_of(sent: SentQuery, report: Report) -> str:
     return f"{text} ({sign}{change.text})"
 
 
-def basis_of(sent: SentQuery, report: Report) -> str:
+def terms_of(sent: SentQuery, report: Report) -> str:
     """Return by which rules the figures are made."""
     query = sent.query
     models = " and ".join(model_title(name).lower() for name in query.models)
@@ -128,17 +124,17 @@ def table_of(sent: SentQuery, report: Report) -> ReportTable:
         values = (figures.written(c.measure, nobody[c]) if c in nobody else "" for c in columns)
         rows.append(["Unattributed", *values])
     group = str(sent.query.group_by[0]).replace("_", " ").capitalize()
-    return ReportTable(columns=[group, *map(_head, columns)], rows=rows)
+    return ReportTable(columns=[group, *(_head(sent, column) for column in columns)], rows=rows)
 
 
-def _figure(row: ReportRow, column: FigureColumn, currency: str) -> str:
+def _figure(sent: SentQuery, row: ReportRow, column: FigureColumn, currency: str) -> str:
     value = figures.written(column.measure, row.figures[column])
     unit = f" {currency}" if column.measure in figures.MONEY else ""
-    return f"{_TITLES.get(column.measure, 'Value').lower()} {value}{unit}"
+    return f"{sent.titles.get(column.measure, 'Value').lower()} {value}{unit}"
 
 
-def _head(column: FigureColumn) -> str:
-    text = _TITLES.get(column.measure, str(column.measure))
+def _head(sent: SentQuery, column: FigureColumn) -> str:
+    text = sent.titles.get(column.measure, str(column.measure))
     return f"{text}, {model_title(column.model).lower()}" if column.model else text
 
 
