@@ -195,8 +195,9 @@ def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
 
 def of_channels() -> Mapped:
     """Return the channels, by their number."""
-    numbers = np.arange(1, 1 + len(CHANNEL_IDS), dtype=np.int64)
-    return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
+    numbers = np.array(list(CHANNEL_IDS), dtype=np.int64)
+    channels = np.array(list(CHANNEL_IDS.values()), dtype=np.int64)
+    return Mapped(Column.SOURCES, numbers, channels, of_touch=True)
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:

@@ -14,7 +14,7 @@ from headwater.http.fields import one_of
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import only_parameter
+from headwater.reports.key_parameters import only_parameter, read_keys
 from headwater.reports.models import Comparison, DateBasis, Figure, Filters, Group, ReportQuery
 from headwater.reports.parameters import (
     COMPARE,
@@ -56,7 +56,9 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         start=span.start, end=span.end, measures=MEASURES,
         group_by=() if group in (None, NO_GROUPS) else (Group(group),),
         models=(MODEL.read(query) or "last_touch",), window_days=WINDOW.read(query) or 0,
-        filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
+        filters=Filters(
+            EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_PLACES, space.sources)
+        ),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), fit=FIT.read(query),

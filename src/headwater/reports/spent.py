@@ -18,7 +18,6 @@ from headwater.reports.models import Group, KeyCondition
 from headwater.sources.catalogue import channel_of
 from headwater.spend.breakdown import NOTHING, Figures, Piece
 from headwater.spend.ledger import read_pieces
-from headwater.spend.models import source_of
 
 MILLIONTHS = 10**6
 _HUNDREDTH = 10**4
@@ -104,7 +103,7 @@ def key_of(group: Group | None, piece: Piece) -> Key:
     row = piece.row
     match group:
         case Group.SOURCE | Group.CHANNEL:
-            source = source_of(row.platform)
+            source = row.source
             return channel_of(source) if source and group is Group.CHANNEL else source
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
             return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None

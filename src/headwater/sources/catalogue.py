@@ -6,6 +6,10 @@ reorder. Paid sources are exactly those ending in `_ads`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from headwater.sources.networks import NUMBERS
+
 SOURCES = (
     "facebook_ads", "google_ads", "linkedin_ads", "tiktok_ads", "youtube_ads", "instagram_ads",
     "bing_ads", "yahoo_ads", "pinterest_ads", "reddit_ads", "snapchat_ads", "telegram_ads",
@@ -22,7 +26,11 @@ SOURCES = (
 )  # fmt: skip
 
 SOURCE_IDS = {name: number for number, name in enumerate(SOURCES, start=1)}
-PAID_IDS = [number for name, number in SOURCE_IDS.items() if name.endswith("_ads")]
+LISTED_PAID_IDS = [number for name, number in SOURCE_IDS.items() if name.endswith("_ads")]
+PAID_IDS = [*LISTED_PAID_IDS, *NUMBERS]
+"""The numbers of paid sources, those of the Spaces' own networks included."""
+EVERY_ID = (*SOURCE_IDS.values(), *NUMBERS)
+"""All numbers that sources can have."""
 DIRECT_ID = SOURCE_IDS["direct"]
 
 CHANNELS = ("paid", "ai", "organic", "email", "sms", "referral", "direct")
@@ -43,13 +51,31 @@ def channel_of(source: str) -> str:
     return "ai" if source.startswith("ai_") else _CHANNEL_OF[source]
 
 
-CHANNEL_IDS = [1 + CHANNELS.index(channel_of(source)) for source in SOURCES]
-"""The channel of every source, in the order of their numbers."""
+CHANNEL_IDS = {
+    **{number: 1 + CHANNELS.index(channel_of(name)) for name, number in SOURCE_IDS.items()},
+    **dict.fromkeys(NUMBERS, 1 + CHANNELS.index("paid")),
+}
+"""The channel of every source, by their numbers, ascending."""
+
+_NETWORK_BIT = 62
+"""The bit that all networks of a Space's own share. Bit 63 is the sign of PostgreSQL's bigint."""
 
 
-def mask(source_ids: list[int]) -> int:
-    """A set of sources as bits, bit n for source number n; fits PostgreSQL's bigint."""
+def listed_name(number: int) -> str | None:
+    """The name of a listed source; None for the number of a Space's own network."""
+    return SOURCES[number - 1] if number <= len(SOURCES) else None
+
+
+def bit_of(number: int) -> int:
+    """The bit of a source in a mask, by its number."""
+    return 1 << min(number, _NETWORK_BIT)
+
+
+def mask(source_ids: Iterable[int]) -> int:
+    """A set of sources as bits, which fits PostgreSQL's bigint. A mask only rules out: because own
+    networks share a bit, one that has the bits of some sources may lack some of these.
+    """
     bits = 0
     for number in source_ids:
-        bits |= 1 << number
+        bits |= bit_of(number)
     return bits

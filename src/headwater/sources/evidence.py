@@ -63,6 +63,10 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
     is_own_name: bool = False
     """True when what utm_source names is a name of the Space's own."""
+    network: str | None = None
+    """The paid network of the Space's own that utm_source names."""
+    declared_network: str | None = None
+    """The one that the declared parameters name."""
 
 
 CAMPAIGN = (
@@ -89,17 +93,33 @@ def read_evidence(
     parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
         parameters = _without(arrival.stale, parameters)
-    own_name = names.find(parameters.get("utm_source"))
+    utm_source = parameters.get("utm_source")
+    paid = is_paid(parameters.get("utm_medium"))
+    own_name = names.find(utm_source)
+    network = None if own_name else names.find_network(utm_source, is_paid=paid)
+    declared = (
+        arrival.declared
+        if _DECLARING.isdisjoint(parameters)
+        else _read_declared(arrival.declared, parameters)
+    )
     return Evidence(
         parameters=parameters,
-        declared=arrival.declared
-        if _DECLARING.isdisjoint(parameters)
-        else _read_declared(arrival.declared, parameters),
-        named=own_name or target_of(parameters.get("utm_source")),
-        paid=is_paid(parameters.get("utm_medium")),
+        declared=declared,
+        named=own_name or network or target_of(utm_source),
+        paid=paid,
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
         is_own_name=own_name is not None,
+        network=network,
+        declared_network=_declared_network(declared, names),
     )
+
+
+def _declared_network(declared: SourceParameters, names: SourceNames) -> str | None:
+    """The paid network of the Space's own that the declared parameters name."""
+    if declared is UNDECLARED:
+        return None
+    paid = is_paid(declared.type) or is_paid(declared.network)
+    return names.find_network(declared.source or declared.network, is_paid=paid)
 
 
 def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:

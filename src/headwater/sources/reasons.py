@@ -28,6 +28,8 @@ _WORDS = {
     "trk_source_alias": "its trk_source has another name of the source",
     "trk_network_alias": "its trk_network has a name of the source, and there is no trk_source",
     "hsa_net": "HubSpot's tracking of ads names the network",
+    "declared_network": "its trk_source or trk_network names one of your own paid networks",
+    "own_network": "its utm_source names one of your own paid networks",
     "own_utm_source": "its utm_source has a name that you have mapped to the source",
     "utm_source_paid": "its utm_source names it, and its utm_medium says that it was paid for",
     "utm_source": "its utm_source names it",
@@ -47,6 +49,7 @@ _WORDS = {
 _DECIDED_BY = {
     "trk_source": ("trk_source",), "trk_source_alias": ("trk_source",),
     "trk_network_alias": ("trk_network",), "hsa_net": ("hsa_net",),
+    "declared_network": ("trk_source",), "own_network": ("utm_source", "utm_medium"),
     "own_utm_source": ("utm_source",),
     "utm_source_paid": ("utm_source", "utm_medium"), "utm_source": ("utm_source",),
     "utm_medium": ("utm_medium",), "referrer_paid": ("utm_medium",),

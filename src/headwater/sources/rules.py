@@ -35,11 +35,14 @@ def _coming_back(evidence: Evidence) -> NoTouch | None:
 
 def _declared_source(evidence: Evidence) -> Source | None:
     declared = evidence.declared
-    if declared is UNDECLARED:
+    if declared is UNDECLARED and evidence.declared_network is None:
         return None
     source = declared.source.strip().lower() if declared.source is not None else ""
     if source in SOURCE_IDS:
         return Source(source, "trk_source")
+    if evidence.declared_network is not None:
+        value = declared.source or declared.network
+        return Source(evidence.declared_network, DECLARED_NETWORK, value)
     rule, name = ("trk_source_alias", source) if source else ("trk_network_alias", declared.network)
     target = target_of(name)
     if target is None:
@@ -92,6 +95,8 @@ def _utm_source(evidence: Evidence) -> Source | None:
     if named is None:
         return None
     value = evidence.parameters["utm_source"]
+    if evidence.network is not None:
+        return Source(evidence.network, "own_network", value)
     if evidence.is_own_name:
         return Source(named, "own_utm_source", value)
     # Tools for mail send text messages as well.
@@ -176,10 +181,12 @@ ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _othe
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
 """The rules by which parameters decide that declare the source outright."""
+DECLARED_NETWORK = "declared_network"
+"""The rule by which they name a paid network of the Space's own."""
 
 RULES = frozenset(
     {
-        *DECLARED, "hsa_net", "own_utm_source",
+        *DECLARED, DECLARED_NETWORK, "hsa_net", "own_utm_source", "own_network",
         "utm_source_paid", "utm_source", "utm_medium", "referrer_paid", "referrer",
         "campaign", "other_site", "direct", "fallback",
     }

@@ -1,22 +1,60 @@
-"""Names of sources that a Space has of its own: values of utm_source, besides those that ship with
-Headwater.
+"""The names of sources in a Space: listed sources, its own paid networks, and values of utm_source
+that stand for a source here. Whatever turns a source's number into its name, or a name
+into a number, asks this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
+
+from headwater.sources.ad_platforms import LISTED_PLATFORMS
+from headwater.sources.catalogue import SOURCE_IDS, SOURCES, listed_name
+from headwater.sources.networks import NetworkSpellings, PaidNetwork
 
 
 class SourceNames:
-    """The names of one Space, each standing for one listed source."""
+    """The names of one Space."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Mapping[str, str], networks: Sequence[PaidNetwork] = ()) -> None:
+        """`names` are values of utm_source with their listed sources; `networks` also those that
+        were removed.
+        """
         self._names = dict(names)
+        self._numbered = {network.number: network.name for network in networks}
+        self.networks = tuple(network for network in networks if not network.is_removed)
+        self.numbers = SOURCE_IDS | {network.name: network.number for network in networks}
+        """The number of every source, removed networks included."""
+        self.sources = (*SOURCES, *sorted(network.name for network in self.networks))
+        """The sources that touches can have now."""
+        self.by_number = (*SOURCES, *self._own_names(len(SOURCES)))
+        """The names of all sources, in the order of their numbers; None where no source has one."""
+        self.platforms: Mapping[str, str] = LISTED_PLATFORMS | {
+            network.platform: network.name for network in self.networks
+        }
+        """The source of every platform whose spend is taken."""
+        self._spellings = NetworkSpellings(self.networks)
 
     def find(self, value: str | None) -> str | None:
         """The listed source that a value of utm_source stands for here; None for other values."""
         return self._names.get(normal_name(value)) if self._names and value else None
+
+    def find_network(self, value: str | None, *, is_paid: bool) -> str | None:
+        """The Space's own network that a value on a link names, if it names one."""
+        return self._spellings.find(value, is_paid=is_paid)
+
+    def has_network(self, name: str) -> bool:
+        """True for the name of a network that is not removed."""
+        return any(network.name == name for network in self.networks)
+
+    def name_of(self, number: int) -> str:
+        """The name of the source with a number."""
+        return listed_name(number) or self._numbered[number]
+
+    def _own_names(self, listed: int) -> list[str | None]:
+        highest = max(self._numbered, default=listed)
+        return [self._numbered.get(number) for number in range(listed + 1, highest + 1)]
 
 
 def normal_name(value: str) -> str:
@@ -25,11 +63,22 @@ def normal_name(value: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def source_names_of(names: tuple[tuple[str, str], ...]) -> SourceNames:
+def source_names_of(
+    names: tuple[tuple[str, str], ...], networks: tuple[PaidNetwork, ...] = ()
+) -> SourceNames:
     """Names from a cache. Those of a Space are then one object until they change, which caches of
-    classified links go by.
+    classified links and of reports rely on.
     """
-    return SourceNames(dict(names))
+    return SourceNames(dict(names), networks)
+
+
+def read_source_names(names: Mapping[str, str], networks: Sequence[Sequence[Any]]) -> SourceNames:
+    """The names of a Space as the database has them."""
+    stored = (
+        PaidNetwork(number, name, tuple(spellings), platform, is_removed)
+        for number, name, spellings, platform, is_removed in networks
+    )
+    return source_names_of(tuple(sorted(names.items())), tuple(sorted(stored)))
 
 
 SHIPPED_ALONE = source_names_of(())

@@ -29,6 +29,8 @@ class LedgerRow(NamedTuple):
     """Account, campaign, ad set and ad, down to the last that the row names."""
     country: str
     figures: Figures
+    source: str | None = None
+    """The source of clicks on the platform's ads; None for a platform that has none."""
 
 
 class Piece(NamedTuple):
@@ -57,7 +59,7 @@ def pieces_of(rows: Iterable[LedgerRow]) -> Iterator[Piece]:
         top = _Place()
         for row in group:
             _add(top, row)
-        base = LedgerRow(day, platform, currency, (), "", NOTHING)
+        base = LedgerRow(day, platform, currency, (), "", NOTHING, group[0].source)
         pieces: list[Piece] = []
         _break_down(top, base, pieces)
         yield from pieces
