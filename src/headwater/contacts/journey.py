@@ -13,7 +13,7 @@ from headwater.database.queries import Queries, fetch_one
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
 from headwater.packed_views import packs
-from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
+from headwater.sources.catalogue import API_NAMES, DIRECT_ID, PAID_IDS
 
 queries = Queries(__name__, "journey.sql")
 
@@ -36,7 +36,7 @@ async def list_journey(
     backward = at is not None and at.backward
     values = {
         **_of_contact(space_id, contact_id, direct=request.direct), **_places(at),
-        "source_names": list(SOURCES), "paid": PAID_IDS, "direct": DIRECT_ID,
+        "source_names": list(API_NAMES), "paid": PAID_IDS, "direct": DIRECT_ID,
         "limit": request.per_page + 1,
     }  # fmt: skip
     statement = queries["journey"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
@@ -67,7 +67,7 @@ async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int
     """
     packed = await packs.read_before(connection, space_id, contact_id, None, MOST_HITS)
     values = {
-        "space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES),
+        "space_id": space_id, "contact_id": contact_id, "source_names": list(API_NAMES),
         "packed": rows(packed), "most": MOST_HITS,
     }  # fmt: skip
     cursor = await connection.execute(queries["hits"], values)

@@ -16,11 +16,11 @@ from headwater.http.openapi import (
     conflict,
 )
 from headwater.http.pagination import envelope_schema
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 
 _YES_OR_NO: dict[str, Any] = {"type": "boolean"}
-_SOURCE: dict[str, Any] = {"type": "string", "enum": list(SOURCES)}
+_SOURCE: dict[str, Any] = {"type": "string", "enum": list(LISTED_SOURCES)}
 _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 _TOKENS: dict[str, Any] = {**_TEXTS, "maxItems": 5}
 

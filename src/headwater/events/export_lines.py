@@ -16,7 +16,7 @@ from headwater.events.fitted_selection import load_fitted
 from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
 from headwater.events.queries import conditions_of, queries
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import API_NAMES
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
@@ -27,7 +27,7 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     """
     selection = load_fitted(connection, space_id, selection)
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
+    bound |= {"space_id": space_id, "source_names": list(API_NAMES)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
     if selection.attribution is None:

@@ -22,7 +22,7 @@ from headwater.ads.catalogue import KINDS as AD_KINDS
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES
 
 
 def _text(value: LiteralString) -> SQL:
@@ -152,7 +152,7 @@ FIELDS = {
     "source": Field(
         # Of names, which are all as long, the nth is found without passing over those before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
-        {"type": "string", "enum": list(SOURCES)},
+        {"type": "string", "enum": list(LISTED_SOURCES)},
         of_touch=True,
         of_event=False,
     ),

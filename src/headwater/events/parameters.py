@@ -20,7 +20,7 @@ from headwater.http.fields import BLANK, number, number_text, number_within, one
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES, ids_listed_as
 from headwater.spaces.models import Space
 
 TIME = date_range(
@@ -37,7 +37,7 @@ EVENT_NAMES_PARAMETER = ListParameter(
     description="Only events with these names.",
 )  # fmt: skip
 SOURCES_PARAMETER = ListParameter(
-    name="sources", kind=one_of(SOURCES), most=15,
+    name="sources", kind=one_of(LISTED_SOURCES), most=15,
     description=(
         "Only credit of these sources: a row per credited touchpoint, `amount` being the "
         "credit. Needs `attribution_model` and `attribution_window`."
@@ -171,7 +171,7 @@ def _attribution(query: Input) -> Attribution | None:
             query.refuse(parameter.name, "is required with sources.")
     if model is None or window is None:
         return None
-    return Attribution(model, window, tuple(SOURCE_IDS[name] for name in sources), by_company)
+    return Attribution(model, window, ids_listed_as(sources), by_company)
 
 
 def _fit(

@@ -35,7 +35,7 @@ from headwater.events.order import (
 from headwater.events.page_walk import Walked, start_walk
 from headwater.http.errors import NotFound
 from headwater.http.pagination import Page, Position, page_of
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import API_NAMES
 
 queries = Queries(__name__, "events.sql")
 
@@ -51,7 +51,7 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     """
     selection = request.selection
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
+    bound |= {"space_id": space_id, "source_names": list(API_NAMES)}
     if selection.attribution:
         bound |= selection.attribution.parameters()
     walked = Walked(connection, space_id, request, conditions, bound)

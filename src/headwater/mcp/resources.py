@@ -14,7 +14,7 @@ from headwater.contacts.filters import OPERATORS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import MODELS_IN_WORDS, describe_space
-from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
+from headwater.sources.catalogue import CATALOGUE
 from headwater.spaces.custom_fields import SLOT_TYPES
 
 JSON = "application/json"
@@ -50,10 +50,10 @@ async def _models(_: ToolContext) -> Any:
 
 async def _sources(_: ToolContext) -> Any:
     return {
-        "sources": [
-            {"name": name, "is_paid": number in PAID_IDS} for name, number in SOURCE_IDS.items()
-        ],
-        "note": "unattributed in reports: no touchpoint in the window that the model credits.",
+        "sources": [{"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE],
+        "note": "unattributed in reports: no touchpoint in the window that the model credits. "
+        "paid_other is of reports: a paid medium whose network is unknown. Lists of events and "
+        "journeys call it referral.",
     }
 
 

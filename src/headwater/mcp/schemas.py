@@ -11,15 +11,16 @@ from typing import Any, cast
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.fields import NULL
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES, SOURCES
 
 Schema = dict[str, Any]
 
+_SOURCES = "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: trk://sources"
 LONG_LISTS: dict[frozenset[Any], str] = {
     frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
     "trk://event-names",
-    frozenset(SOURCES): "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: "
-    "trk://sources",
+    frozenset(SOURCES): _SOURCES,
+    frozenset(LISTED_SOURCES): _SOURCES,
 }
 """Lists of values that stand in a resource: the most usual ones, and where all are."""
 

@@ -59,7 +59,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     named: str | None
     """The listed source or platform that utm_source names."""
     paid: bool
-    """True when utm_medium names paid traffic."""
+    """True when utm_medium, trk_type or trk_network names paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
     is_own_name: bool = False
     """True when what utm_source names is a name of the Space's own."""
@@ -89,14 +89,15 @@ def read_evidence(
     parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
         parameters = _without(arrival.stale, parameters)
+    declared = arrival.declared
+    if not _DECLARING.isdisjoint(parameters):
+        declared = _read_declared(declared, parameters)
     own_name = names.find(parameters.get("utm_source"))
     return Evidence(
         parameters=parameters,
-        declared=arrival.declared
-        if _DECLARING.isdisjoint(parameters)
-        else _read_declared(arrival.declared, parameters),
+        declared=declared,
         named=own_name or target_of(parameters.get("utm_source")),
-        paid=is_paid(parameters.get("utm_medium")),
+        paid=any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network))),
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
         is_own_name=own_name is not None,
     )

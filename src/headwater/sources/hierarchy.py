@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from headwater.sources.addresses import read_parameters
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.catalogue import CATALOGUE
 from headwater.sources.outcomes import Ad
 
 LEVELS = (
@@ -28,7 +28,7 @@ the value as it is; `campaign`, `adset` and `ad` are ids when all digits and nam
 """
 
 _SEARCH_ADS = frozenset({"google_ads", "bing_ads", "yahoo_ads", "duckduckgo_ads"})
-_PAID = frozenset(name for name in SOURCE_IDS if name.endswith("_ads"))
+_PAID = frozenset(source.key for source in CATALOGUE if source.is_paid)
 
 NO_AD = Ad()
 

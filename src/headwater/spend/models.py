@@ -61,10 +61,10 @@ def _hash(*parts: str) -> bytes:
 
 _SAME = {
     "facebook": "meta", "fb": "meta", "bing": "microsoft", "microsoft_advertising": "microsoft",
-    "adwords": "google", "twitter": "x", "snap": "snapchat",
+    "adwords": "google", "twitter": "x", "snap": "snapchat", "chatgpt": "openai",
 }  # fmt: skip
 """Platforms by their other names."""
-_SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads"}
+_SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads", "openai": "chatgpt_ads"}
 """The sources of platforms that are called otherwise than their source."""
 
 
