@@ -37,7 +37,7 @@ async def list_journey(
     backward = at is not None and at.backward
     values = {
         **_of_contact(space.id, contact_id, direct=request.direct), **_places(at),
-        "source_names": list(space.sources.by_number), "paid": PAID_IDS, "direct": DIRECT_ID,
+        "source_names": list(space.sources.api_names), "paid": PAID_IDS, "direct": DIRECT_ID,
         "limit": request.per_page + 1,
     }  # fmt: skip
     statement = queries["journey"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
@@ -69,7 +69,7 @@ async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int)
     packed = await packs.read_before(connection, space.id, contact_id, None, MOST_HITS)
     values = {
         "space_id": space.id, "contact_id": contact_id,
-        "source_names": list(space.sources.by_number),
+        "source_names": list(space.sources.api_names),
         "packed": rows(packed), "most": MOST_HITS,
     }  # fmt: skip
     cursor = await connection.execute(queries["hits"], values)

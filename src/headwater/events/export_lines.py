@@ -26,7 +26,7 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     """
     selection = load_fitted(connection, space_id, selection)
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(selection.sources.by_number)}
+    bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
     if selection.attribution is None:

@@ -162,7 +162,7 @@ def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> Event
 
 def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     by_company = QUERY_MODE.read(query) == "company"
-    chosen = read_sources(query, SOURCES_PARAMETER, sources)
+    chosen = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
     model, window = MODEL.read(query), WINDOW.read(query)
     if not query.several(SOURCES_PARAMETER.name):
         return None
@@ -171,7 +171,7 @@ def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
             query.refuse(parameter.name, "is required with sources.")
     if model is None or window is None:
         return None
-    return Attribution(model, window, tuple(sources.numbers[name] for name in chosen), by_company)
+    return Attribution(model, window, sources.ids_listed_as(chosen), by_company)
 
 
 def _fit(

@@ -50,7 +50,7 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     """
     selection = request.selection
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(selection.sources.by_number)}
+    bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     if selection.attribution:
         bound |= selection.attribution.parameters()
     walked = Walked(connection, space_id, request, conditions, bound)

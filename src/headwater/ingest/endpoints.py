@@ -243,10 +243,11 @@ def _accept_all(
     for index, raw in enumerate(items):
         try:
             item = batch.form.accept(raw, now)
-            if (errors := batch.refuse(item, caller)) is not None:
-                raise Invalid(errors)
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            continue
+        if (errors := batch.refuse(item, caller)) is not None:
+            results.append({"index": index, "status": "invalid", "errors": errors})
             continue
         rows.append(_encode(item))
         result: dict[str, Any] = {"index": index, "status": "queued"}

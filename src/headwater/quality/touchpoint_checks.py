@@ -40,7 +40,9 @@ MOST_PARTS = 10
 FEWEST_RETURNS = 3
 """The least orders that came back from a site before it is taken for a payment page."""
 
-UNNAMED = ["campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER]
+UNNAMED = [
+    "paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER,
+]  # fmt: skip
 """Rules that name a source without knowing what utm_source says."""
 PAYMENT_WORDS = (
     "pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie",

@@ -68,7 +68,7 @@ def _words_of(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
 
 def _stored_source(word: str, sources: SourceNames) -> str | None:
     """Return the rule that a source breaks. Removed networks may still have rows."""
-    return None if word in sources.numbers else refuse_source(word, sources)
+    return None if word in sources.numbers else refuse_source(word, sources.sources)
 
 
 def _channel(word: str, _: SourceNames) -> str | None:

@@ -38,6 +38,7 @@ from headwater.reports.models import (
 from headwater.reports.validation import LONGEST_CAMPAIGN, MOST_GROUPS, MOST_ROWS
 from headwater.sources.catalogue import SOURCES
 from headwater.spaces.currencies import parse_currency
+from headwater.spaces.known_values import REPORT_SOURCE
 from headwater.spaces.models import Space
 from headwater.spaces.networks import MAX_NETWORKS
 
@@ -84,9 +85,8 @@ ALL_MODELS = ListParameter(
     description="Several side by side, instead of attribution_model.",
 )
 SOURCES_FILTER = sources_parameter(
-    len(SOURCES) + MAX_NETWORKS,
-    description="Only credit of these sources.",
-)  # fmt: skip
+    len(SOURCES) + MAX_NETWORKS, "Only credit of these sources.", REPORT_SOURCE
+)
 CAMPAIGN = Parameter(
     name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only credit of campaigns with this in name or id.",
@@ -169,7 +169,7 @@ def read_filters(query: Input, space: Space, now: datetime) -> Filters:
     """Read the conditions on events and on the touches whose credit counts."""
     return replace(
         read_event_filters(query, space, now),
-        sources=read_sources(query, SOURCES_FILTER, space.sources),
+        sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
         campaign=CAMPAIGN.read(query), only=read_keys(query, ONLY, space.sources),
     )  # fmt: skip
 

@@ -9,10 +9,10 @@ from headwater.sources.catalogue import SOURCES, channel_of
 
 _SAME = {
     "facebook": "meta", "fb": "meta", "bing": "microsoft", "microsoft_advertising": "microsoft",
-    "adwords": "google", "twitter": "x", "snap": "snapchat",
+    "adwords": "google", "twitter": "x", "snap": "snapchat", "chatgpt": "openai",
 }  # fmt: skip
 """Platforms by their other names."""
-_SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads"}
+_SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads", "openai": "chatgpt_ads"}
 """The sources of platforms that are called otherwise than their source."""
 _FREE_CHANNELS = frozenset({"ai", "organic", "direct"})
 """Channels that no platform bills."""

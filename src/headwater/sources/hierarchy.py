@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from headwater.sources.addresses import read_parameters
+from headwater.sources.catalogue import channel_of
 from headwater.sources.outcomes import Ad
 
 LEVELS = (
@@ -61,7 +62,7 @@ def _read(url: str) -> dict[str, str]:
 
 def meaning_of_term(source: str | None) -> str:
     """The level of utm_term: a keyword, but on social networks advertisers put the ad set there."""
-    paid = source is not None and source.endswith("_ads")
+    paid = source is not None and channel_of(source) == "paid"
     return "adset" if paid and source not in _SEARCH_ADS else "keyword"
 
 

@@ -5,12 +5,19 @@ into a number, asks this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from headwater.sources.ad_platforms import LISTED_PLATFORMS
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES, listed_name
+from headwater.sources.catalogue import (
+    API_NAMES,
+    LISTED_IDS,
+    LISTED_SOURCES,
+    SOURCE_IDS,
+    SOURCES,
+    listed_name,
+)
 from headwater.sources.networks import NetworkSpellings, PaidNetwork
 
 
@@ -27,9 +34,13 @@ class SourceNames:
         self.numbers = SOURCE_IDS | {network.name: network.number for network in networks}
         """The number of every source, removed networks included."""
         self.sources = (*SOURCES, *sorted(network.name for network in self.networks))
-        """The sources that touches can have now."""
+        """The sources that touches can have now, as reports have them."""
+        self.listed_sources = (*LISTED_SOURCES, *self.sources[len(SOURCES) :])
+        """The same as answers about events and contacts have them."""
         self.by_number = (*SOURCES, *self._own_names(len(SOURCES)))
         """The names of all sources, in the order of their numbers; None where no source has one."""
+        self.api_names = (*API_NAMES, *self.by_number[len(SOURCES) :])
+        """The same in answers about events and contacts."""
         self.platforms: Mapping[str, str] = LISTED_PLATFORMS | {
             network.platform: network.name for network in self.networks
         }
@@ -43,6 +54,11 @@ class SourceNames:
     def find_network(self, value: str | None, *, is_paid: bool) -> str | None:
         """The Space's own network that a value on a link names, if it names one."""
         return self._spellings.find(value, is_paid=is_paid)
+
+    def ids_listed_as(self, names: Iterable[str]) -> tuple[int, ...]:
+        """The numbers of all sources that answers about events call by one of the names."""
+        ids = LISTED_IDS | {network.name: (network.number,) for network in self.networks}
+        return tuple(number for name in names for number in ids[name])
 
     def has_network(self, name: str) -> bool:
         """True for the name of a network that is not removed."""

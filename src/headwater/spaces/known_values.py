@@ -8,13 +8,21 @@ from functools import lru_cache
 
 from headwater.http.fields import Schema
 from headwater.http.suggestions import Names
-from headwater.sources.catalogue import CHANNELS, SOURCES
+from headwater.sources.catalogue import CHANNELS, LISTED_SOURCES, SOURCES
 from headwater.sources.source_names import SourceNames
 from headwater.sources.vocabulary import of_platform, target_of
 
-_UNPAID = "|".join(source for source in SOURCES if not source.endswith("_ads"))
-SOURCE: Schema = {"type": "string", "pattern": f"^({_UNPAID}|[a-z0-9_]+_ads)$"}
-"""The schema of a source: every paid one ends in `_ads`, and a Space may have added some."""
+
+def _schema_of(sources: tuple[str, ...]) -> Schema:
+    """Return the schema of listed sources and of networks that Spaces may have added, which end in
+    `_ads`.
+    """
+    others = "|".join(source for source in sources if not source.endswith("_ads"))
+    return {"type": "string", "pattern": f"^({others}|[a-z0-9_]+_ads)$"}
+
+
+SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
+"""The schemas of a source in answers about events and contacts, and in reports."""
 _CHANNELS = Names(CHANNELS)
 _HOW_TO_ADD = (
     "Add other platforms as paid networks of your own: on the page Sources, by PUT "
@@ -22,11 +30,11 @@ _HOW_TO_ADD = (
 )
 
 
-def refuse_source(word: str, sources: SourceNames) -> str | None:
-    """Return the rule that a word breaks which is no source of a Space; None for one that is."""
-    if word in sources.sources:
+def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
+    """Return the rule that a word breaks which is none of a Space's sources, else None."""
+    if word in known:
         return None
-    names = _names(sources.sources)
+    names = _names(known)
     return names.refusal(word, _meant(word) or names.nearest(word))
 
 
