@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import API_NAMES, SOURCES
 from tests.support.factories import NOON, Stage
 from tests.support.people import merge
 from tests.support.reading_fixtures import Api
@@ -85,9 +85,11 @@ def test_each_source_is_told_paid_and_direct(api: Api, stage: Stage) -> None:
     for source in SOURCES:
         stage.touchpoint(contact_id, source)
     found = journey(api, contact_id)
-    assert [item["source"] for item in found] == list(reversed(SOURCES))
+    assert [item["source"] for item in found] == list(reversed(API_NAMES))
+    # A paid touch of no listed network is a paid referral.
+    is_paid = [source.endswith("_ads") or source == "paid_other" for source in reversed(SOURCES)]
+    assert [item["is_paid"] for item in found] == is_paid
     for item in found:
-        assert item["is_paid"] is item["source"].endswith("_ads")
         assert item["is_direct"] is (item["source"] == "direct")
 
 

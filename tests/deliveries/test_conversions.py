@@ -157,7 +157,8 @@ def test_every_paid_source_can_be_credited(sending: Sending) -> None:
         assert each.conversion is not None
         source = events[each.conversion.event_id]
         click = each.conversion.click
-        assert (click.source if click else None) == (source if source.endswith("_ads") else None)
+        is_paid = source.endswith("_ads") or source == "paid_other"
+        assert (click.source if click else None) == (source if is_paid else None)
 
 
 def test_another_space_is_another_world(sending: Sending) -> None:

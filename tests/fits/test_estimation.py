@@ -19,11 +19,13 @@ from headwater.fits.journeys import Journey, gather_journeys
 from headwater.fits.markov import removal_effects
 from headwater.fits.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.sources.source_names import SHIPPED_ALONE
 from tests.fits.planted import drawn, markov_truth, shapley_truth
 
 SETS = int(os.environ.get("HEADWATER_FITS_SETS", "60"))
 RUNS = int(os.environ.get("HEADWATER_FITS_RUNS", "12"))
 EXACT = 1e-9
+NAME_OF = SHIPPED_ALONE.name_of
 
 
 def some_journeys(dice: Random) -> list[Journey]:
@@ -45,8 +47,8 @@ def test_it_works() -> None:
     ])  # fmt: skip
     assert (journeys.conversions, journeys.lost, len(journeys.converted)) == (3, 1, 3)
     effects = removal_effects(journeys.transitions(journeys.counts))
-    assert effects[:3].tolist() == pytest.approx([2 / 3, 1, 0])
-    found = weights_of(count_journeys(journeys))
+    assert effects.tolist() == pytest.approx([2 / 3, 1])
+    found = weights_of(count_journeys(journeys, NAME_OF))
     first, second = SOURCES[:2]
     assert found[MARKOV] == {first: Decimal("0.4"), second: Decimal("0.6")}
     third = Decimal("0.333333333")
@@ -62,9 +64,9 @@ def test_removal_effects_are_those_of_the_definition() -> None:
         effects = removal_effects(gathered.transitions(gathered.counts))
         chain = chain_of(journeys)
         whole = conversion_of(chain, without=None)
-        for source in range(1, 6):
+        for effect, source in zip(effects, gathered.sources, strict=True):
             expected = 1 - conversion_of(chain, without=source) / whole
-            assert effects[source - 1] == pytest.approx(float(expected), abs=EXACT)
+            assert effect == pytest.approx(float(expected), abs=EXACT)
 
 
 def test_shapley_values_are_those_of_the_definition() -> None:
@@ -83,15 +85,16 @@ def test_shapley_values_are_those_of_the_definition() -> None:
                 expected[source] += Fraction(sum(each <= met for each in sets) - before)
         gathered = gather_journeys(Journey(0, tuple(each), converted=True) for each in sets)
         found = shapley_weights(shapley_shares(gathered.source_sets), gathered.counts)
-        for source, value in expected.items():
+        assert gathered.sources == tuple(expected)
+        for weight, value in zip(found, expected.values(), strict=True):
             part = value / len(orders) / len(sets)
-            assert found[source - 1] == pytest.approx(float(part), abs=EXACT)
+            assert weight == pytest.approx(float(part), abs=EXACT)
 
 
 def test_weights_add_up_to_one_exactly() -> None:
     dice = Random(3)
     for _ in range(SETS):
-        found = weights_of(count_journeys(gather_journeys(some_journeys(dice))))
+        found = weights_of(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
         assert {model: sum(weights.values()) for model, weights in found.items()} == dict.fromkeys(
             FITTED_MODELS, 1
         )
@@ -102,7 +105,7 @@ def test_intervals_hold_what_is_planted() -> None:
     truth = {MARKOV: markov_truth(), SHAPLEY: shapley_truth()}
     held = {model: dict.fromkeys(weights, 0) for model, weights in truth.items()}
     for run in range(RUNS):
-        estimates = estimate(gather_journeys(drawn(Random(run), 2000)), seed=run)
+        estimates = estimate(gather_journeys(drawn(Random(run), 2000)), run, NAME_OF)
         for model, of_model in estimates.items():
             for each in of_model:
                 planted = truth[model][SOURCE_IDS[each.source]]
@@ -116,7 +119,8 @@ def test_intervals_hold_what_is_planted() -> None:
 
 def test_an_interval_is_the_same_again() -> None:
     journeys = gather_journeys(drawn(Random(1), 100))
-    assert estimate(journeys, 5) == estimate(journeys, 5) != estimate(journeys, 6)
+    first, again, other = (estimate(journeys, seed, NAME_OF) for seed in (5, 5, 6))
+    assert first == again != other
 
 
 def chain_of(journeys: Sequence[Journey]) -> dict[object, dict[object, Fraction]]:

@@ -21,7 +21,7 @@ import duckdb
 import pytest
 from jinja2 import Environment, StrictUndefined
 
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
@@ -96,8 +96,8 @@ def save(exports: Exports, folder: Path) -> None:
         ("events", "events", {"fields": FIELDS["events"]}),
         *(
             (f"credits-{first}", "events",
-             {**credited, "sources": list(SOURCES)[first : first + 15]})
-            for first in range(0, len(SOURCES), 15)
+             {**credited, "sources": list(LISTED_SOURCES)[first : first + 15]})
+            for first in range(0, len(LISTED_SOURCES), 15)
         ),
         ("contacts", "contacts", {}),
         ("companies", "companies", {}),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.mcp.tool import Tool
 from headwater.reports.models import AVERAGES, Group, Measure
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline
 from tests.support.factories import NOON, Stage
@@ -203,9 +203,9 @@ def test_credit_adds_up_to_the_lists_of_the_api(assistant: Assistant, api: Api) 
             "query_report", **RANGE, attribution_model=model, measures=["credited_revenue"]
         )
         listed: dict[str, float] = defaultdict(float)
-        for at in range(0, len(SOURCES), 15):
+        for at in range(0, len(LISTED_SOURCES), 15):
             asked = {"attribution_model": model, "attribution_window": 30}
-            some, fields = list(SOURCES[at : at + 15]), ["amount", "source"]
+            some, fields = list(LISTED_SOURCES[at : at + 15]), ["amount", "source"]
             for row in api.rows(**asked, **{"sources[]": some, "fields[]": fields}):
                 listed[row["source"]] += row["amount"] or 0
         assert dict(told["rows"]) == pytest.approx(listed)

@@ -30,7 +30,7 @@ class Touch:
 
     @property
     def is_paid(self) -> bool:
-        return self.source.endswith("_ads")
+        return self.source.endswith("_ads") or self.source == "paid_other"
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ def test_it_works(stage: Stage, set_names: SetNames, left: Callable[..., Any]) -
     assert stage.space_id in RECLASSIFICATION_DUTY.waiting(stage.connection)
     assert reclassify(stage, 1) == 4
     own = (PAID, "own_utm_source", None, "boots")
-    assert named(stage) == [(receipt, *own) for receipt in (first, second, third)]
+    paid = (PAID, "own_utm_source_paid", None, "boots")
+    assert named(stage) == [(first, *own), (second, *own), (third, *paid)]
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(PAID, "own_utm_source")]
     assert all(mask & 1 << PAID for mask in stage.values("contacts", "source_mask"))
     masks = dict(stage.rows("events", "id", "source_mask"))

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from headwater.attribution.credits import TouchSlices
 from headwater.reports import report_reader
 from headwater.reports.models import Group
-from headwater.reports.path_dimensions import PATH_KEYS, STEP_NAMES, STEP_VALUES, code_paths
+from headwater.reports.path_dimensions import PathKeys, code_paths, name_steps
 from headwater.reports.path_models import MOST_MORE, MOST_STEPS, TouchPath
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.source_names import SHIPPED_ALONE
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.report_model.ways import channel_of
@@ -184,7 +185,9 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_path_fits_a_number() -> None:
-    assert STEP_VALUES**MOST_STEPS * (MOST_MORE + 1) < 1 << 63
+    names = name_steps(Group.PATH, SHIPPED_ALONE)
+    assert names.most_steps == MOST_STEPS
+    assert names.values**MOST_STEPS * (MOST_MORE + 1) < 1 << 63
 
 
 TOUCHES = st.lists(st.sampled_from(("email", "substack", "sms", "google_ads", "yelp")), max_size=40)
@@ -198,13 +201,14 @@ def test_any_part_of_a_row_of_touches_is_a_path(
     ids = np.array([SOURCE_IDS[source] for source in touches], dtype=np.int64)
     begins, stops = np.array(slices, dtype=np.int64).reshape(-1, 2).T
     for group in (Group.PATH, Group.CHANNEL_PATH):
-        keys = code_paths(STEP_NAMES[group], ids, TouchSlices(begins, stops)).tolist()
-        texts = [PATH_KEYS[group].text(key) for key in keys]
+        names = name_steps(group, SHIPPED_ALONE)
+        keys = code_paths(names, ids, TouchSlices(begins, stops)).tolist()
+        texts = [PathKeys(names).text(key) for key in keys]
         assert [TouchPath.read(text) for text in texts] == [
             plain_path(touches[begin:end], group) for begin, end in slices
         ]
-        assert [PATH_KEYS[group].find(text) for text in texts] == keys
-        assert sorted(texts) == [PATH_KEYS[group].text(key) for key in sorted(keys)]
+        assert [PathKeys(names).find(text) for text in texts] == keys
+        assert sorted(texts) == [PathKeys(names).text(key) for key in sorted(keys)]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +217,7 @@ def test_any_part_of_a_row_of_touches_is_a_path(
      " > ".join(["email", "direct"] * 5 + ["+10"]), " > ".join(["email", "direct"] * 6)],
 )  # fmt: skip
 def test_words_that_are_no_path(text: str) -> None:
-    assert PATH_KEYS[Group.PATH].find(text) is None
+    assert PathKeys(name_steps(Group.PATH, SHIPPED_ALONE)).find(text) is None
 
 
 def plain_path(touches: list[str], group: Group) -> TouchPath:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headwater.sources.classify import explain
@@ -19,6 +19,7 @@ from headwater.sources.reclassification import (
     name_in,
 )
 from headwater.sources.resolve import resolve
+from headwater.sources.rules import DECLARED, PAID_RULES
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 PAGE = "https://shop.example/"
@@ -87,6 +88,8 @@ def test_an_event_is_what_a_new_one_would_be(
 ) -> None:
     before, after = (NAMES if own else SHIPPED_ALONE for own in (was, now))
     stored = event_of(url, declared, before)
+    # What an event's own trk_type said is not kept: it is known where the rule was one of these.
+    assume(declared.type is None or stored.rule in PAID_RULES | DECLARED or before is after)
     assert classify_anew(stored, SHIPPED, after) == event_of(url, declared, after)
 
 

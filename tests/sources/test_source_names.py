@@ -54,8 +54,8 @@ def test_the_order_of_rules(query: str, expected: tuple[str, str]) -> None:
 
 def test_an_events_own_url() -> None:
     parameters, url = SourceParameters(type="cpc"), f"{PAGE}?utm_source=fb-paid"
-    assert resolve(parameters, url, NAMES) == ("facebook_ads", "own_utm_source")
-    assert resolve(parameters, url) == ("referral", "fallback")
+    assert resolve(parameters, url, NAMES) == ("facebook_ads", "own_utm_source_paid")
+    assert resolve(parameters, url) == ("paid_other", "paid_type")
 
 
 def test_everything_that_arrives_goes_by_them(
@@ -72,8 +72,9 @@ def test_everything_that_arrives_goes_by_them(
         event(url=url, email="three@b.org", trk_source=None, trk_type="cpc"),
     )
     number = SOURCES.index("facebook_ads") + 1
-    named = (number, "own_utm_source")
-    assert stage.rows("touchpoints", "source_id", "source_rule") == [named] * 3
+    rules = ["own_utm_source", "own_utm_source", "own_utm_source_paid"]
+    named = [(number, rule) for rule in rules]
+    assert stage.rows("touchpoints", "source_id", "source_rule") == named
     connection.execute("DELETE FROM source_names WHERE space_id = %s", (space_id,))
     stage.run(hit(url=url, trk_token="four"))
     assert stage.values("touchpoints", "source_rule").count("campaign") == 1

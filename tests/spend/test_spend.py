@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import AsyncConnection
 
+from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spend.inputs import SpendReport, read_spend
 from headwater.spend.ledger import put_report
 from tests.conftest import API, BASE_URL
@@ -249,7 +250,7 @@ def test_no_order_of_reports_makes_another_ledger(
                 of_day(amount, campaign_id=each, clicks=clicks, timezone=zone)
                 for each, amount, clicks, zone in rows
             ],
-        }, datetime.now(UTC))
+        }, datetime.now(UTC), SHIPPED_ALONE)
         for as_of, rows in reports
     ]  # fmt: skip
     stored = ledger.after(read)

@@ -18,7 +18,7 @@ from headwater.alerts.reported_figures import ReportedFigure, read_day_figures, 
 from headwater.alerts.series import DAYS, CountSeries
 from headwater.alerts.watches import SpaceWatch
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.sources.catalogue import DIRECT_ID, SOURCES
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "counts.sql")
@@ -128,11 +128,10 @@ class CountTable:
                 subject: one(measure, subject) for (name, subject) in self.hours if name == measure
             }
 
-        direct = SOURCES[DIRECT_ID - 1]
         by_source = several("source_touches")
         return SpaceCounts(
             visits=one("visits"), touches=one("touches"),
-            by_source={name: series for name, series in by_source.items() if name != direct},
+            by_source={name: series for name, series in by_source.items() if name != "direct"},
             orders=one("orders"), untouched=one("untouched"), repeated=one("repeated"),
             rejected=one("rejected"), finished=several("finished"),
             failed={subject: one("failed", subject) for subject in several("finished")},
@@ -153,18 +152,19 @@ class CountTable:
         )  # fmt: skip
 
 
-async def read_counts(connection: AsyncConnection, space_id: int, end: datetime) -> CountTable:
+async def read_counts(connection: AsyncConnection, space: Space, end: datetime) -> CountTable:
     """Return what is counted of a Space up to an hour."""
     start = (end - KEPT).replace(hour=0)
-    values = {"space_id": space_id, "start": start}
+    values = {"space_id": space.id, "start": start}
     rows = await fetch_all(connection, queries["read"], values)
     (first,) = await fetch_one(connection, queries["first"], values)
-    return table_of(start, end, first or end, rows)
+    return table_of(start, end, first or end, rows, space.sources)
 
 
 def table_of(
-    start: datetime, end: datetime, first: datetime, rows: Iterable[tuple[str, str, datetime, int]]
-) -> CountTable:
+    start: datetime, end: datetime, first: datetime,
+    rows: Iterable[tuple[str, str, datetime, int]], sources: SourceNames,
+) -> CountTable:  # fmt: skip
     """Return rows of counts as a table, with the sums of touchpoints over all sources."""
     hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
     counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
@@ -172,7 +172,7 @@ def table_of(
         place = (hour - start) // (DAY if measure in OF_DAYS else HOUR)
         if measure == "touches":
             counts[measure, ""][place] += number
-            counts["source_touches", SOURCES[int(subject) - 1]][place] += number
+            counts["source_touches", sources.name_of(int(subject))][place] += number
         else:
             counts[measure, subject][place] += number
     sums = {

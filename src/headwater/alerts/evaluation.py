@@ -99,7 +99,7 @@ class AlertWatch:
                 settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
                 if figures is not None:
                     await put_figures(connection, space.id, start, figures)
-                    table = await read_counts(connection, space.id, until)
+                    table = await read_counts(connection, space, until)
                     judge = _HourJudge(connection, space, table, history)
                     await judge.run(begun, until)
                     await forget_history(connection, space.id, now)

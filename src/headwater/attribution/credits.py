@@ -17,12 +17,11 @@ from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
 from headwater.attribution.shares import Recipients, count_before
 from headwater.attribution.source_shares import SourcesMet
 from headwater.attribution.weighted_shares import WeightedRecipients
+from headwater.sources.networks import LAST_NUMBER
 
 IntArray = NDArray[np.integer[Any]]
 
-_MOST_SOURCES = 62
-"""The highest number that a source can have in the database."""
-_EQUAL = np.ones(1 + _MOST_SOURCES, dtype=np.int64)
+_EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -201,6 +200,6 @@ class Crediting:
 
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
     """Return which sources are among some."""
-    table = np.zeros(1 + _MOST_SOURCES, dtype=np.bool_)
+    table = np.zeros(1 + LAST_NUMBER, dtype=np.bool_)
     table[list(source_ids)] = True
     return table.take(sources)

@@ -10,7 +10,8 @@ from enum import Enum
 
 from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
+from headwater.sources.catalogue import DIRECT_ID, EVERY_ID, LISTED_PAID_IDS, PAID_IDS
+from headwater.sources.networks import FIRST_NUMBER
 
 WINDOWS = (0, 1, 7, 14, 30, 60, 90)
 """Lookback windows in days; 0 looks back over the whole path."""
@@ -25,9 +26,12 @@ class CountingTouches:
     source_ids: frozenset[int]
 
 
-_EVERY_ID = frozenset(range(1, 1 + len(SOURCES)))
+_EVERY_ID = frozenset(EVERY_ID)
 ANY = CountingTouches(SQL("true"), _EVERY_ID)
-PAID = CountingTouches(SQL("t.source_id = ANY({})").format(PAID_IDS), frozenset(PAID_IDS))
+PAID = CountingTouches(
+    SQL("(t.source_id = ANY({}) OR t.source_id >= {})").format(LISTED_PAID_IDS, FIRST_NUMBER),
+    frozenset(PAID_IDS),
+)
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
 FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
 """The weight of a touch's source in the fit that a model goes by."""

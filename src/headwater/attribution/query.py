@@ -24,7 +24,7 @@ from headwater.attribution.models import (
 )
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
-from headwater.sources.catalogue import PAID_IDS, mask
+from headwater.sources.catalogue import mask
 
 queries = Queries(__name__, "attribution.sql")
 
@@ -80,7 +80,7 @@ class Attribution:
     def creditable(self) -> list[int]:
         """The requested sources that the model can credit at all."""
         paid_only = MODELS[self.model].counting == (PAID,)
-        return [number for number in self.source_ids if number in PAID_IDS or not paid_only]
+        return [number for number in self.source_ids if not paid_only or number in PAID.source_ids]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from headwater.attribution.shares import Recipients
 from headwater.attribution.weighted_shares import WeightedRecipients
+from headwater.sources.networks import LAST_NUMBER
 
 IntArray = NDArray[np.integer[Any]]
 
-_NUMBERS = 64
-"""More than the highest number that a source can have."""
+_NUMBERS = 1 + LAST_NUMBER
 
 # One purchase of 100.00 after four touches, where google_ads is worth twice what email is. A source
 # has one share however often it was met, which its touches have in equal parts:

@@ -109,7 +109,7 @@ def read_view(
     is_source = isinstance(outcome, Source)
     view.origin = ViewOrigin(
         rule=outcome.rule if is_source else outcome.reason.value,
-        source_id=SOURCE_IDS[outcome.name] if is_source else None,
+        source_id=names.numbers[outcome.name] if is_source else None,
         ad=classified.ad,
         stale=tuple(sorted(stale)) if stale else (),
         cookies=hit.cookies,

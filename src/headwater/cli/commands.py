@@ -53,6 +53,7 @@ COMMANDS = (
     CommandEntry("watcher", "look for alerts and send messages that are due", "watcher:command"),
     CommandEntry("alerts", "see alerts, and test channels", "alerts:group"),
     CommandEntry("source", "see where visits come from", "source:group"),
+    CommandEntry("network", "manage a Space's own paid networks", "networks:group"),
     CommandEntry("webhook", "manage webhooks that other services call", "webhooks:group"),
     CommandEntry("site", "manage sites whose pages report visits", "sites:group"),
     CommandEntry("user", "manage people who may log in to the console", "users:group"),

@@ -20,8 +20,8 @@ DISTRIBUTED = (
     "export_schedules", "exports", "fits", "fitted_weights", "former_events", "former_rates",
     "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports",
     "merges", "messages", "monthly_fits", "new_rows", "packed_hits", "page_view_upkeep",
-    "path_days", "path_segments", "pending_paths", "rates", "reclassifications", "refused_rows",
-    "revisions", "saved_views", "scheduled_reports", "site_refusals",
+    "paid_networks", "path_days", "path_segments", "pending_paths", "rates", "reclassifications",
+    "refused_rows", "revisions", "saved_views", "scheduled_reports", "site_refusals",
     "site_tests", "source_names", "spend", "tag_sets", "touchpoints", "visits",
     "webhook_deliveries",
 )  # fmt: skip

@@ -13,7 +13,8 @@ from headwater.database.queries import Queries, fetch_one
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
 from headwater.packed_views import packs
-from headwater.sources.catalogue import DIRECT_ID, PAID_IDS, SOURCES
+from headwater.sources.catalogue import DIRECT_ID, PAID_IDS
+from headwater.spaces.models import Space
 
 queries = Queries(__name__, "journey.sql")
 
@@ -27,7 +28,7 @@ _BEYOND_ALL = 2**63 - 1
 
 
 async def list_journey(
-    connection: AsyncConnection, space_id: int, contact_id: int, request: ListJourney
+    connection: AsyncConnection, space: Space, contact_id: int, request: ListJourney
 ) -> Page:
     """One page of the conversions and touchpoints of a contact, as JSON, most recent first. What it
     reads and holds is bounded by the page, however long the journey is.
@@ -35,8 +36,8 @@ async def list_journey(
     at = request.at
     backward = at is not None and at.backward
     values = {
-        **_of_contact(space_id, contact_id, direct=request.direct), **_places(at),
-        "source_names": list(SOURCES), "paid": PAID_IDS, "direct": DIRECT_ID,
+        **_of_contact(space.id, contact_id, direct=request.direct), **_places(at),
+        "source_names": list(space.sources.api_names), "paid": PAID_IDS, "direct": DIRECT_ID,
         "limit": request.per_page + 1,
     }  # fmt: skip
     statement = queries["journey"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
@@ -61,13 +62,14 @@ async def count_earlier(
     return row[0]
 
 
-async def fetch_hits(connection: AsyncConnection, space_id: int, contact_id: int) -> list[str]:
+async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int) -> list[str]:
     """The last page views as JSON, most recent first. Needs a transaction in which all statements
     see the same rows.
     """
-    packed = await packs.read_before(connection, space_id, contact_id, None, MOST_HITS)
+    packed = await packs.read_before(connection, space.id, contact_id, None, MOST_HITS)
     values = {
-        "space_id": space_id, "contact_id": contact_id, "source_names": list(SOURCES),
+        "space_id": space.id, "contact_id": contact_id,
+        "source_names": list(space.sources.api_names),
         "packed": rows(packed), "most": MOST_HITS,
     }  # fmt: skip
     cursor = await connection.execute(queries["hits"], values)

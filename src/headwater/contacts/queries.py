@@ -114,7 +114,7 @@ async def fetch_contact(
     if request.events:
         direct = request.direct_touchpoints
         latest = ListJourney(direct, MOST_ITEMS)
-        page = await list_journey(connection, space.id, contact_id, latest)
+        page = await list_journey(connection, space, contact_id, latest)
         further["events"] = _array(page.lines)
         if page.next is not None:
             left_out = await count_earlier(
@@ -122,7 +122,7 @@ async def fetch_contact(
             )
             further["events_left_out"] = str(left_out)
     if request.hits:
-        hits = await fetch_hits(connection, space.id, contact_id)
+        hits = await fetch_hits(connection, space, contact_id)
         further["browsing_session_hits"] = _array(hits)
     return _with_members(row[0], further)
 

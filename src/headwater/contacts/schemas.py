@@ -16,11 +16,10 @@ from headwater.http.openapi import (
     conflict,
 )
 from headwater.http.pagination import envelope_schema
-from headwater.sources.catalogue import SOURCES
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
+from headwater.spaces.known_values import SOURCE
 
 _YES_OR_NO: dict[str, Any] = {"type": "boolean"}
-_SOURCE: dict[str, Any] = {"type": "string", "enum": list(SOURCES)}
 _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 _TOKENS: dict[str, Any] = {**_TEXTS, "maxItems": 5}
 
@@ -56,7 +55,7 @@ _AD = dict.fromkeys(
 TOUCHPOINT = _object(
     {
         "type": {"const": "touchpoint"}, "id": WHOLE, "event_time_utc": MOMENT,
-        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL, "source": _SOURCE,
+        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL, "source": SOURCE,
         "is_paid": _YES_OR_NO, "is_direct": _YES_OR_NO, **_AD, "company_id": WHOLE_OR_NULL,
     }
 )  # fmt: skip
@@ -71,7 +70,7 @@ CONVERSION = _object(
 HIT = _object(
     {
         "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL,
-        "source": {"anyOf": [_SOURCE, {"type": "null"}]},
+        "source": {"anyOf": [SOURCE, {"type": "null"}]},
         "country": TEXT_OR_NULL, "device_type": TEXT_OR_NULL, "browser": TEXT_OR_NULL,
         "os": TEXT_OR_NULL, "event_name": TEXT, "event_time_utc": MOMENT,
     }

@@ -18,7 +18,7 @@ from headwater.deliveries.eligibility import PendingDelivery
 from headwater.platforms.identifiers import read_phone
 from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.addresses import read_parameters
-from headwater.sources.catalogue import PAID_IDS, SOURCES
+from headwater.sources.catalogue import PAID_IDS, listed_name
 from headwater.sources.clicks import CLICK_IDS
 
 queries = Queries(__name__, "conversions.sql")
@@ -54,7 +54,7 @@ async def _load_clicks(
         event_id: Click(
             touchpoint_id=touchpoint_id,
             occurred_at=occurred_at,
-            source=SOURCES[int(source_id) - 1],
+            source=listed_name(int(source_id)),
             ids=click_ids(url),
             cookies=cookies or {},
         )

@@ -18,7 +18,6 @@ from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
 from headwater.events.queries import conditions_of, queries
 from headwater.events.space_amounts import exchange_in_parts, exchanged
-from headwater.sources.catalogue import SOURCES
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
@@ -29,7 +28,7 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
     """
     selection = load_fitted(connection, space_id, selection)
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
+    bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
     attribution = selection.attribution

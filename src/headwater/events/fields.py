@@ -24,7 +24,7 @@ from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
-from headwater.sources.catalogue import SOURCES
+from headwater.spaces.known_values import SOURCE
 
 
 def _text(value: LiteralString) -> SQL:
@@ -158,7 +158,7 @@ FIELDS = {
     "source": Field(
         # Of names, which are all as long, the nth is found without passing over those before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
-        {"type": "string", "enum": list(SOURCES)},
+        SOURCE,
         of_touch=True,
         of_event=False,
     ),

@@ -10,6 +10,7 @@ from headwater.contacts.filters import Condition
 from headwater.fits.choice import FitChoice
 from headwater.http.pagination import Position
 from headwater.http.timerange import TimeRange
+from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class EventSelection:
     """Bounds of the whole event's amount, included; an event without an amount meets none."""
     fit: FitChoice | None = None
     """The choice of the fit, of a model that goes by one."""
+    sources: SourceNames = SHIPPED_ALONE
+    """Those of the Space, by which rows name theirs."""
 
 
 @dataclass(frozen=True)

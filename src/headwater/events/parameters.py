@@ -13,6 +13,7 @@ from headwater.contacts import filters
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
+from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.fits.choice import FIT, ONLY_FITTED, FitChoice, is_needed
 from headwater.http.date_range import date_range
 from headwater.http.decimals import MAX_AMOUNT, number_pattern
@@ -20,7 +21,7 @@ from headwater.http.fields import BLANK, number, number_text, number_within, one
 from headwater.http.pagination import CURSOR, Cursors, page_size
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.timerange import NEVER, TimeRange
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 TIME = date_range(
@@ -36,13 +37,11 @@ EVENT_NAMES_PARAMETER = ListParameter(
     name="event_names", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS), most=10,
     description="Only events with these names.",
 )  # fmt: skip
-SOURCES_PARAMETER = ListParameter(
-    name="sources", kind=one_of(SOURCES), most=15,
-    description=(
-        "Only credit of these sources: a row per credited touchpoint, `amount` being the "
-        "credit. Needs `attribution_model` and `attribution_window`."
-    ),
-)  # fmt: skip
+SOURCES_PARAMETER = sources_parameter(
+    15,
+    "Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs "
+    "`attribution_model` and `attribution_window`.",
+)
 MODEL = Parameter(
     name="attribution_model", kind=one_of(tuple(MODELS)),
     description="How an event's amount is shared out over the touchpoints before it.",
@@ -128,7 +127,8 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
     """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
-    selection = read_selection(query, TIME.read_time(query, space.zone, NEVER))
+    time = TIME.read_time(query, space.zone, NEVER)
+    selection = read_selection(query, time, space.sources)
     conditions = filters.read_conditions(query, space.field_labels, clock)
     selection = replace(
         selection, conditions=conditions,
@@ -150,19 +150,19 @@ def is_by_amount(query: Input) -> bool:
     return ORDER_BY.read(query) == "amount"
 
 
-def read_selection(query: Input, time: TimeRange) -> EventSelection:
-    """The events of a time that a query selects, without conditions on their contacts. Errors are
-    noted in the query.
+def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> EventSelection:
+    """The events of a time that a query selects in a Space with these sources, without conditions
+    on their contacts. Errors are noted in the query.
     """
     names = EVENT_NAMES_PARAMETER.read(query)
-    attribution = _attribution(query)
+    attribution = _attribution(query, sources)
     fit = _fit(query, attribution, names)
-    return EventSelection(time, names, attribution, (), _fields(query), fit=fit)
+    return EventSelection(time, names, attribution, (), _fields(query), fit=fit, sources=sources)
 
 
-def _attribution(query: Input) -> Attribution | None:
+def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     by_company = QUERY_MODE.read(query) == "company"
-    sources = SOURCES_PARAMETER.read(query)
+    chosen = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
     model, window = MODEL.read(query), WINDOW.read(query)
     if not query.several(SOURCES_PARAMETER.name):
         return None
@@ -171,7 +171,7 @@ def _attribution(query: Input) -> Attribution | None:
             query.refuse(parameter.name, "is required with sources.")
     if model is None or window is None:
         return None
-    return Attribution(model, window, tuple(SOURCE_IDS[name] for name in sources), by_company)
+    return Attribution(model, window, sources.ids_listed_as(chosen), by_company)
 
 
 def _fit(

@@ -43,7 +43,6 @@ from headwater.events.space_amounts import (
 from headwater.http.decimals import AMOUNT_STEP
 from headwater.http.errors import NotFound
 from headwater.http.pagination import Page, Position, page_of
-from headwater.sources.catalogue import SOURCES
 
 queries = Queries(__name__, "events.sql")
 _FETCH = queries["fetch"].format(amount=AMOUNT_COLUMNS)
@@ -60,7 +59,7 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     """
     selection = request.selection
     conditions, bound = conditions_of(selection)
-    bound |= {"space_id": space_id, "source_names": list(SOURCES)}
+    bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     if selection.attribution:
         bound |= selection.attribution.parameters()
     walked = Walked(connection, space_id, request, conditions, bound)

@@ -27,6 +27,7 @@ from headwater.http.fields import BOOLEAN, one_of, whole_number
 from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.http.timerange import EVER, NEVER, TimeRange, whole_days
 from headwater.spaces.models import Space
+from headwater.spaces.networks import fetch_sources, load_sources
 
 DATE = Parameter(
     name="date",
@@ -83,7 +84,7 @@ class ExportKind:
     times: tuple[tuple[str, ...], ...]
     """The parameters that say which time, as groups of which one is required."""
     read_dates: Callable[[Input, Space], TimeRange]
-    check: Callable[[Input], object]
+    check: Callable[[Input, Space], object]
     """A function that reads the other parameters, to find errors in them."""
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
@@ -104,7 +105,7 @@ class ExportKind:
         known = {name: value for name, value in body.items() if name in names}
         query = JsonInput(known)
         time = self._read_time(query, space)
-        self.check(query)
+        self.check(query, space)
         form = read_form(query)
         rows_per_file = ROWS_PER_FILE.read(query)
         query.finish()
@@ -127,7 +128,8 @@ async def name_fit(
     """
     if request.kind != "events":
         return request
-    selection = parameters.read_selection(JsonInput(request.body), request.time)
+    sources = await fetch_sources(connection, space_id)
+    selection = parameters.read_selection(JsonInput(request.body), request.time, sources)
     fit = await load_fit(connection, space_id, selection)
     return request if fit is None else replace(request, body={**request.body, FIT.name: fit.name})
 
@@ -159,7 +161,8 @@ def _created(query: Input, space: Space) -> TimeRange:
 
 
 def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
-    selection = parameters.read_selection(JsonInput(request.body), request.time)
+    sources = load_sources(connection, space_id)
+    selection = parameters.read_selection(JsonInput(request.body), request.time, sources)
     return event_lines(connection, space_id, selection)
 
 
@@ -177,21 +180,21 @@ KINDS = {
         (DATE, *EVENT_TIME.parameters, *parameters.SELECTION),
         ((DATE.name,), ("start_date", "end_date")),
         _event_time,
-        lambda query: parameters.read_selection(query, NEVER),
+        lambda query, space: parameters.read_selection(query, NEVER, space.sources),
         _event_lines,
     ),
     "contacts": ExportKind(
         (*CREATED.parameters, TRK_TOKENS),
         (("start_date", "end_date"),),
         _created,
-        TRK_TOKENS.read,
+        lambda query, _: TRK_TOKENS.read(query),
         _contact_lines,
     ),
     "companies": ExportKind(
         CREATED.parameters,
         (("start_date", "end_date"),),
         _created,
-        lambda _: None,
+        lambda _query, _space: None,
         _company_lines,
     ),
 }

@@ -103,7 +103,7 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
     if table is not None:
         names = {parameter.name for parameter in KINDS[table].content}
         request = {key: value for key, value in members.items() if key in names}
-        KINDS[table].check(query)
+        KINDS[table].check(query, space)
     query.finish()
     assert table is not None
     assert cadence is not None

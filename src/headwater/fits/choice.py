@@ -5,7 +5,7 @@ name. Whatever is worked out by a fit names it, so that it can be worked out aga
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ from headwater.http.errors import Invalid
 from headwater.http.fields import UNPRINTABLE, text_up_to
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
 from headwater.http.parameters import Parameter
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import SOURCE_IDS
 
 queries = Queries(__name__, "choice.sql")
 
@@ -81,10 +81,17 @@ class ChosenFit:
     weights_by_source: dict[str, int]
     """In billionths, which add up to one billion; sources without a weight are left out."""
 
+    network_numbers: dict[str, int] = field(default_factory=dict[str, int])
+    """The numbers of the Space's own networks."""
+
     @property
     def weights(self) -> tuple[int, ...]:
         """The weights of all sources, in the order of their numbers, from 1."""
-        return tuple(self.weights_by_source.get(source, 0) for source in SOURCES)
+        numbers = SOURCE_IDS | self.network_numbers
+        weights = [0] * max(numbers.values())
+        for source, weight in self.weights_by_source.items():
+            weights[numbers[source] - 1] = weight
+        return tuple(weights)
 
 
 def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, Any]]:

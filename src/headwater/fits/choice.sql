@@ -5,7 +5,9 @@ SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conver
        coalesce((SELECT jsonb_object_agg(w.source, (w.weight * %(billion)s)::bigint)
                  FROM fitted_weights w
                  WHERE w.space_id = %(space_id)s AND w.fit_id = f.id AND w.model = %(model)s
-                   AND w.weight > 0), '{}') AS weights_by_source
+                   AND w.weight > 0), '{}') AS weights_by_source,
+       coalesce((SELECT jsonb_object_agg(p.name, p.number) FROM paid_networks p
+                 WHERE p.space_id = %(space_id)s), '{}') AS network_numbers
 FROM fits f
 WHERE f.space_id = %(space_id)s
   AND CASE WHEN %(fit_id)s::bigint IS NOT NULL THEN f.id = %(fit_id)s

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from headwater.fits.estimation import MARKOV, SHAPLEY
-from headwater.fits.journeys import CONVERSION, NULL, START, STATES, FloatArray, JourneyKinds
+from headwater.fits.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
 from headwater.fits.markov import markov_weights
 from headwater.fits.models import FitRequest
 from headwater.fits.shapley import shapley_shares, shapley_weights
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
+from headwater.sources.catalogue import SOURCE_IDS
 
 BILLION = 10**9
-_NAMES = {START: "start", CONVERSION: "conversion", NULL: "null", **{
-    number: name for name, number in SOURCE_IDS.items()
-}}  # fmt: skip
-_STATES = {name: state for state, name in _NAMES.items()}
+_START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 
-def count_journeys(journeys: JourneyKinds) -> dict[str, Any]:
-    """Return all that the weights follow from, as JSON has it, in one order."""
+def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
+    """Return all that the weights follow from, as JSON has it, in one order. `name_of` names the
+    numbers of sources.
+    """
     transitions = journeys.transitions(journeys.counts)
+    names = _states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}
     for kind in np.flatnonzero(journeys.converted).tolist():
-        members = int(journeys.source_sets[kind])
+        met = np.flatnonzero(journeys.source_sets[kind]).tolist()
+        members = sum(1 << journeys.sources[index] for index in met)
         sets[members] = sets.get(members, 0) + int(journeys.counts[kind])
     return {
         "transitions": [
-            [_NAMES[left], _NAMES[entered], int(transitions[left, entered])]
+            [names[left], names[entered], int(transitions[left, entered])]
             for left, entered in np.argwhere(transitions > 0).tolist()
         ],
-        "source_sets": [[_members(each), count] for each, count in sorted(sets.items())],
+        "source_sets": [
+            [[name_of(number) for number in journeys.sources if members >> number & 1], count]
+            for members, count in sorted(sets.items())
+        ],
     }
 
 
@@ -54,27 +58,39 @@ def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
     """Return by model the weight of every source that has one, from counts alone. They are
     billionths, which add up to 1.
     """
-    transitions = np.zeros((STATES, STATES))
+    sources = _sources_in(counts)
+    states = {name: state for state, name in enumerate(_states(sources))}
+    transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
     for left, entered, count in counts["transitions"]:
-        transitions[_STATES[left], _STATES[entered]] = count
+        transitions[states[left], states[entered]] = count
     sets = counts["source_sets"]
-    members = [sum(1 << SOURCE_IDS[name] for name in names) for names, _ in sets]
     conversions = np.array([count for _, count in sets], dtype=np.float64)
-    shares = shapley_shares(np.array(members, dtype=np.int64))
+    members = np.array([[name in names for name in sources] for names, _ in sets], dtype=np.bool_)
+    shares = shapley_shares(members.reshape(len(sets), len(sources)))
     return {
-        MARKOV: _in_billionths(markov_weights(transitions)),
-        SHAPLEY: _in_billionths(shapley_weights(shares, conversions)),
+        MARKOV: _in_billionths(sources, markov_weights(transitions)),
+        SHAPLEY: _in_billionths(sources, shapley_weights(shares, conversions)),
     }
 
 
-def _in_billionths(weights: FloatArray) -> dict[str, Decimal]:
+def _states(sources: Sequence[str]) -> list[str]:
+    """Return the names of all states, in their order."""
+    return [_START, *sources, _CONVERSION, _NULL]
+
+
+def _sources_in(counts: Mapping[str, Any]) -> list[str]:
+    """Return the sources that were counted: listed ones in the order of their numbers, then others
+    by their name.
+    """
+    met = {name for left, entered, _ in counts["transitions"] for name in (left, entered)}
+    met -= {_START, _CONVERSION, _NULL}
+    return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
+
+
+def _in_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
     """Return weights rounded down, with what is left over where most was lost."""
     exact = weights * BILLION
     whole = np.floor(exact).astype(np.int64)
     left_over = BILLION - int(whole.sum()) if whole.any() else 0
     whole[np.argsort(whole - exact, kind="stable")[:left_over]] += 1
-    return {SOURCES[at]: Decimal(int(whole[at])) / BILLION for at in np.flatnonzero(whole).tolist()}
-
-
-def _members(source_set: int) -> Sequence[str]:
-    return [name for name, number in SOURCE_IDS.items() if source_set >> number & 1]
+    return {sources[at]: Decimal(int(whole[at])) / BILLION for at in np.flatnonzero(whole).tolist()}

@@ -12,7 +12,6 @@ import numpy as np
 from headwater.fits.journeys import FloatArray, JourneyKinds
 from headwater.fits.markov import markov_weights
 from headwater.fits.shapley import shapley_shares, shapley_weights
-from headwater.sources.catalogue import SOURCES
 
 MARKOV, SHAPLEY = "markov", "shapley_distinct"
 FITTED_MODELS = (MARKOV, SHAPLEY)
@@ -33,7 +32,9 @@ class Estimate:
     high: float
 
 
-def estimate(journeys: JourneyKinds, seed: int) -> Mapping[str, list[Estimate]]:
+def estimate(
+    journeys: JourneyKinds, seed: int, name_of: Callable[[int], str]
+) -> Mapping[str, list[Estimate]]:
     """Return by model the estimates of all sources that somebody came from, the largest first.
 
     An interval is from a bootstrap over contacts: each counts as often as a number drawn with mean
@@ -41,17 +42,15 @@ def estimate(journeys: JourneyKinds, seed: int) -> Mapping[str, list[Estimate]]:
     """
     weighers = {MARKOV: _by_markov(journeys), SHAPLEY: _by_shapley(journeys)}
     resamples = _resamples(journeys, weighers, seed)
-    met = np.flatnonzero([
-        np.any(journeys.source_sets >> number & 1) for number in range(1, 1 + len(SOURCES))
-    ])  # fmt: skip
+    names = [name_of(number) for number in journeys.sources]
     estimates: dict[str, list[Estimate]] = {}
     for model, weigh in weighers.items():
         weights = weigh(journeys.counts)
         low, high = np.percentile(resamples[model], BOUNDS, axis=0)
         estimates[model] = sorted(
             (
-                Estimate(SOURCES[at], float(weights[at]), float(low[at]), float(high[at]))
-                for at in met.tolist()
+                Estimate(name, float(weights[at]), float(low[at]), float(high[at]))
+                for at, name in enumerate(names)
             ),
             key=lambda each: (-each.weight, each.source),
         )
@@ -73,7 +72,7 @@ def _resamples(
     """Return by model the weights by each of RESAMPLES."""
     dice = np.random.Generator(np.random.PCG64(seed))
     contacts = int(journeys.contacts.max(initial=-1)) + 1
-    weights = {model: np.zeros((RESAMPLES, len(SOURCES))) for model in weighers}
+    weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}
     for at in range(RESAMPLES):
         drawn = dice.poisson(1.0, contacts).astype(np.float64)
         counts = journeys.counted(drawn)

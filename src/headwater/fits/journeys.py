@@ -4,7 +4,7 @@ columns of numbers, in which equal journeys are one kind. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.sources.catalogue import SOURCES
-
 IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 
 START = 0
-"""The state before the first touch. Sources follow, by their numbers."""
-CONVERSION = 1 + len(SOURCES)
-NULL = CONVERSION + 1
-"""The state of those who were lost."""
-STATES = NULL + 1
+"""The state before the first touch. The sources of the journeys follow, in the order of their
+numbers."""
+CONVERSION, NULL = -2, -1
+"""The last two states: of journeys that converted, and of those that were lost."""
+BESIDES_SOURCES = 3
+"""The states that are no source."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,8 @@ class Journey:
 class JourneyKinds:
     """Journeys by their kinds."""
 
+    sources: tuple[int, ...]
+    """The numbers of all their sources, ascending."""
     contacts: IntArray
     """Of each journey, the place of its contact among all, from 0."""
     kinds: IntArray
@@ -63,9 +64,9 @@ class JourneyKinds:
     step_kinds: IntArray
     """Of each transition of each kind, the kind."""
     steps: IntArray
-    """And the transition: the state it leaves times STATES, plus the one it enters."""
-    source_sets: IntArray
-    """Of each kind, its sources, bit n for number n."""
+    """And the transition: the state it leaves times the number of states, plus the one entered."""
+    source_sets: NDArray[np.bool_]
+    """Of each kind, whether it has each of the sources."""
     converted: NDArray[np.bool_]
     """Of each kind, whether it ends in a conversion."""
 
@@ -92,8 +93,9 @@ class JourneyKinds:
         """Return how many transitions there are from every state to every other, where there are
         so many journeys of each kind.
         """
-        flat = np.bincount(self.steps, counts[self.step_kinds], minlength=STATES * STATES)
-        return flat.astype(np.float64).reshape(STATES, STATES)
+        states = len(self.sources) + BESIDES_SOURCES
+        flat = np.bincount(self.steps, counts[self.step_kinds], minlength=states * states)
+        return flat.astype(np.float64).reshape(states, states)
 
 
 def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
@@ -105,17 +107,38 @@ def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
     for journey in journeys:
         kinds.append(numbers.setdefault((journey.source_ids, journey.converted), len(numbers)))
         contacts.append(places.setdefault(journey.contact_id, len(places)))
-    step_kinds: list[int] = []
-    steps: list[int] = []
-    for (source_ids, converted), kind in numbers.items():
-        states = [START, *source_ids, CONVERSION if converted else NULL]
-        steps += [left * STATES + entered for left, entered in pairwise(states)]
-        step_kinds += [kind] * (len(states) - 1)
+    sources = tuple(sorted({source for source_ids, _ in numbers for source in source_ids}))
+    step_kinds, steps = _steps(sources, numbers)
     return JourneyKinds(
-        _column(contacts), _column(kinds), _column(step_kinds), _column(steps),
-        _column([sum(1 << each for each in set(source_ids)) for source_ids, _ in numbers]),
+        sources, _column(contacts), _column(kinds), step_kinds, steps,
+        _source_sets(sources, [source_ids for source_ids, _ in numbers]),
         np.array([converted for _, converted in numbers], dtype=np.bool_),
     )  # fmt: skip
+
+
+def _steps(
+    sources: tuple[int, ...], kinds: Iterable[tuple[tuple[int, ...], bool]]
+) -> tuple[IntArray, IntArray]:
+    """Return the transitions of kinds of journeys: of each the kind, and the two states."""
+    states = len(sources) + BESIDES_SOURCES
+    state_of = {source: state for state, source in enumerate(sources, START + 1)}
+    step_kinds: list[int] = []
+    steps: list[int] = []
+    for kind, (source_ids, converted) in enumerate(kinds):
+        end = states + (CONVERSION if converted else NULL)
+        path = [START, *(state_of[source] for source in source_ids), end]
+        steps += [left * states + entered for left, entered in pairwise(path)]
+        step_kinds += [kind] * (len(path) - 1)
+    return _column(step_kinds), _column(steps)
+
+
+def _source_sets(sources: tuple[int, ...], kinds: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
+    """Return whether each kind has each of the sources."""
+    index_of = {source: index for index, source in enumerate(sources)}
+    sets = np.zeros((len(kinds), len(sources)), dtype=np.bool_)
+    for kind, source_ids in enumerate(kinds):
+        sets[kind, [index_of[source] for source in source_ids]] = True
+    return sets
 
 
 def _column(values: list[int]) -> IntArray:

@@ -6,8 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from headwater.fits.journeys import CONVERSION, FloatArray
-from headwater.sources.catalogue import SOURCES
+from headwater.fits.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
 
 # A removed source leads to null: whoever would have come by it is lost. So what is left of the
 # conversions are those of journeys that never enter it, and the removal effect of a source is the
@@ -21,10 +20,10 @@ from headwater.sources.catalogue import SOURCES
 
 
 def removal_effects(transitions: FloatArray) -> FloatArray:
-    """Return the removal effect of every source, from 0 to 1, in the order of their numbers.
-    `transitions` are counts, of STATES by STATES. Without any conversion all are 0.
+    """Return the removal effect of every source, from 0 to 1, in the order of their states.
+    `transitions` are counts, of states by states. Without any conversion all are 0.
     """
-    effects = np.zeros(len(SOURCES))
+    effects = np.zeros(len(transitions) - BESIDES_SOURCES)
     leaving = transitions.sum(axis=1)
     used = np.flatnonzero(leaving[:CONVERSION])
     chances = transitions[used] / leaving[used, None]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headwater.fits.journeys import FloatArray, IntArray
-from headwater.sources.catalogue import SOURCES
-
-_NUMBERS = np.arange(1, 1 + len(SOURCES))
-
+from headwater.fits.journeys import FloatArray
 
 # The worth of a set of sources are the conversions whose journeys met no others:
 #
@@ -21,12 +18,13 @@ _NUMBERS = np.arange(1, 1 + len(SOURCES))
 # by the distinct sources of its journey (2 + 4/2 and 1 + 4/2).
 
 
-def shapley_shares(source_sets: IntArray) -> FloatArray:
-    """Return the share of every source, in the order of their numbers, in one conversion of each
-    set.
+def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
+    """Return the share of every source in one conversion of each set, which says of each source
+    whether it is among its own.
     """
-    among = (source_sets[:, None] >> _NUMBERS & 1).astype(np.float64)
-    return among / among.sum(axis=1)[:, None]
+    among: FloatArray = source_sets.astype(np.float64)
+    sizes: FloatArray = among.sum(axis=1)
+    return among / sizes[:, None]
 
 
 def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:
@@ -34,4 +32,4 @@ def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:
     there are so many of each set. Without any all are 0.
     """
     total = conversions.sum()
-    return conversions @ shares / total if total > 0 else np.zeros(len(SOURCES))
+    return conversions @ shares / total if total > 0 else np.zeros(shares.shape[1])

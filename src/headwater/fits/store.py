@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -21,6 +21,7 @@ from headwater.fits.journeys import Journey, JourneyKinds, gather_journeys
 from headwater.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.timerange import TimeRange
+from headwater.spaces.networks import fetch_sources
 
 queries = Queries(__name__, "fits.sql")
 
@@ -56,7 +57,8 @@ async def make_fit(
     journeys, untouched = await _read_journeys(connection, space_id, request)
     if journeys.conversions < FEWEST_CONVERSIONS:
         raise _too_few(request, journeys.conversions)
-    counts = await asyncio.to_thread(count_journeys, journeys)
+    sources = await fetch_sources(connection, space_id)
+    counts = await asyncio.to_thread(count_journeys, journeys, sources.name_of)
     digest = digest_of(request, counts)
     row = await fetch_optional(connection, queries["put"], {
         "space_id": space_id, "name": name, "event_name": request.event_name,
@@ -67,7 +69,7 @@ async def make_fit(
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
     made = {"space_id": space_id, "fit_id": row[0]}
-    rows = await asyncio.to_thread(_weigh, journeys, counts, digest)
+    rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.name_of)
     await connection.execute(queries["put_weights"], made | rows)
     await connection.execute(queries["choose_first"], made)
     return await fetch_fit(connection, space_id, row[0])
@@ -110,7 +112,8 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     """
     request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
     journeys, _ = await _read_journeys(connection, space_id, request)
-    counted = digest_of(request, count_journeys(journeys))
+    sources = await fetch_sources(connection, space_id)
+    counted = digest_of(request, count_journeys(journeys, sources.name_of))
     made = weights_of(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(
@@ -144,12 +147,14 @@ def _too_few(request: FitRequest, conversions: int) -> Invalid:
     return Invalid({"event_name": [reason]})
 
 
-def _weigh(journeys: JourneyKinds, counts: dict[str, Any], digest: str) -> dict[str, str]:
+def _weigh(
+    journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
+) -> dict[str, str]:
     """Return the columns of a fit's weights, with their intervals: the resamples follow from the
     digest.
     """
     exact = weights_of(counts)
-    estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16))
+    estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
     return {
         "models": array([model for model, _ in rows]),

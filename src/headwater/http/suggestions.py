@@ -7,7 +7,8 @@ in tables made beforehand, as whoever writes a thousand wrong names should not c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 
 LONGEST = 40
@@ -15,6 +16,8 @@ LONGEST = 40
 MOST = 3
 _SHORTEST_TYPO = 4
 _SHORTEST_BEGINNING = 3
+_LIKENESS = 0.6
+"""By difflib's ratio."""
 
 
 class Names:
@@ -46,16 +49,28 @@ class Names:
         same = self._by_letters.get(letters)
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
-    def question(self, word: str) -> str:
-        """A question that names what is near, or nothing when nothing is."""
+    def nearest(self, word: str) -> tuple[str, ...]:
+        """The names that are near or, where none is, those most like the word. Slower than `near`:
+        for values that a request holds few of.
+        """
         near = self.near(word)
+        if near or len(word) > LONGEST:
+            return near
+        like = get_close_matches(_letters(word), self._by_letters, MOST, _LIKENESS)
+        return tuple(self._by_letters[letters] for letters in like)
+
+    def question(self, word: str, near: Sequence[str] | None = None) -> str:
+        """A question that names what is near, or nothing when nothing is."""
+        near = self.near(word) if near is None else near
         listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
         return f"did you mean {listed}?" if near else ""
 
-    def refusal(self, word: str) -> str:
-        """The rest of the sentence "The <field> …" for a word that is none of the names."""
+    def refusal(self, word: str, near: Sequence[str] | None = None) -> str:
+        """The rest of the sentence "The <field> …" for a word that is none of the names; `near` are
+        the names to suggest, if they are known.
+        """
         rule = f"must be one of {self._written}."
-        question = self.question(word)
+        question = self.question(word, near)
         return f"is not known: {question} It {rule}" if question else rule
 
     def _similar(self, letters: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ from headwater.imports.notation import Notation
 from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM
-from headwater.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
 from headwater.spaces.models import Space
 
 Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
@@ -81,6 +81,17 @@ def _queueing(kind: str) -> Store:
     return store
 
 
+async def _store_touchpoints(
+    connection: AsyncConnection, space: Space, items: Sequence[Any]
+) -> list[Errors | None]:
+    networks = {network.name for network in space.sources.networks}
+    refused = [refuse_source(item, networks) for item in items]
+    taken = [item for item, errors in zip(items, refused, strict=True) if errors is None]
+    if taken:
+        await _queueing("touchpoint")(connection, space, taken)
+    return refused
+
+
 def _read_event(values: dict[str, Any], now: float) -> Any:
     """Read an event; being past, it is not forwarded to ad platforms unless the row says so."""
     if values.get("do_not_capi") in (None, ""):
@@ -113,7 +124,7 @@ KINDS = {
         numbers=("amount",), flags=("is_upsell", "do_not_capi"), time="event_time",
     ),
     "touchpoints": ImportKind(
-        TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _queueing("touchpoint"),
+        TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _store_touchpoints,
         "queued", time="occurred_at",
     ),
     "contacts": ImportKind(contacts.FIELDS, contacts.read, contacts.store, "stored"),

@@ -28,6 +28,7 @@ from headwater.imports.notation import (
     is_ambiguous,
 )
 from headwater.imports.spend_rows import DAY, refuse_other_rows
+from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 from headwater.spend.copy_lines import SpendLine, line_of
 from headwater.spend.file_formats import BY_NAME, Recognition, as_mapped, recognize
@@ -264,7 +265,18 @@ def _identity(name: str, text: str) -> str:
 async def store(
     connection: AsyncConnection, space: Space, items: Sequence[SpendRow | SpendLine]
 ) -> list[Errors | None]:
-    """Store rows in the caller's transaction; none of them is refused any more."""
+    """Store rows in the caller's transaction; those of unknown platforms are refused."""
     lines = [item if isinstance(item, SpendLine) else line_of(item) for item in items]
-    await put_part(connection, space.id, lines)
-    return [None] * len(items)
+    rules = {
+        platform: refuse_platform(platform, space.sources)
+        for platform in {line.place.platform for line in lines}
+    }
+    taken = [line for line in lines if rules[line.place.platform] is None]
+    if taken:
+        await put_part(connection, space.id, taken)
+    return [
+        None
+        if (rule := rules[line.place.platform]) is None
+        else {"platform": [f"The platform {rule}"]}
+        for line in lines
+    ]

@@ -27,15 +27,16 @@ from headwater.http.bodies import (
     read_body,
     refuse_encoding,
 )
-from headwater.http.errors import Invalid, Problem, Unavailable, bound, plain
+from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, plain
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota, RateLimit
 from headwater.inbox.inbox import Inbox, Request
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM, accept
-from headwater.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
 from headwater.spaces.access import Caller, KeyCache
 from headwater.spaces.keys import Scope
+from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -166,10 +167,16 @@ class BatchItems:
     kind: str
     """The kind of their rows in the inbox."""
     form: Form[Any]
+    refuse: Callable[[Any, Caller], Errors | None] = lambda _item, _caller: None
+    """What only the caller's Space can refuse about an item."""
+
+
+def _refuse_source(touchpoint: AcceptedTouchpoint, caller: Caller) -> Errors | None:
+    return refuse_source(touchpoint, caller.networks)
 
 
 EVENTS = BatchItems("events", "event", EVENT_FORM)
-TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM)
+TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM, _refuse_source)
 
 
 class BatchEndpoint(KeyedEndpoint):
@@ -188,7 +195,7 @@ class BatchEndpoint(KeyedEndpoint):
             items = self._read(body)
         except Invalid as invalid:
             return await self.ingest.refuse(caller, 1, invalid)
-        results, rows = _accept_all(self.items.form, items)
+        results, rows = _accept_all(self.items, items, caller)
         request = self.ingest.request(caller, len(items), rows, self.items.kind)
         not_stored = await self.ingest.put(request)
         if not_stored:
@@ -226,16 +233,21 @@ class BatchEndpoint(KeyedEndpoint):
         return status, _encode(content)
 
 
-def _accept_all(form: Form[Any], items: list[Raw]) -> tuple[list[dict[str, Any]], list[bytes]]:
+def _accept_all(
+    batch: BatchItems, items: list[Raw], caller: Caller
+) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Return each item's result, in order, and the normalised rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
     rows: list[bytes] = []
     for index, raw in enumerate(items):
         try:
-            item = form.accept(raw, now)
+            item = batch.form.accept(raw, now)
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            continue
+        if (errors := batch.refuse(item, caller)) is not None:
+            results.append({"index": index, "status": "invalid", "errors": errors})
             continue
         rows.append(_encode(item))
         result: dict[str, Any] = {"index": index, "status": "queued"}

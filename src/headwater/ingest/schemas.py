@@ -17,7 +17,6 @@ from headwater.ingest.endpoints import MAX_BATCH
 from headwater.ingest.forms import MOST_WARNINGS
 from headwater.ingest.payload import TrackPayload
 from headwater.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
-from headwater.sources.catalogue import SOURCES
 from headwater.spaces.custom_fields import (
     DATE_SLOTS,
     MAX_SLOT_NUMBER,
@@ -25,6 +24,7 @@ from headwater.spaces.custom_fields import (
     NUMBER_TEXT_SCHEMA,
     slot_name,
 )
+from headwater.spaces.known_values import SOURCE
 
 _REF = "#/components/schemas/"
 
@@ -154,7 +154,7 @@ def _touchpoint_schema() -> Schema:
         },
         "source": _any_of(
             "Where the person came from. Without it, what `url` and `referrer` tell.",
-            {"type": "string", "enum": list(SOURCES)},
+            SOURCE,
             BLANK,
         ),
         **{name: _code(f"Up to {LONGEST_ID} characters.", LONGEST_ID) for name in AD_IDS},

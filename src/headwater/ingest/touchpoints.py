@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+from headwater.http.errors import Errors
 from headwater.http.instants import FORMS
 from headwater.http.suggestions import Names
 from headwater.ingest.forms import (
@@ -24,6 +26,7 @@ from headwater.ingest.forms import (
 )
 from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.networks import NAME
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 LONGEST_ID = 512
@@ -60,9 +63,19 @@ def _source(value: str) -> str | None:
     if not value.strip():
         return None
     source = value.strip().lower()
-    if source not in SOURCE_IDS:
+    if source not in SOURCE_IDS and not NAME.fullmatch(source):
         raise ValueError(_SOURCES.refusal(source))
     return source
+
+
+def refuse_source(touchpoint: AcceptedTouchpoint, networks: Collection[str]) -> Errors | None:
+    """Return what is wrong with a source that is neither listed nor one of the Space's networks,
+    which are not known where the form reads a touchpoint.
+    """
+    source = touchpoint.source
+    if source is None or source in SOURCE_IDS or source in networks:
+        return None
+    return {"source": [f"The source {_SOURCES.refusal(source)}"]}
 
 
 _PARSERS: dict[str, Parser] = {

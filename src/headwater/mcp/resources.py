@@ -14,8 +14,9 @@ from headwater.contacts.filters import OPERATORS
 from headwater.events.accepted import EVENT_NAMES
 from headwater.mcp.context import ToolContext
 from headwater.mcp.descriptions import MODELS_IN_WORDS, describe_space
-from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS
+from headwater.sources.catalogue import CATALOGUE
 from headwater.spaces.custom_fields import SLOT_TYPES
+from headwater.spaces.networks import describe_network
 
 JSON = "application/json"
 
@@ -48,12 +49,18 @@ async def _models(_: ToolContext) -> Any:
     }
 
 
-async def _sources(_: ToolContext) -> Any:
+async def _sources(context: ToolContext) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    networks = [{**describe_network(each), "is_paid": True} for each in space.sources.networks]
     return {
         "sources": [
-            {"name": name, "is_paid": number in PAID_IDS} for name, number in SOURCE_IDS.items()
+            *({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE),
+            *networks,
         ],
-        "note": "unattributed in reports: no touchpoint in the window that the model credits.",
+        "note": "unattributed in reports: no touchpoint in the window that the model credits. "
+        "paid_other is of reports: a paid medium whose network is unknown. Lists of events and "
+        "journeys call it referral.",
     }
 
 

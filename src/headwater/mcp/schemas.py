@@ -11,17 +11,18 @@ from typing import Any, cast
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.fields import NULL
-from headwater.sources.catalogue import SOURCES
+from headwater.spaces.known_values import REPORT_SOURCE, SOURCE
 
 Schema = dict[str, Any]
 
+_SOURCES = "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: trk://sources"
 LONG_LISTS: dict[frozenset[Any], str] = {
     frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
     "trk://event-names",
-    frozenset(SOURCES): "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: "
-    "trk://sources",
 }
 """Lists of values that stand in a resource: the most usual ones, and where all are."""
+LONG_PATTERNS = {SOURCE["pattern"]: _SOURCES, REPORT_SOURCE["pattern"]: _SOURCES}
+"""The same of values that a pattern describes."""
 
 STAND_ELSEWHERE = ("As in list_events.", "As in query_report.")
 """Words of arguments that are left out: the instructions to assistants say where they stand."""
@@ -93,6 +94,8 @@ def _short(schema: Schema) -> Schema:
 
 
 def _long_list(schema: Schema) -> str | None:
+    if (words := LONG_PATTERNS.get(schema.get("pattern", ""))) is not None:
+        return words
     values = schema.get("enum")
     return (
         LONG_LISTS.get(frozenset(cast("list[Any]", values))) if isinstance(values, list) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
@@ -30,7 +31,7 @@ from headwater.pipeline.paths import ContactPath, EventSources
 from headwater.sources.addresses import read_address
 from headwater.sources.answers import AnswerRules, answer_rules
 from headwater.sources.exclusions import Exclusions, exclusions_of
-from headwater.sources.source_names import SourceNames, source_names_of
+from headwater.sources.source_names import SourceNames, read_source_names
 from headwater.touchpoints.batch_store import TouchpointRange
 from headwater.touchpoints.models import Touch
 from headwater.touchpoints.tag_sets import TagSets
@@ -50,6 +51,8 @@ class SpaceRules:
     heeded_referrers: list[str]
     own_names: dict[str, str]
     """What utm_source calls listed sources here."""
+    networks: list[list[Any]]
+    """The Space's own paid networks."""
     own_answers: dict[str, str]
     """The self-reported sources of phrases in answers here."""
 
@@ -68,7 +71,7 @@ class SpaceRules:
 
     @cached_property
     def source_names(self) -> SourceNames:
-        return source_names_of(tuple(sorted(self.own_names.items())))
+        return read_source_names(self.own_names, self.networks)
 
     @cached_property
     def answer_rules(self) -> AnswerRules:

@@ -11,6 +11,9 @@ SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers,
        s.excluded_referrers, s.heeded_referrers,
        coalesce((SELECT json_object_agg(n.name, n.source) FROM source_names n
                  WHERE n.space_id = %(space_id)s), '{}'),
+       coalesce((SELECT jsonb_agg(jsonb_build_array(p.number, p.name, p.spellings, p.platform,
+                                                    p.removed_at IS NOT NULL) ORDER BY p.number)
+                 FROM paid_networks p WHERE p.space_id = %(space_id)s), '[]'),
        coalesce((SELECT json_object_agg(a.phrase, a.source) FROM answer_phrases a
                  WHERE a.space_id = %(space_id)s), '{}'),
        coalesce((SELECT (extract(epoch FROM c.created_at) * 1000000)::bigint

@@ -29,17 +29,20 @@ from headwater.paths.changes import note_touches
 from headwater.pipeline.batch import SpaceRules
 from headwater.pipeline.batch_runner import describe
 from headwater.pipeline.claim import lock_space
-from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.outcomes import Ad
 from headwater.sources.reclassification import (
     ClassifiedTouch,
     TouchKind,
     classify_anew,
     name_in,
+    networks_in,
 )
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.reclassifications import (
+    RECLASSIFIED,
     WorkPiece,
     finish_piece,
+    network_in,
     next_piece,
     spaces_to_reclassify,
 )
@@ -54,6 +57,8 @@ MOST_ROWS = 2_000
 PATIENCE = "20s"
 """The longest that a statement may take."""
 
+_URL_AT = {"touchpoints": 4, "views": 3}
+
 log = structlog.get_logger()
 
 
@@ -64,11 +69,12 @@ class _Stored(NamedTuple):
     contact_id: int
     at: int
     """In µs since 1970."""
-    name: str
     touch: ClassifiedTouch
     origin: ViewOrigin | None
     """Of a page view."""
     is_touchpoint: bool
+    name: str = ""
+    """The name for which it is classified anew."""
 
 
 @dataclass
@@ -120,7 +126,8 @@ def _reclassify(
         if rules is None or piece is None:
             return False
         piece = _bounded(connection, space_id, piece, most)
-        changes = (apply or _decide)(rules, _read(connection, space_id, piece))
+        stored = _read(connection, space_id, piece, rules.source_names)
+        changes = (apply or _decide)(rules, stored)
         _write(connection, space_id, changes)
         ended = finish_piece(connection, space_id, piece.names, piece.until_id, changes.counts)
         failpoint("reclassification_before_commit")
@@ -144,31 +151,63 @@ def _bounded(connection: Connection[Any], space_id: int, piece: WorkPiece, most:
     return piece._replace(until_id=row[0])
 
 
-def _read(connection: Connection[Any], space_id: int, piece: WorkPiece) -> Iterator[_Stored]:
-    """Yield the touches and page views of a piece whose links have one of its names."""
-    values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
-    readers: dict[str, Callable[[tuple[Any, ...], str], _Stored | None]]
+class _Wanted(NamedTuple):
+    """The names of a piece."""
+
+    values: frozenset[str]
+    """Values of utm_source."""
+    networks: frozenset[str]
+    """Paid networks of the Space's own."""
+    sources: SourceNames
+
+    @classmethod
+    def read(cls, names: list[str], sources: SourceNames) -> _Wanted:
+        networks = {network for name in names if (network := network_in(name)) is not None}
+        return cls(frozenset(names), frozenset(networks), sources)
+
+    def find(self, url: str, source: str | None = None) -> str | None:
+        """Return the name that a link has, or that the touch's source is."""
+        if (value := name_in(url)) in self.values:
+            return value
+        if not self.networks:
+            return None
+        found = self.networks & {*networks_in(url, self.sources), source}
+        return RECLASSIFIED + min(found) if found else None
+
+
+def _read(
+    connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
+) -> Iterator[_Stored]:
+    """Yield the touches and page views of a piece whose link or source is one of its names."""
+    wanted = _Wanted.read(piece.names, sources)
+    values = {
+        "space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id,
+        "networks": [sources.numbers[network] for network in wanted.networks],
+    }  # fmt: skip
+    readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
     readers = {"touchpoints": _stored_touch, "views": _stored_view}
-    url_at = {"touchpoints": 4, "views": 3}
-    names = set(piece.names)
     for kind, read in readers.items():
         for row in connection.execute(queries[kind], values).fetchall():
-            name = name_in(row[url_at[kind]])
-            if name in names and (stored := read(row, name)) is not None:
-                yield stored
+            url = row[_URL_AT[kind]] or ""
+            if not wanted.networks and wanted.find(url) is None:
+                continue
+            stored = read(row, sources)
+            if stored is not None and (name := wanted.find(url, stored.touch.source)) is not None:
+                yield stored._replace(name=name)
 
 
-def _stored_touch(row: tuple[Any, ...], name: str) -> _Stored:
+def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
     touch_id, contact_id, at, sent, url, referrer_host = row[:6]
     source_id: int = row[6]
     touch = ClassifiedTouch(
-        kind=TouchKind.SENT if sent else TouchKind.EVENT, url=url, referrer_host=referrer_host,
-        source=SOURCES[source_id - 1], rule=row[7], ad=Ad(*row[8:]),
+        kind=TouchKind.SENT if sent else TouchKind.EVENT, url=url or "",
+        referrer_host=referrer_host, source=sources.name_of(source_id), rule=row[7],
+        ad=Ad(*row[8:]),
     )  # fmt: skip
-    return _Stored(touch_id, contact_id, at, name, touch, None, is_touchpoint=True)
+    return _Stored(touch_id, contact_id, at, touch, None, is_touchpoint=True)
 
 
-def _stored_view(row: tuple[Any, ...], name: str) -> _Stored | None:
+def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
     """Return a page view; None for one that came back from where no touch comes from."""
     view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
@@ -176,10 +215,10 @@ def _stored_view(row: tuple[Any, ...], name: str) -> _Stored | None:
         return None
     touch = ClassifiedTouch(
         kind=TouchKind.VIEW, url=url, referrer_host=referrer_host,
-        source=SOURCES[origin.source_id - 1], rule=origin.rule, ad=origin.ad,
+        source=sources.name_of(origin.source_id), rule=origin.rule, ad=origin.ad,
         stale=frozenset(origin.stale),
     )  # fmt: skip
-    return _Stored(view_id, contact_id, at, name, touch, origin, is_touchpoint)
+    return _Stored(view_id, contact_id, at, touch, origin, is_touchpoint)
 
 
 def _decide(rules: SpaceRules, stored: Iterator[_Stored]) -> _Changes:
@@ -189,7 +228,7 @@ def _decide(rules: SpaceRules, stored: Iterator[_Stored]) -> _Changes:
         touch = classify_anew(each.touch, rules.exclusions, rules.source_names)
         if touch == each.touch:
             continue
-        source_id = SOURCE_IDS[touch.source]
+        source_id = rules.source_names.numbers[touch.source]
         if each.origin is not None:
             changes.origins[each.id] = msgspec.structs.replace(
                 each.origin, rule=touch.rule, source_id=source_id, ad=touch.ad

@@ -18,7 +18,8 @@ SELECT least(
     %(until_id)s::bigint);
 
 -- name: touchpoints
--- The touchpoints of events and those sent by themselves whose links have parameters.
+-- The touchpoints of events and those sent by themselves whose links have parameters, or whose source
+-- is one of some networks.
 SELECT t.id, t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.sent, t.url,
        t.referrer_host, t.source_id, t.source_rule, g.account_id, g.account_name, g.campaign_id,
        g.campaign_name, g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword
@@ -29,7 +30,8 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) g ON true
 WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
-  AND NOT t.by_hit AND strpos(t.url, '?') > 0;
+  AND NOT t.by_hit
+  AND (strpos(t.url, '?') > 0 OR t.source_id = ANY(%(networks)s::smallint[]));
 
 -- name: views
 -- The page views that could make a touchpoint and whose links have parameters, and whether each made

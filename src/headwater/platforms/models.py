@@ -43,8 +43,8 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
     touchpoint_id: int
     occurred_at: int
     """Milliseconds since 1970."""
-    source: str
-    """One of the listed sources."""
+    source: str | None
+    """One of the listed sources; None for a paid network of the Space's own."""
     ids: dict[str, str] = {}
     """Click ids of its URL: parameter in lower case → value byte for byte."""
     cookies: dict[str, str] = {}

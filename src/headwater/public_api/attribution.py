@@ -25,6 +25,7 @@ from headwater.reports.explanation_answer import (
     encode_explanation,
     read_path,
 )
+from headwater.spaces.spaces import fetch_space
 
 
 async def get_event_attribution(call: Call) -> Response:
@@ -49,7 +50,8 @@ async def get_contact_journey(call: Call) -> Response:
     async with call.services.database.transaction() as connection:
         await connection.execute(queries["snapshot"])
         canonical = await resolve(connection, call.space_id, contact_id)
-        page = await list_journey(connection, call.space_id, canonical, request)
+        space = await fetch_space(connection, call.space_id)
+        page = await list_journey(connection, space, canonical, request)
     return json_response(envelope(page, request.per_page, call.page_link(cursors)))
 
 

@@ -25,6 +25,7 @@ from headwater.public_api.export_schedules import OPERATIONS as EXPORT_SCHEDULES
 from headwater.public_api.exports import OPERATIONS as EXPORTS
 from headwater.public_api.fits import OPERATIONS as FITS
 from headwater.public_api.ingest import OPERATIONS as INGEST
+from headwater.public_api.networks import OPERATIONS as NETWORKS
 from headwater.public_api.rates import OPERATIONS as RATES
 from headwater.public_api.reports import OPERATIONS as REPORTS
 from headwater.public_api.spend import OPERATIONS as SPEND
@@ -47,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *ADS,
     *SPEND,
     *RATES,
+    *NETWORKS,
     *EXPORTS,
     *EXPORT_SCHEDULES,
     *PRIVACY,

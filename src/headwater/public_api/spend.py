@@ -12,6 +12,8 @@ from headwater.api.operations import Operation
 from headwater.http.bodies import MAX_BATCH_BODY
 from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
+from headwater.spaces.networks import fetch_sources
+from headwater.spaces.spaces import fetch_space
 from headwater.spend import parameters
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import (
@@ -20,6 +22,7 @@ from headwater.spend.ledger import (
     deletion_answer,
     list_spend,
     put_report,
+    require_platform,
 )
 
 
@@ -28,14 +31,17 @@ async def list_ledger(call: Call) -> Response:
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     choice, per_page, at = parameters.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
+        await require_platform(connection, await fetch_space(connection, call.space_id), choice)
         page = await list_spend(connection, call.space_id, choice, per_page, at)
     return json_response(envelope(page, per_page, call.page_link(cursors)))
 
 
 async def put_ledger(call: Call) -> Response:
     """Store what ads have cost, as a platform reports it. A row whose key is known replaces it."""
-    report = read_spend(await call.body(MAX_BATCH_BODY), datetime.now(UTC))
+    body = await call.body(MAX_BATCH_BODY)
     async with call.services.database.transaction() as connection:
+        sources = await fetch_sources(connection, call.space_id)
+        report = read_spend(body, datetime.now(UTC), sources)
         await put_report(connection, call.space_id, report.rows, report.as_of)
     count = len(report.rows)
     message = "1 row is stored." if count == 1 else f"{count} rows are stored."
@@ -48,6 +54,7 @@ async def delete_ledger(call: Call) -> Response:
     preview = parameters.PREVIEW.read(call.query)
     call.query.finish()
     async with call.services.database.transaction() as connection:
+        await require_platform(connection, await fetch_space(connection, call.space_id), choice)
         act = count_spend if preview else delete_spend
         deletion = await act(connection, call.space_id, choice)
     return json_response(msgspec.json.encode(deletion_answer(deletion, deleted=not preview)))

@@ -21,7 +21,7 @@ from headwater.quality.models import Finding, FindingExample, FindingKind, Findi
 from headwater.sites.source_rules import fetch_own_hosts
 from headwater.sources import clicks
 from headwater.sources.addresses import read_address, read_parameters
-from headwater.sources.catalogue import PAID_IDS, SOURCES
+from headwater.sources.catalogue import PAID_IDS
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.source_names import normal_name
 from headwater.sources.titles import title_of
@@ -40,7 +40,9 @@ MOST_PARTS = 10
 FEWEST_RETURNS = 3
 """The least orders that came back from a site before it is taken for a payment page."""
 
-UNNAMED = ["campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER]
+UNNAMED = [
+    "paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER,
+]  # fmt: skip
 """Rules that name a source without knowing what utm_source says."""
 PAYMENT_WORDS = (
     "pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie",
@@ -90,7 +92,9 @@ class TouchpointChecks:
                 FindingKind.UNKNOWN_UTM_SOURCES, self._unknown(groups["utm_source"])
             ),
             await self._finding(FindingKind.NO_UTM_SOURCE, groups["no_utm_source"]),
-            await self._finding(FindingKind.UNTAGGED_CLICKS, _by_source(groups["no_campaign"])),
+            await self._finding(
+                FindingKind.UNTAGGED_CLICKS, self._by_source(groups["no_campaign"])
+            ),
             *[await self._finding(kind, sites[kind]) for kind in _OF_SITES],
         ]
         is_all = looked_at < MOST_TOUCHPOINTS
@@ -133,6 +137,12 @@ class TouchpointChecks:
             known.count += group.count
             known.ids = (known.ids + group.ids)[:MOST_EXAMPLES]
         return sorted(merged.values(), key=lambda group: (-group.count, group.value))
+
+    def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
+        name_of = self._space.sources.name_of
+        return [
+            _Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups
+        ]
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         """Return the unlisted sites that are the Space's own, and those where people pay."""
@@ -180,12 +190,6 @@ def _read_value(raw: str) -> str | None:
     """Return a value of utm_source as the rules see it in an address."""
     value = read_parameters(f"https://x/?utm_source={raw}", {"utm_source"}, ()).get("utm_source")
     return normal_name(value) or None if value is not None else None
-
-
-def _by_source(groups: Iterable[_Group]) -> list[_Group]:
-    return [
-        _Group(title_of(SOURCES[int(group.value) - 1]), group.count, group.ids) for group in groups
-    ]
 
 
 def _is_excluded(host: str, exclusions: Exclusions) -> bool:

@@ -13,7 +13,12 @@ from headwater.http.period_words import EXAMPLES
 from headwater.http.timerange import months_after
 from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import MOST_CONDITIONS, only_parameter
+from headwater.reports.key_parameters import (
+    MOST_CONDITIONS,
+    only_parameter,
+    read_keys,
+    refuse_unknown_keys,
+)
 from headwater.reports.models import Group, KeyCondition
 from headwater.reports.parameters import (
     CURRENCY,
@@ -24,6 +29,7 @@ from headwater.reports.parameters import (
     read_span,
 )
 from headwater.reports.validation import MOST_ROWS
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = "unattributed"
@@ -61,7 +67,8 @@ def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
         today, None if group in (None, NO_GROUPS) else Group(group),
         MODEL.read(query) or DEFAULT_MODEL, WINDOW.read(query) or 0,
         QUERY_MODE.read(query) == "company", EVENT_NAMES_PARAMETER.read(query),
-        ONLY_TOUCHES.read(query), LIMIT.read(query) or 0, CURRENCY.read(query), FIT.read(query),
+        read_keys(query, ONLY_TOUCHES, space.sources),
+        LIMIT.read(query) or 0, CURRENCY.read(query), FIT.read(query),
     )  # fmt: skip
     query.finish()
     return cohort_query
@@ -104,10 +111,11 @@ ACQUIRED_BY = ListParameter(
 )  # fmt: skip
 
 
-def read_acquisition(query: Input) -> Acquisition | None:
+def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
     """Read the cohort that events are to be of; None for any."""
     month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
     only = tuple(each for each in by if isinstance(each, KeyCondition))
+    refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
     if by and month is None:
         query.refuse(ACQUIRED_BY.name, f"needs {ACQUIRED.name}.")
     if only and len(only) < len(by):

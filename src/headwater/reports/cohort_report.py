@@ -45,10 +45,10 @@ from headwater.reports.followed_customers import follow
 from headwater.reports.groups import fetch_labels
 from headwater.reports.left_out_loader import load_left_out
 from headwater.reports.measures import plain
-from headwater.reports.models import DateTimeSpan, Group, KeyCondition
+from headwater.reports.models import DateTimeSpan, Group
 from headwater.reports.plan_loader import PeriodPlan
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.spent import Key, Spent, is_split, load_spent
+from headwater.reports.spent import Key, Spent, load_spent
 from headwater.reports.tally import Tally
 from headwater.reports.time_buckets import cut
 from headwater.reports.validation import MOST_ROWS, check_cohorts
@@ -131,7 +131,7 @@ class _Maker:
         self._months = tuple(months_of(query.first, query.last))
         self._seen = len(months_of(query.first, query.today))
         self._skipped = 0
-        self._cost_rate = reader.space.cost_rate
+        self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
 
     def make(self, sums: CohortSums, fit: ChosenFit | None) -> CohortReport:
         query, reader, group = self._query, self._reader, self._query.group
@@ -192,8 +192,13 @@ class _Maker:
             spend = [of.get(key, Decimal(0)) if key else Decimal(0) for of in by_month]
             yield self._group(
                 key, label, figures.get(number, {}) if number is not None else {},
-                spend if known and is_split(KeyCondition(group, key)) else None,
+                spend if known and self._is_apart(key) else None,
             )  # fmt: skip
+
+    def _is_apart(self, key: Key) -> bool:
+        """Return whether what was spent on a key is known apart from others."""
+        is_source = self._query.group is Group.SOURCE and key is not None
+        return not is_source or self._sources.is_billed_alone(str(key))
 
     def _group(
         self, key: Key, label: str | None, figures: Figures,

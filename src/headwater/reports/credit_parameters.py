@@ -68,7 +68,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
         window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
-        acquired=read_acquisition(query),
+        acquired=read_acquisition(query, space.sources),
         credit=None if credit is None else CreditFilter(credit),
         per_page=PER_PAGE.read(query) or 0, at=cursors.read_from(query),
         fit=FIT.read(query),

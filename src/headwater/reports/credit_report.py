@@ -46,7 +46,7 @@ from headwater.reports.plan_loader import PlanLoader
 from headwater.reports.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.result import PeriodSums
 from headwater.reports.validation import check_credits
-from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.catalogue import channel_of
 
 queries = Queries(__name__, "credits.sql")
 
@@ -186,7 +186,7 @@ class _RowReader:
         values = [self._paths[column][shares.touches] for column in columns]
         for touch in zip(*values, shares.of_event, shares.of_amount, strict=True):
             second, source_id, tag_set, part, amount = map(int, touch)
-            source = SOURCES[source_id - 1]
+            source = self._reader.space.sources.name_of(source_id)
             yield TouchCredit(
                 datetime.fromtimestamp(second, UTC), source, channel_of(source),
                 tags.get(tag_set, TouchTags()), Fraction(part, self._shares.unit), _money(amount),

@@ -15,8 +15,8 @@ import numpy as np
 from headwater.paths.lookup import NumberMap
 from headwater.paths.path_data import Column, IntArray, PathData
 from headwater.reports.time_buckets import TimeBuckets
-from headwater.sources.catalogue import CHANNEL_IDS, SOURCES
-from headwater.sources.platforms import PLATFORMS, platform_of_source
+from headwater.sources.catalogue import CHANNEL_IDS
+from headwater.sources.source_names import SourceNames
 
 _QUARTER = 900
 _NO_STARTS = np.array([], dtype=np.int64)
@@ -196,16 +196,18 @@ def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
 
 def of_channels() -> Mapped:
     """Return the channels, by their number."""
-    numbers = np.arange(1, 1 + len(CHANNEL_IDS), dtype=np.int64)
-    return Mapped(Column.SOURCES, numbers, np.array(CHANNEL_IDS, dtype=np.int64), of_touch=True)
+    numbers = np.array(list(CHANNEL_IDS), dtype=np.int64)
+    channels = np.array(list(CHANNEL_IDS.values()), dtype=np.int64)
+    return Mapped(Column.SOURCES, numbers, channels, of_touch=True)
 
 
-def of_platforms() -> Mapped:
-    """Return the ad platforms of paid sources, by their number."""
-    owners = [platform_of_source(source) for source in SOURCES]
-    paid = [number for number, owner in enumerate(owners, start=1) if owner is not None]
-    keys = [1 + PLATFORMS.index(owner) for owner in owners if owner is not None]
-    return Mapped(Column.SOURCES, np.array(paid), np.array(keys), of_touch=True)
+def of_platforms(sources: SourceNames) -> Mapped:
+    """Return the platforms that bill sources, by their place among those of a Space."""
+    places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
+    owners = {number: sources.platform_of(source) for source, number in sources.numbers.items()}
+    billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
+    numbers, keys = np.array(billed, dtype=np.int64).T
+    return Mapped(Column.SOURCES, numbers, keys, of_touch=True)
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:

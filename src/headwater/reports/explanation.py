@@ -18,7 +18,8 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.http.errors import NotFound
 from headwater.reports.models import NoCredit
-from headwater.sources.catalogue import PAID_IDS, SOURCE_IDS, SOURCES
+from headwater.sources.catalogue import EVERY_ID, PAID_IDS
+from headwater.spaces.networks import fetch_sources
 
 queries = Queries(__name__, "explanation.sql")
 
@@ -29,7 +30,6 @@ NOT_FITTED = "not_fitted"
 """The reason for which a model that goes by a fit credits nothing where there is none."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
-_EVERY_SOURCE = tuple(SOURCE_IDS.values())
 
 
 @dataclass
@@ -103,13 +103,13 @@ async def explain_event(
         raise NotFound("Event")
     chosen = await _fit(connection, space_id, fit, event["event_name"])
     path_of = Attribution(
-        "linear", window_days, _EVERY_SOURCE, by_company, chosen.weights if chosen else ()
+        "linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ()
     )
     credited = await _credits(connection, values, path_of)
     touches = {
         "space_id": space_id,
         "ids": sorted({touch for part in credited.values() for touch in part.listed}),
-        "source_names": list(SOURCES),
+        "source_names": list((await fetch_sources(connection, space_id)).by_number),
         "paid": sorted(PAID_IDS),
     }
     path = await fetch_all(cursor, queries["touchpoints"], touches)
@@ -129,7 +129,7 @@ async def _fit(
 async def _is_touched(
     connection: AsyncConnection, event: dict[str, int], *, by_company: bool
 ) -> bool:
-    lifetime = Attribution("last_touch", 0, _EVERY_SOURCE, by_company=by_company)
+    lifetime = Attribution("last_touch", 0, EVERY_ID, by_company=by_company)
     statement = queries["any_touch"].format(rows=credited_rows(lifetime, _THIS_EVENT))
     row = await fetch_one(connection, statement, event | lifetime.parameters())
     return row[0]

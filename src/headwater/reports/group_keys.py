@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 from headwater.reports.dimensions import NO_KEY
 from headwater.reports.kinds import KIND_KEYS
 from headwater.reports.time_buckets import TimeBuckets, key_of
+from headwater.sources.source_names import SourceNames
 
 _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
@@ -48,6 +49,20 @@ class ListedKeys:
     @cached_property
     def _keys(self) -> dict[str, int]:
         return {text: key for key, text in enumerate(self.texts, self.first)}
+
+
+@dataclass(frozen=True)
+class SourceKeys:
+    """Keys that are the numbers of a Space's sources."""
+
+    sources: SourceNames
+    in_order: ClassVar[bool] = False
+
+    def text(self, key: int) -> str:
+        return self.sources.name_of(key)
+
+    def find(self, text: str) -> int | None:
+        return self.sources.numbers.get(text)
 
 
 class IdKeys:

@@ -33,17 +33,19 @@ from headwater.reports.group_keys import (
     GroupKeys,
     IdKeys,
     ListedKeys,
+    SourceKeys,
 )
 from headwater.reports.models import OF_PATHS, Group
 from headwater.reports.path_dimensions import (
     DAYS_RANGES,
-    PATH_KEYS,
     TOUCH_RANGES,
+    PathKeys,
+    name_steps,
     path_dimension,
 )
 from headwater.sources.answers import SELF_REPORTED
-from headwater.sources.catalogue import CHANNELS, SOURCES
-from headwater.sources.platforms import PLATFORMS
+from headwater.sources.catalogue import CHANNELS
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "labels.sql")
@@ -98,8 +100,8 @@ async def load_dimension(
     window_days: int,
 ) -> ReportDimension:  # fmt: skip
     """Return a group that does not depend on other events, made ready."""
-    if group in OF_PATHS:
-        return ReportDimension(group, path_dimension(group, window_days), _KEYS_OF_PATHS[group])
+    if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
+        return _of_sources(group, window_days, space.sources)
     if group is Group.COUNTRY:
         return await _countries(connection, space)
     if group is Group.SELF_REPORTED_SOURCE:
@@ -112,19 +114,31 @@ async def load_dimension(
     return _STORED[group]
 
 
-_SOURCE_KEYS = ListedKeys(SOURCES, first=1)
-_KEYS_OF_PATHS: dict[Group, GroupKeys] = {
-    **PATH_KEYS,
-    Group.FIRST_SOURCE: _SOURCE_KEYS,
-    Group.LAST_SOURCE: _SOURCE_KEYS,
-    Group.TOUCH_RANGE: TOUCH_RANGES,
-    Group.DAYS_RANGE: DAYS_RANGES,
-}
+def _of_sources(group: Group, window_days: int, sources: SourceNames) -> ReportDimension:
+    if group is Group.SOURCE:
+        return ReportDimension(group, Stored(Column.SOURCES, of_touch=True), SourceKeys(sources))
+    if group is Group.PLATFORM:
+        names = ListedKeys(tuple(sources.platform_sources), first=1)
+        return ReportDimension(group, of_platforms(sources), names)
+    dimension = path_dimension(group, window_days, sources)
+    return ReportDimension(group, dimension, _path_keys(group, sources))
+
+
+def _path_keys(group: Group, sources: SourceNames) -> GroupKeys:
+    match group:
+        case Group.TOUCH_RANGE:
+            return TOUCH_RANGES
+        case Group.DAYS_RANGE:
+            return DAYS_RANGES
+        case Group.FIRST_SOURCE | Group.LAST_SOURCE:
+            return SourceKeys(sources)
+        case _:
+            return PathKeys(name_steps(group, sources))
+
+
 _STORED = {
     dimension.group: dimension
     for dimension in (
-        ReportDimension(Group.SOURCE, Stored(Column.SOURCES, of_touch=True), _SOURCE_KEYS),
-        ReportDimension(Group.PLATFORM, of_platforms(), ListedKeys(PLATFORMS, first=1)),
         ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
         ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
         ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),

@@ -16,13 +16,14 @@ from headwater.events.parameters import (
     EVENT_NAMES_PARAMETER,
     QUERY_MODE,
 )
+from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.fits.choice import FIT
 from headwater.http.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.fields import one_of, whole_number, written
 from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import ONLY
+from headwater.reports.key_parameters import ONLY, read_keys
 from headwater.reports.models import (
     CLOCK,
     CREDITED,
@@ -38,7 +39,9 @@ from headwater.reports.models import (
 from headwater.reports.validation import LONGEST_CAMPAIGN, MOST_GROUPS, MOST_ROWS
 from headwater.sources.catalogue import SOURCES
 from headwater.spaces.currencies import parse_currency
+from headwater.spaces.known_values import REPORT_SOURCE
 from headwater.spaces.models import Space
+from headwater.spaces.networks import MAX_NETWORKS
 
 DEFAULT_PERIOD = "last 30 days"
 NO_GROUPS = "none"
@@ -85,10 +88,9 @@ ALL_MODELS = ListParameter(
     most=len(MODELS),
     description="Several side by side, instead of attribution_model.",
 )
-SOURCES_FILTER = ListParameter(
-    name="sources", kind=one_of(SOURCES), most=len(SOURCES),
-    description="Only credit of these sources.",
-)  # fmt: skip
+SOURCES_FILTER = sources_parameter(
+    len(SOURCES) + MAX_NETWORKS, "Only credit of these sources.", REPORT_SOURCE
+)
 CAMPAIGN = Parameter(
     name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only credit of campaigns with this in name or id.",
@@ -171,8 +173,9 @@ def _read_models(query: Input) -> tuple[str, ...]:
 def read_filters(query: Input, space: Space, now: datetime) -> Filters:
     """Read the conditions on events and on the touches whose credit counts."""
     return replace(
-        read_event_filters(query, space, now), sources=SOURCES_FILTER.read(query),
-        campaign=CAMPAIGN.read(query), only=ONLY.read(query),
+        read_event_filters(query, space, now),
+        sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
+        campaign=CAMPAIGN.read(query), only=read_keys(query, ONLY, space.sources),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -19,11 +19,11 @@ from headwater.reports.group_keys import ListedKeys
 from headwater.reports.models import Group
 from headwater.reports.path_models import DAYS, MOST_MORE, MOST_STEPS, TOUCHES, TouchPath
 from headwater.reports.selection import touches_in_window, window_columns
-from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
+from headwater.sources.catalogue import CHANNEL_IDS, CHANNELS
+from headwater.sources.source_names import SourceNames
 
-STEP_VALUES = len(SOURCES) + 1
-"""The numbers that a step may have: 0 is none."""
 _MORE_VALUES = MOST_MORE + 1
+_KEYS = 1 << 63
 
 
 class StepNames:
@@ -31,13 +31,21 @@ class StepNames:
     order of their steps.
     """
 
-    def __init__(self, group: Group) -> None:
-        by_channel = group is Group.CHANNEL_PATH
-        names: tuple[str, ...] = CHANNELS if by_channel else SOURCES
-        self._names: list[str] = sorted(names)
-        steps: list[str] = [channel_of(each) if by_channel else each for each in SOURCES]
-        numbers = [0, *(1 + self._names.index(name) for name in steps)]
-        self._numbers = np.array(numbers, dtype=np.min_scalar_type(len(numbers)))
+    def __init__(self, names: Mapping[int, str]) -> None:
+        """`names` are by the number of a source."""
+        self._names = sorted(set(names.values()))
+        self.values = len(self._names) + 1
+        """The numbers that a step may have: 0 is none."""
+        self.most_steps = max(
+            steps for steps in range(1, 1 + MOST_STEPS)
+            if self.values**steps * _MORE_VALUES <= _KEYS
+        )  # fmt: skip
+        """The steps that are told apart. A Space with many networks of its own has fewer, because
+        a path has to fit a number.
+        """
+        self._numbers = np.zeros(1 + max(names), dtype=np.min_scalar_type(self.values))
+        for source_id, name in names.items():
+            self._numbers[source_id] = 1 + self._names.index(name)
 
     def numbers(self, source_ids: IntArray) -> IntArray:
         """Return the numbers of the steps that touches are."""
@@ -48,21 +56,21 @@ class StepNames:
         code, more = divmod(key, _MORE_VALUES)
         steps: list[str] = []
         while code:
-            code, number = divmod(code, STEP_VALUES)
+            code, number = divmod(code, self.values)
             steps += [self._names[number - 1]] if number else []
         return TouchPath(tuple(reversed(steps)), more)
 
     def key(self, path: TouchPath) -> int | None:
         """Return the key of a path; None for one that no event can have."""
         steps, more = path.steps, path.more
-        if not 0 < len(steps) <= MOST_STEPS or not set(steps) <= set(self._names):
+        if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
-        if more and (len(steps) < MOST_STEPS or more > MOST_MORE):
+        if more and (len(steps) < self.most_steps or more > MOST_MORE):
             return None
         code = 0
-        for at in range(MOST_STEPS):
+        for at in range(self.most_steps):
             number = 1 + self._names.index(steps[at]) if at < len(steps) else 0
-            code = code * STEP_VALUES + number
+            code = code * self.values + number
         return code * _MORE_VALUES + more
 
 
@@ -81,8 +89,17 @@ class PathKeys:
         return None if path is None else self.names.key(path)
 
 
-STEP_NAMES = {group: StepNames(group) for group in (Group.PATH, Group.CHANNEL_PATH)}
-PATH_KEYS = {group: PathKeys(names) for group, names in STEP_NAMES.items()}
+@lru_cache(maxsize=256)
+def name_steps(group: Group, sources: SourceNames) -> StepNames:
+    """Return the names of steps in a Space with these sources."""
+    if group is Group.PATH:
+        return StepNames({number: name for name, number in sources.numbers.items()})
+    return _CHANNEL_STEPS
+
+
+_CHANNEL_STEPS = StepNames({
+    number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()
+})  # fmt: skip
 TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
 
 _Number = Callable[[PathData, TouchSlices], IntArray]
@@ -114,8 +131,10 @@ class OfPath:
         return keys
 
 
-def path_dimension(group: Group, window_days: int) -> OfPath:
-    """Return one of the groups OF_PATHS, made ready."""
+def path_dimension(group: Group, window_days: int, sources: SourceNames) -> OfPath:
+    """Return one of the groups OF_PATHS, made ready for a Space with these sources."""
+    if group in (Group.PATH, Group.CHANNEL_PATH):
+        return OfPath(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
     return OfPath(window_days, *_DIMENSIONS[group])
 
 
@@ -128,14 +147,20 @@ def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> I
     runs = np.cumsum(begins, dtype=np.int32)
     first, last = runs[window.begins] - 1, runs[window.ends - 1] - 1
     codes = np.zeros(len(first), dtype=np.int64)
-    for step in range(MOST_STEPS):
+    for step in range(names.most_steps):
         there = first + step <= last
-        codes = codes * STEP_VALUES + np.where(there, of_runs[np.minimum(first + step, last)], 0)
-    return codes * _MORE_VALUES + np.clip(last - first + 1 - MOST_STEPS, 0, MOST_MORE)
+        codes = codes * names.values + np.where(there, of_runs[np.minimum(first + step, last)], 0)
+    return codes * _MORE_VALUES + np.clip(last - first + 1 - names.most_steps, 0, MOST_MORE)
 
 
-def _by_sequence(names: StepNames, paths: PathData, window: TouchSlices) -> IntArray:
-    return code_paths(names, paths[Column.SOURCES], window)
+@dataclass(frozen=True)
+class _BySequence:
+    """Numbers events by the steps of their paths."""
+
+    names: StepNames
+
+    def __call__(self, paths: PathData, window: TouchSlices) -> IntArray:
+        return code_paths(self.names, paths[Column.SOURCES], window)
 
 
 def _by_first(paths: PathData, window: TouchSlices) -> IntArray:
@@ -160,8 +185,6 @@ def _ranged(ranges: Mapping[str, int], values: IntArray) -> IntArray:
 
 
 _DIMENSIONS: dict[Group, tuple[tuple[Column, ...], _Number]] = {
-    Group.PATH: ((Column.SOURCES,), partial(_by_sequence, STEP_NAMES[Group.PATH])),
-    Group.CHANNEL_PATH: ((Column.SOURCES,), partial(_by_sequence, STEP_NAMES[Group.CHANNEL_PATH])),
     Group.FIRST_SOURCE: ((Column.SOURCES,), _by_first),
     Group.LAST_SOURCE: ((Column.SOURCES,), _by_last),
     Group.TOUCH_RANGE: ((), _by_length),

@@ -9,7 +9,7 @@ from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.fields import one_of, whole_number
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import ONLY_EVENTS
+from headwater.reports.key_parameters import ONLY_EVENTS, read_keys
 from headwater.reports.models import Group
 from headwater.reports.parameters import (
     AMOUNT_MAX,
@@ -45,7 +45,8 @@ def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
     break.
     """
     span = read_span(query, space, now)
-    filters = replace(read_event_filters(query, space, now), only=ONLY_EVENTS.read(query))
+    only = read_keys(query, ONLY_EVENTS, space.sources)
+    filters = replace(read_event_filters(query, space, now), only=only)
     paths_query = PathsQuery(
         start=span.start, end=span.end, group=Group(GROUP.read(query) or Group.SOURCE),
         window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",

@@ -26,7 +26,6 @@ from headwater.reports.report_reader import ReportReader
 from headwater.reports.result import ReportPeriod
 from headwater.reports.selection import EventConditions, KeyFilter
 from headwater.reports.time_buckets import TimeBuckets, compared_span, cut
-from headwater.sources.catalogue import SOURCE_IDS
 
 
 @dataclass(frozen=True)
@@ -107,10 +106,11 @@ class PlanLoader:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
         of_events = None if self._of_touch_dates else seconds
         conditions, tag_sets = await self._selected()
+        numbers = self._reader.space.sources.numbers
         return ReportScope(
             self._subject, seconds,
             conditions.with_keys([*only, *self._also]).within(of_events),
-            frozenset(SOURCE_IDS[name] for name in filters.sources), tag_sets,
+            frozenset(numbers[name] for name in filters.sources), tag_sets,
             tuple(each for each in only if each.of_touch), self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,

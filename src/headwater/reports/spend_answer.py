@@ -15,7 +15,7 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Sc
 from headwater.http.parameters import Input, Parameter
 from headwater.reports.cost_figures import CostFigures
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import only_parameter
+from headwater.reports.key_parameters import only_parameter, read_keys
 from headwater.reports.left_out_money import (
     LEFT_OUT_MONEY,
     LEFT_OUT_SPEND,
@@ -74,7 +74,9 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         measures=MEASURES,
         group_by=() if group in (None, NO_GROUPS) else (Group(group),),
         models=(MODEL.read(query) or DEFAULT_MODEL,), window_days=WINDOW.read(query) or 0,
-        filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=ONLY_PLACES.read(query)),
+        filters=Filters(
+            EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_PLACES, space.sources)
+        ),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), fit=FIT.read(query),

@@ -35,7 +35,7 @@ from headwater.reports.spend_report import (
 from headwater.reports.spent import Key
 from headwater.reports.spent_changes import LedgerChanges, SpentSides, load_ledger_changes
 from headwater.reports.validation import check_changes
-from headwater.sources.platforms import platform_of_source
+from headwater.sources.source_names import SourceNames
 from headwater.spend import breakdown
 from headwater.spend.breakdown import NOTHING
 
@@ -62,8 +62,9 @@ async def query_spend_changes(
         credit, firsts, *paid = [await load_changes(reader, planned, readings) for planned in plans]
         credit.require_counted(readings)
         ledger = await load_ledger_changes(reader, report, credit, readings)
-        problem = spend_problem(report.filters.only)
-        terms = _Terms(reader.space.cost_rate, ledger, problem is None)
+        sources = reader.space.sources
+        problem = spend_problem(report.filters.only, sources)
+        terms = _Terms(reader.space.cost_rate, ledger, problem is None, sources)
         paid_by_key = await _paid_by_key(reader, *paid)
         rows = await _join_rows(reader, credit, firsts, paid_by_key, terms)
         total = _joined(
@@ -94,10 +95,12 @@ class _Terms:
     cost_rate: Decimal | None
     ledger: LedgerChanges
     has_ratios: bool
+    sources: SourceNames
 
     def of(self, key: Key) -> _Terms:
         """Return the terms of a row: without ratios where its spend is not known apart."""
-        platform = platform_of_source(key) if self.ledger.group is Group.SOURCE and key else None
+        is_source = self.ledger.group is Group.SOURCE and key
+        platform = self.sources.platform_of(key) if is_source and key else None
         is_apart = platform is None or platform not in self.ledger.unsplit
         return self if is_apart else replace(self, has_ratios=False)
 

@@ -33,10 +33,10 @@ from headwater.reports.models import (
 )
 from headwater.reports.models import Figures as ReportFigures
 from headwater.reports.report import query_reports
-from headwater.reports.spent import Key, Spent, is_split, load_spent, sum_of
+from headwater.reports.spent import Key, Spent, load_spent, sum_of
 from headwater.reports.time_buckets import SHORTEST, compared_span, counterpart, cut
 from headwater.reports.validation import MOST_ROWS
-from headwater.sources.platforms import platform_of_source
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.breakdown import NOTHING
 
@@ -148,7 +148,8 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         only = query.filters.only
         spent = await load_spent(connection, space_id, days, answers[0].currency, only)
         credit = CreditByKey(of_period, answers)
-        made.append(_joined(period, answers[0], credit, spent).at_cost_rate(space.cost_rate))
+        report = _join(period, answers[0], credit, spent, space.sources)
+        made.append(report.at_cost_rate(space.cost_rate))
     now, *before = made
     if before:
         now = _compared(now, before[0], query, space.zone)
@@ -256,8 +257,10 @@ def _number(figures: ReportFigures, measure: Measure) -> Fraction:
     return Fraction(figures.get(FigureColumn(measure)) or 0)
 
 
-def _joined(query: ReportQuery, report: Report, credit: CreditByKey, spent: Spent) -> CostReport:
-    """Return spend and credit in one."""
+def _join(
+    query: ReportQuery, report: Report, credit: CreditByKey, spent: Spent, sources: SourceNames
+) -> CostReport:
+    """Join spend and credit."""
     group = query.group_by[0] if query.group_by else None
     listed = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, listed)
@@ -266,11 +269,11 @@ def _joined(query: ReportQuery, report: Report, credit: CreditByKey, spent: Spen
     platforms, unsplit = spent.platforms, spent.unsplit(group)
     names = spent.names_of(group)
     keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
-    problem = spend_problem(query.filters.only)
+    problem = spend_problem(query.filters.only, sources)
     rows = [
         CostRow(key, listed.get(key) or label, CostFigures(
             by_key.get(key, NOTHING), credit.at(key), credit.paid_at(key, platforms),
-            has_ratios=problem is None and _platform_of(group, key) not in unsplit,
+            has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
         ))
         for key, label in keys.items()
     ]  # fmt: skip
@@ -287,15 +290,16 @@ def _joined(query: ReportQuery, report: Report, credit: CreditByKey, spent: Spen
     )  # fmt: skip
 
 
-def _platform_of(group: Group | None, key: Key) -> str | None:
-    return platform_of_source(key) if group is Group.SOURCE and key else None
+def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | None:
+    return sources.platform_of(key) if group is Group.SOURCE and key else None
 
 
-def spend_problem(only: Sequence[KeyCondition]) -> Group | None:
+def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
     """Return the group of a condition that credit can meet and spend cannot."""
-    for condition in only:
-        if condition.group in NOT_OF_SPEND or not is_split(condition):
-            return condition.group
+    for group, key in ((condition.group, condition.key) for condition in only):
+        is_together = group is Group.SOURCE and key and not sources.is_billed_alone(key)
+        if group in NOT_OF_SPEND or is_together:
+            return group
     return None
 
 

@@ -16,11 +16,9 @@ from headwater.rates.store import RatePoint, load_rates
 from headwater.reports.cost_figures import MILLIONTHS
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import Group, KeyCondition
-from headwater.sources.catalogue import PAID
-from headwater.sources.platforms import PLATFORM_SOURCES, platform_of_source
-from headwater.spend.breakdown import NOTHING, Figures, Piece
+from headwater.sources.catalogue import PAID, channel_of
+from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece
 from headwater.spend.ledger import read_pieces
-from headwater.spend.models import source_of
 
 _HUNDREDTH = 10**4
 _SAME = Fraction(1)
@@ -47,18 +45,16 @@ class Spent:
     @property
     def platforms(self) -> set[Key]:
         """The platforms that something was spent on."""
-        return {
-            platform for piece in self.pieces
-            if piece.row.figures[0] and (platform := ads_platform(piece.row.platform)) is not None
-        }  # fmt: skip
+        return {piece.row.owner for piece in self.pieces if piece.row.figures[0]} - {None}
 
     def unsplit(self, group: Group | None) -> set[str]:
         """Return the platforms whose spend a report by source cannot put at one source."""
-        names = {piece.row.platform for piece in self.pieces if piece.row.figures[0]}
         if group is not Group.SOURCE:
             return set()
-        platforms = {ads_platform(name) for name in names if _source_of(name) is None}
-        return {platform for platform in platforms if platform is not None}
+        return {
+            row.owner for row, _ in self.pieces
+            if row.figures[0] and row.source is None and row.owner is not None
+        }  # fmt: skip
 
     def names_of(self, group: Group | None) -> Mapping[str, str]:
         """Return what the ids of a group are called."""
@@ -117,11 +113,11 @@ def key_of(group: Group | None, piece: Piece) -> Key:
     row = piece.row
     match group:
         case Group.PLATFORM:
-            return ads_platform(row.platform)
+            return row.owner
         case Group.SOURCE:
-            return _source_of(row.platform)
+            return row.source
         case Group.CHANNEL:
-            return None if ads_platform(row.platform) is None else PAID
+            return _channel_of(row)
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
             return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None
         case Group.COUNTRY:
@@ -130,30 +126,11 @@ def key_of(group: Group | None, piece: Piece) -> Key:
             return f"{_first_day(group, row.date)}"
 
 
-def ads_platform(name: str) -> str | None:
-    """Return the platform that a name in the ledger stands for; None for one without a source."""
-    if name in PLATFORM_SOURCES:
-        return name
-    source = source_of(name)
-    return None if source is None else platform_of_source(source)
-
-
-def _source_of(name: str) -> str | None:
-    """Return the source that all clicks have which a name in the ledger stands for: of a platform
-    with several sources none, as it bills them together.
-    """
-    sources = PLATFORM_SOURCES.get(name, ())
-    return source_of(name) if len(sources) <= 1 else None
-
-
-def is_split(condition: KeyCondition) -> bool:
-    """Return whether spend can meet a condition: that of a platform with several sources is not
-    known by source.
-    """
-    if condition.group is not Group.SOURCE or condition.key is None:
-        return True
-    platform = platform_of_source(condition.key)
-    return platform is None or len(PLATFORM_SOURCES.get(platform, ())) <= 1
+def _channel_of(row: LedgerRow) -> Key:
+    """Return the channel of a row's clicks: platforms with several sources sell only ads."""
+    if row.source is None:
+        return None if row.owner is None else PAID
+    return channel_of(row.source)
 
 
 def _first_day(group: Group | None, day: date) -> date:

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from headwater.database.queries import Queries, fetch_all
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, exclusions_of
-from headwater.sources.source_names import SourceNames, source_names_of
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "source_rules.sql")
@@ -30,7 +30,7 @@ async def fetch_source_rules(connection: AsyncConnection, space: Space) -> Sourc
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(
         exclusions_of(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)),
-        source_names_of(tuple(sorted(space.source_names.items()))),
+        space.sources,
     )
 
 

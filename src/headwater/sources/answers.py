@@ -16,7 +16,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.catalogue import LISTED_SOURCES
 
 OTHER = "other"
 """The source of an answer that names none."""
@@ -29,7 +29,7 @@ BESIDES = (
 )  # fmt: skip
 """What people name besides the listed sources: platforms, of which an answer seldom says whether
 they were paid, and what leaves no click."""
-SELF_REPORTED = (*SOURCES, *BESIDES)
+SELF_REPORTED = (*LISTED_SOURCES, *BESIDES)
 """The self-reported sources."""
 
 LONGEST_PHRASE = 5
@@ -153,7 +153,9 @@ def _read_phrases() -> Phrases:
 
 
 _SHIPPED = _read_phrases()
-_PAID = frozenset(source.removesuffix("_ads") for source in SOURCES if source.endswith("_ads"))
+_PAID = frozenset(
+    source.removesuffix("_ads") for source in LISTED_SOURCES if source.endswith("_ads")
+)
 
 
 class AnswerRules:

@@ -59,10 +59,14 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     named: str | None
     """The listed source or platform that utm_source names."""
     paid: bool
-    """True when utm_medium names paid traffic."""
+    """True when utm_medium, trk_type or trk_network names paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
     is_own_name: bool = False
     """True when what utm_source names is a name of the Space's own."""
+    network: str | None = None
+    """The paid network of the Space's own that utm_source names."""
+    declared_network: str | None = None
+    """The one that the declared parameters name."""
 
 
 CAMPAIGN = (
@@ -83,22 +87,32 @@ _WANTED = frozenset(
 
 
 def read_evidence(
-    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
-) -> Evidence:
-    """Read the evidence in an arrival. The Space's own names win over those that ship."""
+    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE,
+    *, paid: bool = False,
+) -> Evidence:  # fmt: skip
+    """Read the evidence in an arrival. The Space's own names win over those that ship. It is `paid`
+    for where that is known already, or where the arrival says so.
+    """
     parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
         parameters = _without(arrival.stale, parameters)
-    own_name = names.find(parameters.get("utm_source"))
+    declared = arrival.declared
+    if not _DECLARING.isdisjoint(parameters):
+        declared = _read_declared(declared, parameters)
+    utm_source = parameters.get("utm_source")
+    paid |= any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network)))
+    own_name = names.find(utm_source)
+    network = None if own_name else names.find_network(utm_source, is_paid=paid)
+    named_outright = names.find_network(declared.source or declared.network, is_paid=paid)
     return Evidence(
         parameters=parameters,
-        declared=arrival.declared
-        if _DECLARING.isdisjoint(parameters)
-        else _read_declared(arrival.declared, parameters),
-        named=own_name or target_of(parameters.get("utm_source")),
-        paid=is_paid(parameters.get("utm_medium")),
+        declared=declared,
+        named=own_name or network or target_of(utm_source),
+        paid=paid,
         referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
         is_own_name=own_name is not None,
+        network=network,
+        declared_network=named_outright,
     )
 
 

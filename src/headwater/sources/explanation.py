@@ -121,6 +121,8 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Does the link have a mark of mail software?", _of(clicks.MAIL)),
     ("Is the referrer a known site?", _referrer),
     ("Does the link have a mark that a network puts on all its links?", _of(clicks.LINKS)),
+    ("Does the medium or the traffic type say that it was paid for?",
+     _of(("utm_medium", "trk_type", "trk_network"))),
     ("Was the link made for some other campaign?", _of((*clicks.OTHER, *CAMPAIGN))),
     ("Is the referrer one of your own pages?", _referrer),
     ("Is there any other referrer?", _referrer),

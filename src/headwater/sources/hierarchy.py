@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from headwater.sources.addresses import read_parameters
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.catalogue import channel_of
 from headwater.sources.outcomes import Ad
 
 LEVELS = (
@@ -28,7 +28,6 @@ the value as it is; `campaign`, `adset` and `ad` are ids when all digits and nam
 """
 
 _SEARCH_ADS = frozenset({"google_ads", "bing_ads", "yahoo_ads", "duckduckgo_ads"})
-_PAID = frozenset(name for name in SOURCE_IDS if name.endswith("_ads"))
 
 NO_AD = Ad()
 
@@ -63,7 +62,8 @@ def _read(url: str) -> dict[str, str]:
 
 def meaning_of_term(source: str | None) -> str:
     """The level of utm_term: a keyword, but on social networks advertisers put the ad set there."""
-    return "adset" if source in _PAID and source not in _SEARCH_ADS else "keyword"
+    paid = source is not None and channel_of(source) == "paid"
+    return "adset" if paid and source not in _SEARCH_ADS else "keyword"
 
 
 def field_of(level: str, value: str) -> str:

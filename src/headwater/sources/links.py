@@ -13,7 +13,7 @@ import msgspec
 
 from headwater.sources.address_notes import has_scheme
 from headwater.sources.addresses import APP, read_address
-from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.catalogue import PAID_OTHER, SOURCES, channel_of
 from headwater.sources.clicks import CLICK_IDS
 from headwater.sources.hierarchy import meaning_of_term
 
@@ -32,7 +32,8 @@ _OTHERS = {
     "ai_copilot": ("copilot.microsoft.com", "referral"), "ai_claude": ("claude.ai", "referral"),
     "ai_grok": ("grok.com", "referral"), "ai_gemini": ("gemini.google.com", "referral"),
     "ai_deepseek": ("deepseek.com", "referral"), "email": ("newsletter", "email"),
-    "sms": ("sms", "sms"), "substack": ("substack", "email"),
+    "sms": ("sms", "sms"), "substack": ("substack", "email"), "chatgpt_ads": ("chatgpt", "cpc"),
+    PAID_OTHER: ("ad_network", "cpc"),
 }  # fmt: skip
 _MACROS = "{}"
 """Signs that stay as they are in values: ad platforms replace what stands between them."""

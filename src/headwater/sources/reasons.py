@@ -28,12 +28,20 @@ _WORDS = {
     "trk_source_alias": "its trk_source has another name of the source",
     "trk_network_alias": "its trk_network has a name of the source, and there is no trk_source",
     "hsa_net": "HubSpot's tracking of ads names the network",
+    "declared_network": "its trk_source or trk_network names one of your own paid networks",
+    "declared_network_paid": "its trk_source or trk_network names one of your own paid networks",
+    "own_network": "its utm_source names one of your own paid networks",
+    "own_network_paid": "its utm_source names one of your own paid networks",
+    "own_utm_source_paid": "its utm_source has a name that you have mapped to the source",
     "own_utm_source": "its utm_source has a name that you have mapped to the source",
     "utm_source_paid": "its utm_source names it, and its utm_medium says that it was paid for",
     "utm_source": "its utm_source names it",
     "utm_medium": "its utm_medium says that an e-mail or a text message brought the link",
     "referrer_paid": "the site before it is a known one, and utm_medium says that it was paid for",
     "referrer": "the site before it is a known one",
+    "paid_medium": "its utm_medium says that it was paid for, and nothing names the network",
+    "paid_type": "its trk_type or trk_network says that it was paid for, and nothing names the "
+    "network",
     "campaign": "the link was made for a campaign, but nothing in it names a listed source",
     "other_site": "another site led here, which is no listed source",
     "direct": "nothing led here that could be seen",
@@ -47,13 +55,16 @@ _WORDS = {
 _DECIDED_BY = {
     "trk_source": ("trk_source",), "trk_source_alias": ("trk_source",),
     "trk_network_alias": ("trk_network",), "hsa_net": ("hsa_net",),
-    "own_utm_source": ("utm_source",),
+    "declared_network": ("trk_source",), "declared_network_paid": ("trk_source",),
+    "own_network": ("utm_source",), "own_network_paid": ("utm_source", "utm_medium"),
+    "own_utm_source_paid": ("utm_source",), "own_utm_source": ("utm_source",),
     "utm_source_paid": ("utm_source", "utm_medium"), "utm_source": ("utm_source",),
     "utm_medium": ("utm_medium",), "referrer_paid": ("utm_medium",),
+    "paid_medium": ("utm_medium",), "paid_type": ("trk_type", "trk_network"),
 }  # fmt: skip
 """The parameters whose values a rule reads, where it is not named after the one that it reads."""
 _BY_REFERRER = frozenset({"referrer_paid", "referrer", "other_site", *NothingReason})
-_EVENTS_OWN = frozenset({"trk_source", "trk_network"})
+_EVENTS_OWN = frozenset({"trk_source", "trk_network", "trk_type"})
 """Parameters that an event may have beside its URL; their values are not kept."""
 
 _EXCLUDED = {

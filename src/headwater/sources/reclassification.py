@@ -12,17 +12,20 @@ from enum import Enum
 
 import msgspec
 
+from headwater.sources import clicks
 from headwater.sources.addresses import read_parameters
+from headwater.sources.catalogue import channel_of
 from headwater.sources.classify import decide
 from headwater.sources.evidence import UNDECLARED, Evidence, Landing, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
 from headwater.sources.outcomes import Ad, Outcome, Source
 from headwater.sources.resolve import name_source
-from headwater.sources.rules import DECLARED
+from headwater.sources.rules import DECLARED, DECLARED_NETWORK, PAID_RULES
 from headwater.sources.source_names import SourceNames, normal_name
 
 _UTM_SOURCE = frozenset({"utm_source"})
+_NAMING_NETWORKS = frozenset({"utm_source", "trk_source", "trk_network"})
 
 
 class TouchKind(Enum):
@@ -55,6 +58,13 @@ def name_in(url: str) -> str | None:
     return normal_name(value) if value is not None else None
 
 
+def networks_in(url: str, names: SourceNames) -> set[str]:
+    """The Space's own networks that values in a URL could name."""
+    values = read_parameters(url, _NAMING_NETWORKS, ()).values()
+    found = (names.find_network(value, is_paid=True) for value in values)
+    return {network for network in found if network is not None}
+
+
 def classify_anew(
     touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames
 ) -> ClassifiedTouch:
@@ -63,14 +73,25 @@ def classify_anew(
     """
     if touch.rule in DECLARED:
         return touch
+    if touch.rule in DECLARED_NETWORK and names.has_network(touch.source):
+        return touch
     by = exclusions if touch.kind is TouchKind.VIEW else SHIPPED
     landing = Landing(touch.url, touch.referrer_host, stale=touch.stale)
-    # What was declared, besides the URL or in it, named no source, or its rule would stand.
-    evidence = msgspec.structs.replace(read_evidence(landing, by, names), declared=UNDECLARED)
+    # What was declared, besides the URL or in it, named no source, or its rule would stand. Only a
+    # network that the Space has added since may be named by what the URL declares.
+    evidence = read_evidence(landing, by, names, paid=_was_paid(touch))
+    evidence = msgspec.structs.replace(evidence, declared=UNDECLARED)
     source, rule = _decide(touch.kind, evidence)
     return msgspec.structs.replace(
         touch, source=source, rule=rule, ad=_read_ad(touch, evidence, source)
     )
+
+
+def _was_paid(touch: ClassifiedTouch) -> bool:
+    """True when a medium or a traffic type said paid, which need not be in the URL."""
+    if touch.rule in clicks.LINKS:
+        return channel_of(touch.source) == "paid"
+    return touch.rule in PAID_RULES
 
 
 def _decide(kind: TouchKind, evidence: Evidence) -> tuple[str, str]:

@@ -7,10 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from headwater.sources import clicks
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.evidence import CAMPAIGN, UNDECLARED, Evidence, ListedReferrer, OtherReferrer
 from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
-from headwater.sources.vocabulary import ALIASES, is_paid, of_platform, target_of, words
+from headwater.sources.vocabulary import (
+    ALIASES,
+    is_paid,
+    of_platform,
+    platform_of,
+    target_of,
+    words,
+)
 
 Rule = Callable[[Evidence], Outcome | None]
 
@@ -35,17 +42,19 @@ def _coming_back(evidence: Evidence) -> NoTouch | None:
 
 def _declared_source(evidence: Evidence) -> Source | None:
     declared = evidence.declared
-    if declared is UNDECLARED:
+    if declared is UNDECLARED and evidence.declared_network is None:
         return None
     source = declared.source.strip().lower() if declared.source is not None else ""
     if source in SOURCE_IDS:
         return Source(source, "trk_source")
+    if evidence.declared_network is not None:
+        value = declared.source or declared.network
+        return Source(evidence.declared_network, f"declared_network{_paid(evidence)}", value)
     rule, name = ("trk_source_alias", source) if source else ("trk_network_alias", declared.network)
     target = target_of(name)
     if target is None:
         return None
-    paid = is_paid(declared.type) or is_paid(declared.network)
-    return Source(of_platform(target, paid=paid), rule, name)
+    return Source(of_platform(target, paid=evidence.paid), rule, name)
 
 
 def _click_id(evidence: Evidence) -> Source | None:
@@ -61,7 +70,7 @@ def _click_id(evidence: Evidence) -> Source | None:
 def _hubspot(evidence: Evidence) -> Source | None:
     """The network that HubSpot's tracking of ads names."""
     target = target_of(evidence.parameters.get("hsa_net"))
-    if target is None or (place := _placement(target.removesuffix("_ads"), evidence)) is None:
+    if target is None or (place := _placement(platform_of(target), evidence)) is None:
         return None
     return Source(of_platform(place, paid=True), "hsa_net", evidence.parameters["hsa_net"])
 
@@ -73,9 +82,9 @@ def _placement(network: str, evidence: Evidence) -> str | None:
     """
     named, referrer = evidence.named, evidence.referrer
     if named is not None:
-        place = named.removesuffix("_ads")
+        place = platform_of(named)
     elif isinstance(referrer, ListedReferrer):
-        place = referrer.target.removesuffix("_ads")
+        place = platform_of(referrer.target)
     else:
         place = network
     if place != network and SHOWS_ADS_OF.get(place) != network:
@@ -92,13 +101,21 @@ def _utm_source(evidence: Evidence) -> Source | None:
     if named is None:
         return None
     value = evidence.parameters["utm_source"]
+    if evidence.network is not None:
+        # The rule keeps that it was paid for, in case the network or name is taken away again.
+        return Source(evidence.network, f"own_network{_paid(evidence)}", value)
     if evidence.is_own_name:
-        return Source(named, "own_utm_source", value)
+        return Source(named, f"own_utm_source{_paid(evidence)}", value)
     # Tools for mail send text messages as well.
     if named == "email" and _medium(evidence) == "sms":
         return Source("sms", "utm_medium", evidence.parameters["utm_medium"])
     rule = "utm_source_paid" if evidence.paid else "utm_source"
     return Source(of_platform(named, paid=evidence.paid), rule, value)
+
+
+def _paid(evidence: Evidence) -> str:
+    """The end of a rule's name that says paid."""
+    return "_paid" if evidence.paid else ""
 
 
 def _utm_medium(evidence: Evidence) -> Source | None:
@@ -141,6 +158,16 @@ def _link(evidence: Evidence) -> Source | None:
     return Source(of_platform(clicks.LINKS[parameter], paid=evidence.paid), parameter)
 
 
+def _paid(evidence: Evidence) -> Source | None:
+    """A paid click on an ad of a network that nothing names."""
+    if not evidence.paid:
+        return None
+    medium = evidence.parameters.get("utm_medium")
+    if is_paid(medium):
+        return Source(PAID_OTHER, "paid_medium", medium)
+    return Source(PAID_OTHER, "paid_type")
+
+
 def _campaign(evidence: Evidence) -> Source | None:
     """A campaign of somebody unlisted: a referral, not a direct visit."""
     parameter = _first(clicks.OTHER, evidence)
@@ -168,6 +195,7 @@ def _first(parameters: Mapping[str, str], evidence: Evidence) -> str | None:
 
 NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
     _declared_source, _click_id, _hubspot, _utm_source, _utm_medium, _mail, _referrer, _link,
+    _paid,
 )  # fmt: skip
 """Rules that name a source. The first that answers wins."""
 
@@ -176,11 +204,26 @@ ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _othe
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
 """The rules by which parameters decide that declare the source outright."""
+DECLARED_NETWORK = frozenset({"declared_network", "declared_network_paid"})
+"""The rules by which they name a paid network of the Space's own."""
+
+PAID_RULES = frozenset(
+    {
+        "declared_network_paid",
+        "own_network_paid",
+        "own_utm_source_paid",
+        "utm_source_paid",
+        "referrer_paid",
+        "paid_medium",
+        "paid_type",
+    }
+)
+"""The rules that only answer when a medium or a traffic type says paid."""
 
 RULES = frozenset(
     {
-        *DECLARED, "hsa_net", "own_utm_source",
-        "utm_source_paid", "utm_source", "utm_medium", "referrer_paid", "referrer",
+        *DECLARED, *DECLARED_NETWORK, *PAID_RULES, "hsa_net", "own_network", "own_utm_source",
+        "utm_source", "utm_medium", "referrer",
         "campaign", "other_site", "direct", "fallback",
     }
     | clicks.ADS.keys() | clicks.LINKS.keys() | clicks.MAIL.keys() | clicks.OTHER.keys()

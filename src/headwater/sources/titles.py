@@ -10,8 +10,9 @@ _WORDS = {
 _TITLES = {
     "ai_chat_gpt": "ChatGPT", "ai_perplexity": "Perplexity", "ai_copilot": "Copilot",
     "ai_claude": "Claude", "ai_grok": "Grok", "ai_gemini": "Gemini", "ai_deepseek": "DeepSeek",
-    "paid": "Paid ads", "ai": "AI answers", "organic": "Organic search and social",
-    "email": "E-mail", "shop_app": "Shop app",
+    "chatgpt_ads": "ChatGPT ads", "paid_other": "Paid, other", "paid": "Paid ads",
+    "ai": "AI answers", "organic": "Organic search and social", "email": "E-mail",
+    "shop_app": "Shop app",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 
 from headwater.sources.addresses import read_address
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.hosts import HostTable
 
 _WORD = re.compile(r"[^\W_]+")
@@ -64,11 +64,31 @@ def target_of(text: str | None) -> str | None:
     return match[1] if match is not None else None
 
 
+_PAID_SOURCES = {
+    # Meta sells the places in Messenger and Threads together with Facebook's.
+    "messenger": "facebook_ads", "threads": "facebook_ads",
+    # Microsoft's search ads are shown in Copilot.
+    "ai_copilot": "bing_ads",
+    "ai_chat_gpt": "chatgpt_ads",
+}  # fmt: skip
+"""The paid sources of platforms that are not called after them."""
+_PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
+
+
+def platform_of(target: str) -> str:
+    """The platform of an alias's target, which may be one of its sources."""
+    return _PLATFORMS.get(target) or target.removesuffix("_ads").removesuffix("_organic")
+
+
 def of_platform(target: str, *, paid: bool) -> str:
-    """The listed source of an alias's target. A platform listed as paid or organic only has just
-    that one.
+    """The source of an alias's target. Nothing paid is unpaid: whoever has no paid source has
+    PAID_OTHER. A platform that has only a paid source has it in any case.
     """
-    if target in SOURCE_IDS:
+    if not paid and target in SOURCE_IDS:
         return target
-    wanted, other = ("_ads", "_organic") if paid else ("_organic", "_ads")
-    return target + wanted if target + wanted in SOURCE_IDS else target + other
+    platform = platform_of(target)
+    ads = _PAID_SOURCES.get(platform, f"{platform}_ads")
+    if paid:
+        return ads if ads in SOURCE_IDS else PAID_OTHER
+    organic = f"{platform}_organic"
+    return organic if organic in SOURCE_IDS else ads

@@ -30,6 +30,8 @@ class Caller:
     """True when the Space's subscription is active."""
     limits: dict[str, int] = field(default_factory=dict[str, int])
     """The Space's own limits; other buckets have the general one."""
+    networks: frozenset[str] = frozenset()
+    """The Space's own paid networks."""
 
     def refusal(self, scope: str) -> Forbidden | None:
         """The error by which the key is refused `scope`; None when it has the scope."""
@@ -78,8 +80,8 @@ class KeyCache(CredentialCache[bytes, Caller]):
 
 
 def _caller(row: tuple[Any, ...]) -> Caller:
-    _, space_id, key_id, scopes, active, limits = row
-    return Caller(space_id, key_id, frozenset(scopes), active, limits or {})
+    _, space_id, key_id, scopes, active, limits, networks = row
+    return Caller(space_id, key_id, frozenset(scopes), active, limits or {}, frozenset(networks))
 
 
 def _bearer(authorization: bytes | None) -> bytes | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
+
+from headwater.sources.source_names import SourceNames, read_source_names
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Space:
     """Hosts on the list that ships with Headwater which are sources here."""
     source_names: dict[str, str]
     """Values of utm_source, in lower case, to the listed sources that they stand for here."""
+    networks: list[list[Any]]
+    """The Space's own paid networks, as `sources` reads them."""
     answer_phrases: dict[str, str]
     """Phrases of answers, as words_of writes them, to the self-reported sources that they stand for
     here."""
@@ -45,6 +49,11 @@ class Space:
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]
     """`profile_field_N` to its label; a slot without one cannot be filtered on."""
+
+    @cached_property
+    def sources(self) -> SourceNames:
+        """Its sources: the listed ones and its own networks."""
+        return read_source_names(self.source_names, self.networks)
 
     @cached_property
     def zone(self) -> ZoneInfo:

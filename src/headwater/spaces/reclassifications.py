@@ -17,6 +17,10 @@ from headwater.database.queries import Queries, fetch_all
 
 queries = Queries(__name__, "reclassifications.sql")
 
+RECLASSIFIED = "network\n"
+"""The beginning of a name that is a paid network of the Space's own. Values of utm_source that a
+Space has named hold no such character."""
+
 
 @dataclass(frozen=True)
 class Reclassification:
@@ -33,6 +37,11 @@ class Reclassification:
     def percentage(self) -> str:
         """The share as it is written; never 100 %, as then it would not be there."""
         return f"{min(99, int(100 * self.share))} %"
+
+
+def network_in(name: str) -> str | None:
+    """Return the network that a name is about; None for a value of utm_source."""
+    return name.removeprefix(RECLASSIFIED) if name.startswith(RECLASSIFIED) else None
 
 
 class WorkPiece(NamedTuple):

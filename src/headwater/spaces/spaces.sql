@@ -10,6 +10,9 @@ SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscrip
                  WHERE l.space_id = %(space_id)s), '{}') AS field_labels,
        coalesce((SELECT jsonb_object_agg(n.name, n.source) FROM source_names n
                  WHERE n.space_id = %(space_id)s), '{}') AS source_names,
+       coalesce((SELECT jsonb_agg(jsonb_build_array(p.number, p.name, p.spellings, p.platform,
+                                                    p.removed_at IS NOT NULL) ORDER BY p.number)
+                 FROM paid_networks p WHERE p.space_id = %(space_id)s), '[]') AS networks,
        coalesce((SELECT jsonb_object_agg(a.phrase, a.source) FROM answer_phrases a
                  WHERE a.space_id = %(space_id)s), '{}') AS answer_phrases
 FROM spaces s

@@ -29,6 +29,10 @@ class LedgerRow(NamedTuple):
     """Account, campaign, ad set and ad, down to the last that the row names."""
     country: str
     figures: Figures
+    source: str | None = None
+    """The source of all clicks that the row is for; None where there are several, or none."""
+    owner: str | None = None
+    """The platform that bills it, as sources have it; None for one without sources."""
 
 
 class Piece(NamedTuple):
@@ -57,7 +61,7 @@ def pieces_of(rows: Iterable[LedgerRow]) -> Iterator[Piece]:
         top = _Place()
         for row in group:
             _add(top, row)
-        base = LedgerRow(day, platform, currency, (), "", NOTHING)
+        base = LedgerRow(day, platform, currency, (), "", NOTHING, group[0].source, group[0].owner)
         pieces: list[Piece] = []
         _break_down(top, base, pieces)
         yield from pieces

@@ -24,9 +24,12 @@ from headwater.http.fields import (
 from headwater.http.instants import ISO_SCHEMA, parse_iso
 from headwater.http.objects import Property, array_of, object_of, parse_body
 from headwater.http.timerange import parse_day
+from headwater.sources.ad_platforms import platform_of
+from headwater.sources.source_names import SourceNames
 from headwater.spaces.currencies import parse_currency
+from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.settings_input import zone_names
-from headwater.spend.models import SpendRow, platform_of
+from headwater.spend.models import SpendRow
 
 MOST_ROWS = 5000
 LONGEST = 512
@@ -131,7 +134,9 @@ NAMED = {"campaign_name": "campaign", "adset_name": "adset", "ad_name": "ad"}
 FIELDS: dict[str, Property] = {
     "date": Property(DAY, "The day on the ad account's clock.", missing=REQUIRED),
     "platform": Property(
-        _PLATFORM, "google, meta, tiktok, linkedin, microsoft or any other.", missing=REQUIRED
+        _PLATFORM,
+        "google, meta, tiktok, microsoft, …, or of a network of your own.",
+        missing=REQUIRED,
     ),
     "account_id": Property(_ID),
     "campaign_id": Property(_ID, "As touchpoints have it; left out for all campaigns."),
@@ -197,9 +202,18 @@ class SpendReport:
     as_of: datetime
 
 
-def read_spend(body: dict[str, Any], now: datetime) -> SpendReport:
-    """The rows that a body holds. Raises Invalid, naming every field at fault."""
+def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> SpendReport:
+    """The rows that a body of a Space with these sources holds. Raises Invalid, naming every field
+    at fault.
+    """
     values = parse_body(BODY, body)
+    rules = {
+        f"spend.{index}.platform": [f"The spend.{index}.platform {rule}"]
+        for index, row in enumerate(values["spend"])
+        if (rule := refuse_platform(row.platform, sources)) is not None
+    }
+    if rules:
+        raise Invalid(rules)
     as_of = values.get("as_of")
     return SpendReport(values["spend"], now if as_of is None else read_as_of(as_of, now))
 

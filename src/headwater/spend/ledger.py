@@ -17,7 +17,12 @@ from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.history.causes import ChangeCause
 from headwater.history.former_rows import KEEP_SPEND, NOTE_ADDED
 from headwater.history.revisions import DRAW_REVISION
+from headwater.http.errors import Invalid
 from headwater.http.pagination import Page, Position, page_of, to_key
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.known_values import refuse_platform
+from headwater.spaces.models import Space
+from headwater.spaces.networks import fetch_sources
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
 from headwater.spend.changes import SpendVersion
 from headwater.spend.copy_lines import SpendLine, SpendPlace
@@ -127,8 +132,9 @@ async def read_pieces(
 ) -> list[Piece]:
     """Return what was spent on some days, each part once."""
     bound = {"space_id": space_id, "first_day": first_day, "last_day": last_day}
+    sources = await fetch_sources(connection, space_id)
     rows_of_days = await fetch_all(connection, _ROWS, bound)
-    return list(pieces_of(_row(of) for *of, _ in rows_of_days))
+    return list(pieces_of(_row(of, sources) for *of, _ in rows_of_days))
 
 
 async def read_versions(
@@ -138,21 +144,37 @@ async def read_versions(
     bound = {
         "space_id": space_id, "first_day": days[0], "last_day": days[1], "revision": since
     }  # fmt: skip
+    sources = await fetch_sources(connection, space_id)
     return [
         *(
-            SpendVersion(_row(of), start)
+            SpendVersion(_row(of, sources), start)
             for *of, start in await fetch_all(connection, _ROWS, bound)
         ),
         *(
-            SpendVersion(_row(of), start, end, ChangeCause(cause))
+            SpendVersion(_row(of, sources), start, end, ChangeCause(cause))
             for *of, start, end, cause in await fetch_all(connection, _FORMER_ROWS, bound)
         ),
     ]
 
 
-def _row(columns: Sequence[Any]) -> LedgerRow:
+def _row(columns: Sequence[Any], sources: SourceNames) -> LedgerRow:
     day, platform, currency, path, country, *figures = columns
-    return LedgerRow(day, platform, currency, tuple(path), country, tuple(figures))
+    return LedgerRow(
+        day, platform, currency, tuple(path), country, tuple(figures),
+        sources.source_named(platform), sources.platform_named(platform),
+    )  # fmt: skip
+
+
+async def require_platform(connection: AsyncConnection, space: Space, choice: SpendChoice) -> None:
+    """Raise Invalid for a platform that neither takes spend nor has any in the ledger."""
+    if choice.platform is None:
+        return
+    rule = refuse_platform(choice.platform, space.sources)
+    if rule is not None:
+        bound = {"space_id": space.id, "platform": choice.platform}
+        (is_stored,) = await fetch_one(connection, queries["has_platform"], bound)
+        if not is_stored:
+            raise Invalid.of("platform", rule)
 
 
 async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> Deletion:

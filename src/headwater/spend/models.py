@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
 
 import msgspec
-
-from headwater.sources.catalogue import SOURCE_IDS
 
 LEVELS = ("account_id", "campaign_id", "adset_id", "ad_id")
 """The places in an ad account, from the coarsest to the finest."""
@@ -57,26 +54,3 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
 def _hash(*parts: str) -> bytes:
     """Return a hash of texts: a place of an ad account stands in the rows of many days."""
     return blake2b("\0".join(parts).encode(), digest_size=16).digest()
-
-
-_SAME = {
-    "facebook": "meta", "fb": "meta", "bing": "microsoft", "microsoft_advertising": "microsoft",
-    "adwords": "google", "twitter": "x", "snap": "snapchat",
-}  # fmt: skip
-"""Platforms by their other names."""
-_SOURCES = {"meta": "facebook_ads", "microsoft": "bing_ads"}
-"""The sources of platforms that are called otherwise than their source."""
-
-
-@lru_cache(1024)
-def platform_of(text: str) -> str:
-    """Return a platform by the name that somebody has for it: `Google Ads` is `google`."""
-    word = re.sub(r"[^\w]+", "_", text.strip().lower()).strip("_")
-    word = word.removesuffix("_ads") or word
-    return _SAME.get(word, word)
-
-
-def source_of(platform: str) -> str | None:
-    """Return the source that clicks on a platform's ads have; None where there is none."""
-    names = (_SOURCES.get(platform, f"{platform}_ads"), platform)
-    return next((name for name in names if name in SOURCE_IDS), None)

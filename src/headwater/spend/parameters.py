@@ -23,9 +23,9 @@ from headwater.http.openapi import (
 from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
 from headwater.http.parameters import Input, Parameter
 from headwater.http.timerange import parse_day
+from headwater.sources.ad_platforms import platform_of
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.inputs import BODY, DAY_SCHEMA, LONGEST, LONGEST_PLATFORM
-from headwater.spend.models import platform_of
 
 _DAY = written(
     {"type": "string", "pattern": f"^$|{DAY_SCHEMA['pattern']}"},

@@ -146,3 +146,8 @@ CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad
 s.country, (s.amount * 1000000)::bigint, coalesce(s.impressions, 0), coalesce(s.clicks, 0),
 coalesce(s.platform_conversions * 1000000, 0)::bigint,
 coalesce(s.platform_revenue * 1000000, 0)::bigint
+
+-- name: has_platform
+-- Whether the ledger has anything of a platform.
+SELECT EXISTS (SELECT FROM spend s
+               WHERE s.space_id = %(space_id)s AND s.platform = %(platform)s);

@@ -7,7 +7,6 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from headwater.events.accepted import AcceptedEvent
-from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.exclusions import SHIPPED
@@ -42,7 +41,7 @@ def touch_of_event(
     named = {name: getattr(event, name) for name in _AD_PARAMETERS}
     present = {name: value for name, value in named.items() if value is not None}
     ad = ad_at(event.url, present, source)
-    return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
+    return Touch(at=at, source_id=names.numbers[source], source_rule=rule, ad=ad, url=event.url)
 
 
 def touch_of(
@@ -64,7 +63,7 @@ def touch_of(
     names = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
     return Touch(
         at=at,
-        source_id=SOURCE_IDS[source],
+        source_id=own_names.numbers[source],
         source_rule=rule,
         ad=Ad(**names) if any(names.values()) else classified.ad,
         url=touchpoint.url,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.sources.catalogue import bit_of
 from headwater.sources.outcomes import Ad
 
 HALF_HOUR = 30 * 60 * 1_000_000
@@ -32,7 +33,7 @@ class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def source_bit(self) -> int:
-        return 1 << self.source_id
+        return bit_of(self.source_id)
 
     @property
     def key(self) -> TouchpointKey:

@@ -86,7 +86,7 @@ def within(window: int, event: Event, path: Sequence[Touchpoint]) -> list[Touchp
 
 
 def is_paid(touch: Touchpoint) -> bool:
-    return touch.source.endswith("_ads")
+    return touch.source.endswith("_ads") or touch.source == "paid_other"
 
 
 def is_direct(touch: Touchpoint) -> bool:

@@ -341,6 +341,7 @@ Source: TypeAlias = Literal[
     "trustpilot",
     "g2",
     "yelp",
+    "chatgpt_ads",
 ]
 
 
@@ -839,6 +840,7 @@ SelfReportedSource: TypeAlias = Literal[
     "trustpilot",
     "g2",
     "yelp",
+    "chatgpt_ads",
     "facebook",
     "google",
     "linkedin",
@@ -1534,6 +1536,64 @@ GroupBy: TypeAlias = Literal[
     "none",
 ]
 
+Source2: TypeAlias = Literal[
+    "facebook_ads",
+    "google_ads",
+    "linkedin_ads",
+    "tiktok_ads",
+    "youtube_ads",
+    "instagram_ads",
+    "bing_ads",
+    "yahoo_ads",
+    "pinterest_ads",
+    "reddit_ads",
+    "snapchat_ads",
+    "telegram_ads",
+    "twitch_ads",
+    "x_ads",
+    "quora_ads",
+    "duckduckgo_ads",
+    "whop_ads",
+    "facebook_organic",
+    "google_organic",
+    "linkedin_organic",
+    "tiktok_organic",
+    "youtube_organic",
+    "instagram_organic",
+    "bing_organic",
+    "yahoo_organic",
+    "pinterest_organic",
+    "reddit_organic",
+    "snapchat_organic",
+    "telegram_organic",
+    "twitch_organic",
+    "x_organic",
+    "quora_organic",
+    "duckduckgo_organic",
+    "messenger_organic",
+    "brave_organic",
+    "threads_organic",
+    "ai_chat_gpt",
+    "ai_perplexity",
+    "ai_copilot",
+    "ai_claude",
+    "ai_grok",
+    "ai_gemini",
+    "ai_deepseek",
+    "email",
+    "sms",
+    "referral",
+    "direct",
+    "shop_app",
+    "substack",
+    "capterra",
+    "trustpilot",
+    "g2",
+    "yelp",
+    "chatgpt_ads",
+    "paid_other",
+]
+
 
 class Period(TypedDict):
     start_date: str
@@ -1940,7 +2000,7 @@ class TouchpointPayload(TypedDict):
     tracking_id: NotRequired[str | None]
     occurred_at: str | float
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now."""
-    source: NotRequired[Source | str | None]
+    source: NotRequired[Source2 | str | None]
     """Where the person came from. Without it, what `url` and `referrer` tell."""
     url: NotRequired[str | None]
     referrer: NotRequired[str | None]
@@ -2631,7 +2691,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[Source2] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2696,7 +2756,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[Source2] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2796,7 +2856,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[Source2] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2853,7 +2913,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[Source2] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,

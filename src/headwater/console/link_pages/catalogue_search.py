@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 
-from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.catalogue import PAID_OTHER, SOURCES, channel_of
 from headwater.sources.clicks import ADS, LINKS
 from headwater.sources.links import LinkTags, tags_of
 from headwater.sources.titles import title_of
@@ -47,7 +47,8 @@ def list_sources() -> tuple[ListedSource, ...]:
     """Return every source, in the order of the catalogue."""
     aliases: dict[str, list[str]] = defaultdict(list)
     for alias, target in ALIASES.items():
-        for source in {of_platform(target, paid=True), of_platform(target, paid=False)}:
+        sources = {of_platform(target, paid=True), of_platform(target, paid=False)}
+        for source in sources - {PAID_OTHER}:
             aliases[source].append(alias)
     parameters: dict[str, list[str]] = defaultdict(list)
     for table, paid in ((ADS, True), (LINKS, False)):

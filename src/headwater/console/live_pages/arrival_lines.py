@@ -15,7 +15,6 @@ from headwater.console.live_pages.arrivals import Arrival
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.report_pages.bar import conversion_title
 from headwater.identity.senders import Sender
-from headwater.sources.catalogue import SOURCES
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
@@ -66,7 +65,7 @@ def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
     }  # fmt: skip
     match arrival.kind:
         case "visits" | "touchpoints":
-            parts |= _visit(arrival.kind, values, base)
+            parts |= _visit(arrival.kind, values, space, base)
         case "events":
             parts |= _event(values, space) | {"link": f"{base}/events/{arrival.id}"}
         case "duplicates":
@@ -88,14 +87,14 @@ def _person(values: Mapping[str, Any], base: str) -> dict[str, str]:
     return {"person": name, "person_link": f"{base}/contacts/{contact}"}
 
 
-def _visit(kind: str, values: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _visit(kind: str, values: Mapping[str, Any], space: Space, base: str) -> dict[str, Any]:
     word = "Page view" if kind == "visits" else "Touchpoint"
     referrer = values["referrer_host"]
     source: int | None = values["source_id"]
     return {
         "title": f"{word} {_page(values['url'])}".strip(),
         "link": f"{base}/contacts/{values['contact_id']}",
-        "source": title_of(SOURCES[source - 1]) if source else "within a visit",
+        "source": title_of(space.sources.name_of(source)) if source else "within a visit",
         "detail": ", ".join(filter(None, (values.get("device"), referrer and f"from {referrer}"))),
     }
 
@@ -115,7 +114,7 @@ def _event(values: Mapping[str, Any], space: Space) -> dict[str, Any]:
     return {
         "title": conversion_title(space, name), "amount": values["amount"],
         "currency": values["currency"] or space.currency,
-        "source": title_of(SOURCES[source - 1]) if source else "no touchpoint before it",
+        "source": title_of(space.sources.name_of(source)) if source else "no touchpoint before it",
         "detail": _sender(values),
     }  # fmt: skip
 

@@ -38,7 +38,6 @@ from headwater.http.parameters import Query
 from headwater.merging.merge_log import LoggedMerge, list_merges
 from headwater.packed_views import packs
 from headwater.reports.models import Measure
-from headwater.sources.catalogue import SOURCES
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
@@ -80,11 +79,6 @@ class ContactHead:
         return self.name or self.email or f"Contact {self.id}"
 
     @property
-    def source_title(self) -> str | None:
-        """The name of the source of its first touchpoint."""
-        return None if self.first_source is None else title_of(SOURCES[self.first_source - 1])
-
-    @property
     def device(self) -> str:
         """Its device and where it is, on one line."""
         parts = (self.browser, self.os, self.device_type, self.city, self.state, self.country)
@@ -107,6 +101,8 @@ class ContactContent:
     """Everything on the page."""
 
     head: ContactHead
+    first_source: str | None
+    """The title of the source of its first touchpoint."""
     contact: Mapping[str, Any]
     """The contact as the API shows it, its fields under their labels."""
     events: int
@@ -202,11 +198,17 @@ async def load_contact(
     events, revenue, currencies = await fetch_one(connection, queries["totals"], values)
     identifiers = await _fetch_identifiers(connection, space.id, contact_id)
     return ContactContent(
-        head, msgspec.json.decode(contact), events, revenue, currencies, identifiers,
+        head, _first_source(head, space), msgspec.json.decode(contact), events, revenue, currencies,
+        identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
         await list_contact_timeline(connection, space, contact_id, at),
     )  # fmt: skip
+
+
+def _first_source(head: ContactHead, space: Space) -> str | None:
+    number = head.first_source
+    return None if number is None else title_of(space.sources.name_of(number))
 
 
 async def _fetch_identifiers(

@@ -167,7 +167,7 @@ async def load_event(
     return EventContent(
         event, await sum_refunds(connection, space.id, event_id),
         await fetch_receipt(connection, space.id, event_id), explanation, path,
-        columns_of(explanation), explain_origin(explanation, path, around, view),
+        columns_of(explanation), explain_origin(explanation, path, around, view, space.sources),
         await _deliveries(connection, space.id, event_id),
     )  # fmt: skip
 

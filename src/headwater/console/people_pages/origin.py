@@ -13,7 +13,7 @@ from headwater.console.people_pages.path_view import PathView
 from headwater.identity.senders import Sender
 from headwater.reports.explanation import EventExplanation
 from headwater.reports.models import NoCredit
-from headwater.sources.catalogue import SOURCES
+from headwater.sources.source_names import SourceNames
 from headwater.sources.titles import title_of
 
 SENDERS = {
@@ -47,15 +47,16 @@ class OriginAnswer:
 
 
 def explain_origin(
-    explanation: EventExplanation, path: Sequence[PathTouch], around: Surroundings, view: PathView
-) -> OriginAnswer | None:
+    explanation: EventExplanation, path: Sequence[PathTouch], around: Surroundings, view: PathView,
+    sources: SourceNames,
+) -> OriginAnswer | None:  # fmt: skip
     """Return why an event is direct or has no credit under any model; None when it is neither."""
     reason = explanation.unattributed_reason("linear")
     event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
     if reason is NoCredit.OUTSIDE_WINDOW:
-        return _outside(around, event_time, view)
+        return _outside(around, event_time, view, sources)
     if reason is not None:
-        return _untouched(explanation, around, event_time, view)
+        return _untouched(explanation, around, event_time, view, sources)
     if path and all(touch.source == "direct" for touch in path):
         return _direct(path)
     return None
@@ -73,10 +74,12 @@ def _direct(path: Sequence[PathTouch]) -> OriginAnswer:
     return OriginAnswer("Why direct?", (first, *why))
 
 
-def _outside(around: Surroundings, event_time: datetime, view: PathView) -> OriginAnswer:
+def _outside(
+    around: Surroundings, event_time: datetime, view: PathView, sources: SourceNames
+) -> OriginAnswer:
     sentences: list[str] = []
     if around.before_at is not None and around.before_source is not None:
-        source = title_of(SOURCES[around.before_source - 1])
+        source = title_of(sources.name_of(around.before_source))
         sentences.append(
             f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
             f"earlier; only those within {view.window} count."
@@ -87,12 +90,13 @@ def _outside(around: Surroundings, event_time: datetime, view: PathView) -> Orig
 
 
 def _untouched(
-    explanation: EventExplanation, around: Surroundings, event_time: datetime, view: PathView
-) -> OriginAnswer:
+    explanation: EventExplanation, around: Surroundings, event_time: datetime, view: PathView,
+    sources: SourceNames,
+) -> OriginAnswer:  # fmt: skip
     whose = "this contact or its company" if view.by_company else "this contact"
     sentences = [f"There is no touchpoint of {whose} up to the time of the event."]
     if around.after_at is not None and around.after_source is not None:
-        source = title_of(SOURCES[around.after_source - 1])
+        source = title_of(sources.name_of(around.after_source))
         sentences.append(
             f"The first one after it was {source}, {_span(around.after_at - event_time)} later; "
             "what comes after an event did not lead to it."

@@ -22,7 +22,6 @@ from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
 from headwater.merging.merge_log import CAUSES
 from headwater.packed_views import packs
-from headwater.sources.catalogue import SOURCES
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.sources.titles import title_of
@@ -71,6 +70,7 @@ async def list_contact_timeline(
         packed = await packs.read_before(connection, space.id, contact_id, until, most)
     bound = {
         "space_id": space.id, "owner_id": contact_id, "members": members, "packed": rows(packed),
+        "source_names": list(space.sources.by_number),
     }  # fmt: skip
     page = await _page(connection, _OF_CONTACT, "contact_id", bound, at)
     return await _timeline(connection, space, page)
@@ -80,7 +80,9 @@ async def list_company_timeline(
     connection: AsyncConnection, space: Space, company_id: int, at: Position | None
 ) -> Timeline:
     """One page of the events and touchpoints of a company's contacts, likewise."""
-    bound = {"space_id": space.id, "owner_id": company_id}
+    bound = {
+        "space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number),
+    }  # fmt: skip
     page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
     return await _timeline(connection, space, page)
 
@@ -95,7 +97,7 @@ async def _page(
     order = _OLDEST_FIRST if at is not None and at.backward else _NEWEST_FIRST
     selects = [queries[part].format(owner=Identifier(owner), order=order) for part in parts]
     joined = _UNION.join(SQL("({})").format(select) for select in selects)
-    values = {**bound, **_places(at), "source_names": list(SOURCES), "limit": PER_PAGE + 1}
+    values = {**bound, **_places(at), "limit": PER_PAGE + 1}
     # Not prepared: a plan that does not know the limit and the place may not stop early.
     cursor = await connection.execute(
         queries["page"].format(parts=joined, order=order), values, prepare=False

@@ -43,6 +43,7 @@ from headwater.spend.ledger import (
     delete_spend,
     list_spend,
     read_pieces,
+    require_platform,
 )
 from headwater.spend.models import LEVELS
 from headwater.spend.parameters import CHOICE, SpendChoice, cursors, read_choice
@@ -127,13 +128,16 @@ def _amount(piece: Piece) -> Decimal:
     return Decimal(piece.row.figures[0]) / MILLIONTHS
 
 
-def read_ledger_choice(query: Input, inside: SpaceVisitor, *, whole: bool = True) -> SpendChoice:
+async def read_ledger_choice(
+    connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, whole: bool = True
+) -> SpendChoice:
     """Return the rows that an address is about, the last 30 days unless it names some. Raises
     Invalid.
     """
     named = any(query.single(name) for name in ("start_date", "end_date"))
     choice = read_choice(query, whole=whole)
     query.finish()
+    await require_platform(connection, inside.space, choice)
     if named or not whole:
         return choice
     today = datetime.now(UTC).astimezone(inside.space.zone).date()
@@ -171,7 +175,7 @@ async def _show(
         typed = {name: f"{query.single(name) or ''}" for name in _FIELDS}
         page, refused = None, dict(errors or {})
         try:
-            choice = read_ledger_choice(query, inside)
+            choice = await read_ledger_choice(connection, query, inside)
             page = await _load(connection, request, inside, choice)
             typed = {**typed, **_texts(choice)}
         except Invalid as error:
@@ -250,7 +254,8 @@ async def send_csv(request: Request) -> Response:
     writer.writerow(_COLUMNS)
     async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
         inside = await enter(connection, request, visitor)
-        choice = read_ledger_choice(Query(request.scope["query_string"]), inside)
+        query = Query(request.scope["query_string"])
+        choice = await read_ledger_choice(connection, query, inside)
         at: Position | None = None
         for _ in range(MOST_IN_CSV // 1000):
             page = await list_spend(connection, inside.space.id, choice, 1000, at)
@@ -277,7 +282,8 @@ async def post_delete(request: Request) -> Response:
     try:
         async with services(request).database.transaction() as connection:
             inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-            choice = read_ledger_choice(_query(request, form), inside, whole=False)
+            query = _query(request, form)
+            choice = await read_ledger_choice(connection, query, inside, whole=False)
             count = (await count_spend(connection, inside.space.id, choice)).rows
             typed = form.text(CONFIRM).strip().replace(",", "")
             if typed == f"{count}" and count:

@@ -32,7 +32,6 @@ from headwater.reports.spend_change_answer import spend_changes_csv
 from headwater.reports.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
 from headwater.reports.spend_change_report import query_spend_changes
 from headwater.spend.changes import ChangedSpend
-from headwater.spend.models import source_of
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
 _GROUPS = {group: name for group, name in GROUPS.items() if group in SPLIT_GROUPS}
@@ -87,8 +86,7 @@ class SpendChangesPage:
 def place_title(changed: ChangedSpend) -> str:
     """Return the place of a row of the ledger: the platform and the last of its ids."""
     row = changed.row
-    source = source_of(row.platform)
-    name = title(Group.SOURCE, GroupKey(source, source)) if source else row.platform
+    name = title(Group.SOURCE, GroupKey(row.source, row.source)) if row.source else row.platform
     return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
 
 

@@ -109,7 +109,8 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
         canonical = await resolve(connection, context.space_id, contact_id)
-        page = await list_journey(connection, context.space_id, canonical, request)
+        space = await context.space(connection)
+        page = await list_journey(connection, space, canonical, request)
         left_out = await count_earlier(
             connection, context.space_id, canonical, page.next, direct=request.direct
         )

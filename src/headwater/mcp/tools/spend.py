@@ -46,6 +46,7 @@ from headwater.spend.ledger import (
     delete_spend,
     deletion_answer,
     put_report,
+    require_platform,
 )
 
 _OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missing)
@@ -96,8 +97,9 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
     refuse_bad_text(arguments)
-    report = read_spend(arguments, datetime.now(UTC))
     async with context.transaction() as connection:
+        sources = (await context.space(connection)).sources
+        report = read_spend(arguments, datetime.now(UTC), sources)
         await put_report(connection, context.space_id, report.rows, report.as_of)
     return {"message": f"Rows stored: {len(report.rows)}."}
 
@@ -108,6 +110,7 @@ async def _delete(context: ToolContext, arguments: Arguments) -> Any:
     choice = parameters.read_choice(query, whole=False)
     query.finish()
     async with context.transaction() as connection:
+        await require_platform(connection, await context.space(connection), choice)
         count = deletion_answer(
             await count_spend(connection, context.space_id, choice), deleted=False
         )

@@ -1,0 +1,63 @@
+"""`headwater network …`: a Space's own paid networks."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.settings import Settings
+from headwater.spaces.networks import (
+    describe_network,
+    fetch_sources,
+    put_network,
+    read_network,
+    remove_network,
+)
+from headwater.spaces.spaces import fetch_space
+from headwater.terminal.command import CommandGroup, Option
+from headwater.terminal.connection import transaction
+from headwater.terminal.execution import prints
+from headwater.terminal.options import JSON, SPACE
+from headwater.terminal.output import Output
+
+group = CommandGroup()
+
+NETWORK = Option("name", metavar="NAME", help="its source in reports, such as taboola_ads")
+
+
+@group.command("list", "list a Space's own paid networks", SPACE, JSON)
+@prints
+async def list_all(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        await fetch_space(connection, arguments.space)
+        sources = await fetch_sources(connection, arguments.space)
+    return sorted(map(describe_network, sources.networks), key=lambda each: each["name"])
+
+
+@group.command(
+    "put",
+    "add a paid network, or change one",
+    NETWORK,
+    Option(
+        "--spelling", action="append", default=[], metavar="S",
+        help="a value of utm_source that means it; repeat for more",
+    ),
+    Option("--platform", metavar="P", help="its name in spend (the name without _ads)"),
+    SPACE,
+    JSON,
+)  # fmt: skip
+@prints
+async def put(settings: Settings, arguments: Namespace) -> Output:
+    wanted = read_network({
+        "name": arguments.name, "spellings": arguments.spelling, "platform": arguments.platform,
+    })  # fmt: skip
+    async with transaction(settings) as connection:
+        await put_network(connection, arguments.space, wanted)
+    return {"name": wanted.name, "spellings": wanted.spellings, "platform": wanted.platform}
+
+
+@group.command("remove", "remove a paid network", NETWORK, SPACE, JSON)
+@prints
+async def remove(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        await remove_network(connection, arguments.space, arguments.name)
+    return {"removed": arguments.name}

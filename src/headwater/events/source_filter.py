@@ -1,0 +1,24 @@
+"""The parameter of sources: listed ones, and paid networks of the Space's own."""
+
+from __future__ import annotations
+
+from headwater.http.fields import Schema, written
+from headwater.http.parameters import Input, ListParameter
+from headwater.spaces.known_values import SOURCE, refuse_source
+
+
+def sources_parameter(most: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
+    """Return a parameter of sources, to be read by `read_sources`."""
+    kind = written(schema, str)
+    return ListParameter(name="sources", kind=kind, most=most, description=description)
+
+
+def read_sources(
+    query: Input, parameter: ListParameter[str], known: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Read some of a Space's sources. Unknown ones are noted in the query."""
+    words = parameter.read(query)
+    for word in words:
+        if (rule := refuse_source(word, known)) is not None:
+            query.refuse(parameter.name, rule)
+    return tuple(word for word in words if word in known)

@@ -1,0 +1,64 @@
+"""What a Space's filters and ledger accept as sources, channels and platforms, and how others are
+refused: with the nearest ones.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from headwater.http.fields import Schema
+from headwater.http.suggestions import Names
+from headwater.sources.catalogue import CHANNELS, LISTED_SOURCES, SOURCES
+from headwater.sources.source_names import SourceNames
+from headwater.sources.vocabulary import of_platform, target_of
+
+
+def _schema_of(sources: tuple[str, ...]) -> Schema:
+    """Return the schema of listed sources and of networks that Spaces may have added, which end in
+    `_ads`.
+    """
+    others = "|".join(source for source in sources if not source.endswith("_ads"))
+    return {"type": "string", "pattern": f"^({others}|[a-z0-9_]+_ads)$"}
+
+
+SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
+"""The schemas of a source in answers about events and contacts, and in reports."""
+_CHANNELS = Names(CHANNELS)
+_HOW_TO_ADD = (
+    "Add other platforms as paid networks of your own: on the page Sources, by PUT "
+    "/sources/networks or by headwater network put."
+)
+
+
+def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
+    """Return the rule that a word breaks which is none of a Space's sources, else None."""
+    if word in known:
+        return None
+    names = _names(known)
+    return names.refusal(word, _meant(word) or names.nearest(word))
+
+
+def refuse_channel(word: str) -> str | None:
+    """The same for channels."""
+    return None if word in CHANNELS else _CHANNELS.refusal(word, _CHANNELS.nearest(word))
+
+
+def refuse_platform(platform: str, sources: SourceNames) -> str | None:
+    """The same for platforms of spend, and how to add one."""
+    if platform in sources.platforms:
+        return None
+    names = _names(tuple(sorted(sources.platforms)))
+    return f"{names.refusal(platform, names.nearest(platform))} {_HOW_TO_ADD}"
+
+
+@lru_cache(maxsize=64)
+def _names(words: tuple[str, ...]) -> Names:
+    return Names(words)
+
+
+def _meant(word: str) -> tuple[str, ...]:
+    """Return the sources that another name stands for, such as `meta`."""
+    target = target_of(word)
+    if target is None:
+        return ()
+    return tuple(dict.fromkeys(of_platform(target, paid=paid) for paid in (True, False)))

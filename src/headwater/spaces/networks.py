@@ -1,0 +1,198 @@
+"""A Space's own paid networks: add, change and remove them. What is stored is classified anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.http.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
+from headwater.http.objects import Property, array_of, object_of, parse_body
+from headwater.sources.ad_platforms import LISTED_PLATFORMS, platform_of
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.networks import (
+    FIRST_NUMBER,
+    LONGEST_NAME,
+    NAME,
+    NUMBERS,
+    PaidNetwork,
+    letters_of,
+    spellings_of,
+)
+from headwater.sources.source_names import SourceNames, normal_name, read_source_names
+from headwater.sources.vocabulary import target_of
+from headwater.spaces.locks import lock_space
+from headwater.spaces.reclassifications import RECLASSIFIED, request_reclassification
+from headwater.spaces.spaces import announce_access
+
+queries = Queries(__name__, "networks.sql")
+
+MAX_NETWORKS = 100
+"""Of a Space, removed ones not counted."""
+MAX_SPELLINGS = 20
+
+
+@dataclass(frozen=True)
+class NetworkChange:
+    """A network as somebody wants it."""
+
+    name: str
+    spellings: tuple[str, ...]
+    platform: str
+
+
+def _read_name(text: str) -> str:
+    if NAME.fullmatch(text):
+        return text
+    stem = platform_of(text)
+    example = f"{stem}_ads" if NAME.fullmatch(f"{stem}_ads") else "taboola_ads"
+    raise ValueError(
+        f"must have lower-case letters, digits and single _, end in _ads and have at most "
+        f"{LONGEST_NAME} characters, such as {example}."
+    )
+
+
+def _read_spelling(text: str) -> str:
+    if UNPRINTABLE.search(text) or not letters_of(text):
+        raise ValueError("must have a letter or a digit, and no control characters.")
+    return normal_name(text)
+
+
+def _read_platform(text: str) -> str:
+    platform = platform_of(text)
+    if not platform or UNPRINTABLE.search(platform):
+        raise ValueError("must have a letter or a digit, and no control characters.")
+    return platform
+
+
+_TEXT = text_up_to(LONGEST_NAME, shortest=1, trim=True)
+_FIELDS = object_of({
+    "name": Property(
+        _TEXT.then(_read_name), "Its source in reports; ends in `_ads`.", missing=REQUIRED
+    ),
+    "spellings": Property(
+        array_of(_TEXT.then(_read_spelling), MAX_SPELLINGS),
+        "Values of `utm_source` and `trk_source` that mean it, besides its name.",
+    ),
+    "platform": Property(
+        _TEXT.then(_read_platform).or_none(), "Its name in spend; if left out, the name's stem."
+    ),
+})  # fmt: skip
+NETWORK: FieldType[NetworkChange] = _FIELDS.then(
+    lambda values: NetworkChange(
+        values["name"],
+        tuple(dict.fromkeys(values.get("spellings") or ())),
+        values.get("platform") or platform_of(values["name"]),
+    )
+)
+
+
+def read_network(values: Mapping[str, Any]) -> NetworkChange:
+    """Read a network. Raises Invalid, naming every field at fault."""
+    return parse_body(NETWORK, dict(values))
+
+
+async def fetch_sources(connection: AsyncConnection, space_id: int) -> SourceNames:
+    """Return the sources of a Space, without its values of utm_source."""
+    rows = await fetch_all(connection, queries["fetch"], {"space_id": space_id})
+    return read_source_names({}, rows)
+
+
+def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
+    """Return the same for a job that somebody requested before, when removed networks may still
+    have been there.
+    """
+    rows = connection.execute(queries["fetch"], {"space_id": space_id}).fetchall()
+    return read_source_names({}, [(*row[:-1], False) for row in rows])
+
+
+async def put_network(connection: AsyncConnection, space_id: int, wanted: NetworkChange) -> None:
+    """Add a network, or give one other spellings and another platform. Raises NotFound for an
+    unknown Space, and Invalid for what listed sources or other networks have already.
+    """
+    names = await _lock(connection, space_id)
+    other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
+    _check(names, other_names, wanted)
+    values = {
+        "space_id": space_id, "name": wanted.name, "spellings": list(wanted.spellings),
+        "platform": wanted.platform,
+    }  # fmt: skip
+    number = names.numbers.get(wanted.name)
+    if number is None:
+        number = 1 + max(FIRST_NUMBER - 1, *names.numbers.values())
+    await connection.execute(queries["put"], values | {"number": number})
+    await announce_access(connection, space_id)
+    await request_reclassification(connection, space_id, RECLASSIFIED + wanted.name)
+
+
+async def remove_network(connection: AsyncConnection, space_id: int, name: str) -> None:
+    """Remove a network: touches from it get the source they would have without it. Raises
+    NotFound.
+    """
+    await _lock(connection, space_id)
+    values = {"space_id": space_id, "name": name}
+    if not (await connection.execute(queries["remove"], values)).rowcount:
+        raise NotFound("Network")
+    await announce_access(connection, space_id)
+    await request_reclassification(connection, space_id, RECLASSIFIED + name)
+
+
+def describe_network(network: PaidNetwork) -> dict[str, Any]:
+    """Return a network as answers have it."""
+    return {
+        "name": network.name, "spellings": list(network.spellings), "platform": network.platform,
+    }  # fmt: skip
+
+
+async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
+    if not await lock_space(connection, space_id):
+        raise NotFound("Space")
+    return await fetch_sources(connection, space_id)
+
+
+def _check(names: SourceNames, other_names: Mapping[str, str], wanted: NetworkChange) -> None:
+    others = [network for network in names.networks if network.name != wanted.name]
+    errors: Errors = {}
+    if (listed := _listed_as(wanted.name)) is not None:
+        errors["name"] = [f"The name {wanted.name} belongs to the listed source {listed}."]
+    elif len(others) >= MAX_NETWORKS:
+        errors["name"] = [f"The name cannot be added: a Space has at most {MAX_NETWORKS} networks."]
+    elif wanted.name not in names.numbers and NUMBERS[-1] in names.numbers.values():
+        reason = f"this Space has had {len(NUMBERS)} networks, removed ones included."
+        errors["name"] = [f"The name cannot be added: {reason} Add a spelling to another network."]
+    if (rule := _taken_spelling(wanted, others, other_names)) is not None:
+        errors.setdefault("spellings" if wanted.spellings else "name", []).append(rule)
+    owner = LISTED_PLATFORMS.get(wanted.platform) or next(
+        (network.name for network in others if network.platform == wanted.platform), None
+    )
+    if owner is not None and "name" not in errors:
+        errors["platform"] = [f"The platform {wanted.platform} belongs to {owner}."]
+    if errors:
+        raise Invalid(errors)
+
+
+def _taken_spelling(
+    wanted: NetworkChange, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
+) -> str | None:
+    """Return what is wrong with a spelling that means something else."""
+    mine = spellings_of(wanted.name, wanted.spellings)
+    for network in others:
+        both = set(mine) & set(spellings_of(network.name, network.spellings))
+        if both:
+            return f"The spelling {min(both)} belongs to your network {network.name}."
+    for spelling in (*wanted.spellings, wanted.name.removesuffix("_ads")):
+        if (listed := _listed_as(spelling)) is not None:
+            return f"The spelling {spelling} belongs to the listed source {listed}."
+    for name, source in other_names.items():
+        if letters_of(name) in mine:
+            return f"The spelling {name} is a value of utm_source that you have mapped to {source}."
+    return None
+
+
+def _listed_as(value: str) -> str | None:
+    """Return the listed source or platform that a value means."""
+    return value if value in SOURCE_IDS else target_of(value)
