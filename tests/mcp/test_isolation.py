@@ -72,6 +72,7 @@ MATRIX = {
         (RANGE, {**RANGE, **CREDITED}, {**RANGE, "custom_field_filters": LIKE_TWINS}),
     ),
     "get_event": Row({"event_id": "event"}),
+    "find_order": Row(views=({"number": TWIN},)),
     "track_event": Row(views=({"event_name": "purchase", "email": "ada@example.com"},)),
     "update_event_amount": Row({"event_id": "event"}, ({"amount": 1},)),
     "delete_event": Row({"event_id": "event", "confirm": "event_confirm"}),

@@ -21,7 +21,7 @@ from tests.support.factories import Stage
 
 READING = [
     "get_space", "list_custom_events", "resolve_date_range", "query_report", "query_paths",
-    "list_events",
+    "list_events", "find_order",
     "get_event", "explain_attribution", "list_contacts", "get_contact", "find_contact_by_email",
     "get_contact_journey", "list_companies", "get_company", "query_spend", "list_deliveries",
     "list_destinations", "list_rejected_events",

@@ -120,6 +120,34 @@ JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r
                      AND substr(r.order_id, length(e.order_id) + 1, 1) !~ '[[:alnum:]]')
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
+-- name: of_order
+-- The events of an order, oldest first: the purchase, upsells and refunds. A refund repeats the id or
+-- the name of its order, or its id begins with that of the order, such as `1001-refund`.
+WITH found AS MATERIALIZED (
+    (SELECT e.order_id, e.order_name FROM events e
+     WHERE e.space_id = %(space_id)s AND e.order_id = ANY(%(numbers)s) LIMIT %(limit)s)
+    UNION
+    (SELECT e.order_id, e.order_name FROM events e
+     WHERE e.space_id = %(space_id)s AND e.order_name = ANY(%(numbers)s) LIMIT %(limit)s)
+), numbers AS MATERIALIZED (
+    SELECT order_id AS number FROM found WHERE order_id IS NOT NULL
+    UNION SELECT order_name FROM found WHERE order_name IS NOT NULL
+)
+SELECT o.id
+FROM numbers n
+CROSS JOIN LATERAL (
+    (SELECT e.id FROM events e
+     WHERE e.space_id = %(space_id)s AND e.order_name = n.number LIMIT %(limit)s)
+    UNION
+    (SELECT e.id FROM events e
+     WHERE e.space_id = %(space_id)s
+       AND e.order_id ~>=~ n.number AND e.order_id ~<~ (n.number || chr(1114111))
+       AND substr(e.order_id, length(n.number) + 1, 1) !~ '[[:alnum:]]' LIMIT %(limit)s)
+) o
+GROUP BY o.id
+ORDER BY o.id
+LIMIT %(limit)s;
+
 -- name: lock
 -- Keep an event as it is until the end of this transaction.
 SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;

@@ -19,7 +19,7 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
 from headwater.contacts.filters import compose_all
 from headwater.database.bulk_values import array
-from headwater.database.queries import Queries, Statement, fetch_one
+from headwater.database.queries import Queries, Statement, fetch_all, fetch_one
 from headwater.events import fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.order import (
@@ -96,6 +96,17 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     amount = await exchange_amount(connection, space_id, ForeignAmount._make(foreign))
     text = "null" if amount is None else f"{amount * AMOUNT_STEP:f}"
     return f'{line[:-1]},"{fields.IN_SPACE_CURRENCY}":{text}}}'
+
+
+async def find_order(
+    connection: AsyncConnection, space_id: int, number: str, limit: int
+) -> list[int]:
+    """Return the ids of an order's events, oldest first and at most `limit`. `number` is the id or
+    the name of the order, with or without a leading #.
+    """
+    bare = number.removeprefix("#")
+    values = {"space_id": space_id, "numbers": [number, bare, f"#{bare}"], "limit": limit}
+    return [event_id for (event_id,) in await fetch_all(connection, queries["of_order"], values)]
 
 
 async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:

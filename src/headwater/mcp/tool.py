@@ -124,8 +124,8 @@ def _filled(schema: Schema) -> Schema:
 
 
 def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Arguments that another tool describes: their types and defaults. The list of tools has their
-    words and values once.
+    """Return arguments that another tool describes, with their types alone: the list of tools has
+    their words, values and defaults once.
     """
     return {
         name: {**without_values(schema), "description": f"As in {tool}."}
@@ -134,8 +134,8 @@ def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def without_values(schema: Schema) -> Schema:
-    """The schema of an argument without its values, which another argument lists."""
-    short = {name: part for name, part in schema.items() if name != "enum"}
+    """Return the schema of an argument without its values and default, which another lists."""
+    short = {name: part for name, part in schema.items() if name not in ("enum", "default")}
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 

@@ -7,6 +7,7 @@ from headwater.mcp.tools import (
     companies,
     contacts,
     events,
+    orders,
     quality,
     reports,
     space,
@@ -14,6 +15,6 @@ from headwater.mcp.tools import (
 )
 
 TOOLS = (
-    *space.TOOLS, *reports.TOOLS, *events.TOOLS, *attribution.TOOLS, *contacts.TOOLS,
+    *space.TOOLS, *reports.TOOLS, *events.TOOLS, *orders.TOOLS, *attribution.TOOLS, *contacts.TOOLS,
     *companies.TOOLS, *spend.TOOLS, *quality.TOOLS,
 )  # fmt: skip
