@@ -17,6 +17,7 @@ from headwater.http.openapi import (
 )
 from headwater.http.pagination import envelope_schema
 from headwater.sources.catalogue import SOURCES
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 
 _YES_OR_NO: dict[str, Any] = {"type": "boolean"}
@@ -109,7 +110,8 @@ CONTACT = answer(
         "trk_tokens", "events", "events_left_out", "browsing_session_hits",
     ),
 )  # fmt: skip
-JOURNEY_ITEM: dict[str, Any] = {"oneOf": [CONVERSION, TOUCHPOINT]}
+_CONVERSION_WITH_CURRENCY = _object({**CONVERSION["properties"], **AMOUNT_SCHEMAS})
+JOURNEY_ITEM: dict[str, Any] = {"oneOf": [_CONVERSION_WITH_CURRENCY, TOUCHPOINT]}
 JOURNEY = answer("One page.", envelope_schema(JOURNEY_ITEM))
 SEVERAL = conflict(
     "Several contacts match the e-mail address.",

@@ -20,6 +20,7 @@ from headwater.contacts.queries import (
 )
 from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
+from headwater.events.journey_amounts import with_amounts
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import MOMENT, object_schema
@@ -110,6 +111,7 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
         await connection.execute(queries["snapshot"])
         canonical = await resolve(connection, context.space_id, contact_id)
         page = await list_journey(connection, context.space_id, canonical, request)
+        page = await with_amounts(connection, context.space_id, page)
         left_out = await count_earlier(
             connection, context.space_id, canonical, page.next, direct=request.direct
         )
