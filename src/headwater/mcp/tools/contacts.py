@@ -116,12 +116,8 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
             connection, context.space_id, canonical, page.next, direct=request.direct
         )
     answer = page_answer(page, cursors)
-    return {
-        "id": canonical,
-        "items": answer["rows"],
-        "left_out": left_out,
-        "next_cursor": answer["next_cursor"],
-    }
+    items, cursor = answer["rows"], answer["next_cursor"]
+    return {"id": canonical, "items": items, "left_out": left_out, "next_cursor": cursor}
 
 
 async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
