@@ -36,9 +36,10 @@ MODELS = {
 ZONE = "America/New_York"
 USED = ["google_ads", "facebook_ads", "email", "direct"]
 FIELDS = {
-    "events": ["profile_id", "company_id", "event_name", "amount", "is_upsell", "order_id",
-               "order_name"],
-    "credits": ["event_name", "amount", "campaign_id", "campaign_name"],
+    "events": ["profile_id", "company_id", "event_name", "amount", "currency",
+               "amount_in_space_currency", "is_upsell", "order_id", "order_name"],
+    "credits": ["event_name", "amount", "currency", "amount_in_space_currency", "campaign_id",
+                "campaign_name"],
 }  # fmt: skip
 RANGE = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
@@ -66,7 +67,9 @@ MACRO = (PACKAGE / "macros" / "headwater_day.sql").read_text()
 
 
 def fill(stage: Stage) -> None:
-    """A month of journeys, some of them without a touchpoint, with refunds and without amounts."""
+    """A month of journeys, some of them without a touchpoint, with refunds, without amounts, and in
+    several currencies.
+    """
     dice = random.Random(7)
     stage.connection.execute(
         "UPDATE spaces SET timezone = %s WHERE id = %s", (ZONE, stage.space_id)
@@ -79,12 +82,31 @@ def fill(stage: Stage) -> None:
                 occurred_at=NOON - timedelta(hours=dice.randrange(1, 300)),
             )  # fmt: skip
         for _ in range(dice.randrange(3)):
+            moment = NOON + timedelta(hours=dice.randrange(240))
+            currency = dice.choice([None, "USD", "EUR", "JPY", "KWD"])
             stage.event(
                 contact_id, event_name=dice.choice(["purchase", "sign_up"]),
-                amount=dice.choice([None, "100", "33.33", "-20", "0.01"]),
-                event_time=NOON + timedelta(hours=dice.randrange(240)),
+                amount=dice.choice([None, "100", "33.33", "-20", "0.01", "1234.567"]),
+                event_time=moment, currency=currency,
             )  # fmt: skip
+            stage.connection.execute(
+                "INSERT INTO currency_days (space_id, currency, day) SELECT %s, %s, %s WHERE %s"
+                " ON CONFLICT DO NOTHING",
+                (stage.space_id, currency, moment.date(), currency is not None),
+            )
     stage.company(name="Acme")
+
+
+def put_rates(api: Api) -> None:
+    """Rates of two days a week, so that others have those of days before."""
+    dice = random.Random(8)
+    rates = [
+        {"date": f"2026-05-{day:02}", "base": "USD", "currency": currency,
+         "rate": dice.randrange(1, 10**6) / 10**4}
+        for day in range(4, 32) if day % 7 in (1, 4)
+        for currency in ("EUR", "JPY", "KWD")
+    ]  # fmt: skip
+    assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200
 
 
 def save(exports: Exports, folder: Path) -> None:
@@ -115,6 +137,7 @@ def save(exports: Exports, folder: Path) -> None:
 @pytest.fixture
 def folder(stage: Stage, exports: Exports, tmp_path: Path) -> Path:
     fill(stage)
+    put_rates(exports.api)
     save(exports, tmp_path)
     return tmp_path
 

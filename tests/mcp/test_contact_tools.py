@@ -10,7 +10,7 @@ import pytest
 from headwater.contacts import queries as contact_queries
 from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage
-from tests.support.reading_fixtures import RANGE, Api
+from tests.support.reading_fixtures import RANGE, Api, shown_in_journeys
 
 UNKNOWN = 999_999_999_999
 
@@ -142,7 +142,7 @@ def test_a_journey_is_that_of_the_api(assistant: Assistant, stage: Stage, api: A
         items = api.get(f"/contacts/{contact_id}", params=params).json()["events"]
         asked = {"contact_id": contact_id, "hide_direct_touchpoints": hide}
         told = assistant.call("get_contact_journey", **asked)
-        items = filled(items)
+        items = filled(shown_in_journeys(items))
         assert told == {"id": contact_id, "items": items, "left_out": 0, "next_cursor": None}
         few = assistant.call("get_contact_journey", **asked, limit=1)
         cursor = few.pop("next_cursor")

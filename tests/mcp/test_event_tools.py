@@ -12,6 +12,7 @@ import pytest
 from headwater.attribution.models import MODELS
 from headwater.mcp import confirmation
 from headwater.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from tests.conftest import Running
 from tests.mcp.assistants import Assistant, connect, filled, localized
 from tests.support.factories import NOON, Stage
@@ -46,7 +47,7 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     for asked in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
         listed = assistant.call("list_events", **RANGE, **asked)
         fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in asked else ())]
-        shown = {"fields": fields, **asked}
+        shown = {**asked, "fields": [*asked.get("fields", fields), *AMOUNT_SCHEMAS]}
         params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in shown.items()}
         assert listed["rows"] == filled(api.rows(**params))
         assert listed["next_cursor"] is None
@@ -165,7 +166,8 @@ def test_amounts_are_changed_and_cleared(assistant: Assistant, stage: Stage, api
     before = 10
     for amount in (7.5, 8, 0, None):
         assert assistant.call("update_event_amount", event_id=event_id, amount=amount) == {
-            "message": "Event updated.", "amount_before": before,
+            "message": "Event updated.", "amount_before": before, "amount": amount,
+            "currency": "USD", "amount_in_space_currency": amount,
             "refunds_of_its_order": {"count": 0, "amount": 0},
         }  # fmt: skip
         before = amount
@@ -280,3 +282,30 @@ def test_addresses_may_hold_anything(assistant: Assistant, stage: Stage, api: Ap
     found = assistant.call("find_contact_by_email", email=" A+B%41@example.com ")
     path = quote("a+b%41@example.com", safe="")
     assert found == api.get(f"/contacts/by-email/{path}").json()
+
+
+def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api: Api) -> None:
+    """Of an order of 100 dollars in a Space of euros."""
+    stage.connection.execute("UPDATE spaces SET currency = 'EUR' WHERE id = %s", (stage.space_id,))
+    rates = [{"date": "2026-05-13", "base": "EUR", "currency": "USD", "rate": 1.25}]
+    assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200
+    contact_id, event_id = journey(stage, amount=100, currency="USD")
+    shown = {"amount": 100, "currency": "USD", "amount_in_space_currency": 80}
+    (journey_item, *_) = assistant.call("get_contact_journey", contact_id=contact_id)["items"]
+    explained = assistant.call("explain_attribution", event_id=event_id)
+    (row,) = assistant.call("list_events", **RANGE)["rows"]
+    (named,) = assistant.call("list_events", **RANGE, fields=["amount"])["rows"]
+    for told in (assistant.call("get_event", event_id=event_id), journey_item, row, named,
+                 explained["event"]):  # fmt: skip
+        assert {name: told[name] for name in shown} == shown
+    last_touch = explained["models"][1]["credits"]
+    assert [(each["amount"], each["amount_in_space_currency"]) for each in last_touch] == [
+        (100, 80)
+    ]
+    credited = assistant.call("list_events", **RANGE, **{**CREDITED, "fields": ["amount"]})["rows"]
+    assert sum(each["amount"] for each in credited) == 100
+    assert sum(each["amount_in_space_currency"] for each in credited) == 80
+    changed = assistant.call("update_event_amount", event_id=event_id, amount=50)
+    assert {name: changed[name] for name in ("amount_before", *shown)} == {
+        "amount_before": 100, "amount": 50, "currency": "USD", "amount_in_space_currency": 40,
+    }  # fmt: skip

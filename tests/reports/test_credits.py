@@ -57,6 +57,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
         "configured_name": "purchase", "contact_id": ada, "contact_name": "Ada",
         "company_name": "Acme", "order_id": "o1", "amount": 100, "credited_events": 0.5,
         "credited_revenue": 50, "unattributed_reason": None, "left_out": 0,
+        "original_amount": 100, "original_currency": "USD",
     }  # fmt: skip
     assert touches == [
         {

@@ -43,7 +43,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     assert answer["event"] == {
         "id": event_id, "contact_id": contact_id, "contact_name": "Ada Byron", "company_id": None,
         "amount": 10, "event_name": "purchase", "event_time_utc": "2026-05-13T12:00:00Z",
-        "sender": "server",
+        "sender": "server", "currency": "USD", "amount_in_space_currency": 10,
     }  # fmt: skip
     assert (answer["attribution_window"], answer["left_out"]) == (30, 0)
     assert [(touch["id"], touch["source_rule"]) for touch in answer["path"]] == [
@@ -53,9 +53,24 @@ def test_it_works(api: Api, stage: Stage) -> None:
     credited = {each["model"]: each["credits"] for each in answer["models"]}
     assert list(credited) == list(MODELS)
     assert credited["u_shaped"] == [
-        {"touchpoint_id": touches[0], "source": "google_ads", "amount": 4},
-        {"touchpoint_id": touches[1], "source": "facebook_ads", "amount": 2},
-        {"touchpoint_id": touches[2], "source": "direct", "amount": 4},
+        {
+            "touchpoint_id": touches[0],
+            "source": "google_ads",
+            "amount": 4,
+            "amount_in_space_currency": 4,
+        },
+        {
+            "touchpoint_id": touches[1],
+            "source": "facebook_ads",
+            "amount": 2,
+            "amount_in_space_currency": 2,
+        },
+        {
+            "touchpoint_id": touches[2],
+            "source": "direct",
+            "amount": 4,
+            "amount_in_space_currency": 4,
+        },
     ]
     assert {model for model, reason in reasons(answer).items() if reason} == {"markov"}
 

@@ -54,6 +54,15 @@ class Api:
         return response.json()["errors"]
 
 
+def shown_in_journeys(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of a contact's events as journeys show them: with what their amounts are in."""
+    return [
+        {**item, "currency": "USD", "amount_in_space_currency": item["amount"]}
+        if item["type"] == "conversion" else item
+        for item in items
+    ]  # fmt: skip
+
+
 @pytest.fixture
 def api(client: httpx.Client, stage: Stage) -> Api:
     return Api(client, stage.key)

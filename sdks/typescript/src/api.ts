@@ -400,8 +400,26 @@ export type DetachContactCompanyAnswer = {
   company_id: null;
 };
 
+export type GetContactJourneyRow = {
+  type: "conversion";
+  id: number;
+  event_time_utc: string;
+  event_url: string | null;
+  event_name: string;
+  configured_name: string;
+  amount: number | null;
+  order_id: string | null;
+  order_name: string | null;
+  is_upsell: boolean;
+  company_id: number | null;
+  /** The currency of `amount`: the event's own, or the Space's. */
+  currency: string;
+  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  amount_in_space_currency: number | null;
+};
+
 export type GetContactJourneyAnswer = {
-  data: Array<Event | Event1>;
+  data: Array<GetContactJourneyRow | Event1>;
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -603,7 +621,7 @@ export type AttributionModel = "first_touch" | "last_touch" | "linear" | "first_
 
 export type AttributionWindow = 0 | 1 | 7 | 14 | 30 | 60 | 90;
 
-export type Field = "id" | "profile_id" | "company_id" | "space_id" | "event_name" | "configured_name" | "amount" | "is_upsell" | "event_time_utc" | "order_id" | "order_name" | "event_url" | "heard_about_us" | "self_reported_source" | "ad_id" | "ad_name" | "adset_id" | "adset_name" | "campaign_id" | "campaign_name" | "account_id" | "account_name" | "touchpoint_id" | "source";
+export type Field = "id" | "profile_id" | "company_id" | "space_id" | "event_name" | "configured_name" | "amount" | "is_upsell" | "event_time_utc" | "order_id" | "order_name" | "event_url" | "heard_about_us" | "self_reported_source" | "ad_id" | "ad_name" | "adset_id" | "adset_name" | "campaign_id" | "campaign_name" | "account_id" | "account_name" | "touchpoint_id" | "source" | "currency" | "amount_in_space_currency";
 
 export type OrderBy = "event_time" | "amount";
 
@@ -634,6 +652,10 @@ export type ListEventsRow = {
   account_name?: string | null;
   touchpoint_id?: number;
   source?: Source;
+  /** The currency of `amount`: the event's own, or the Space's. */
+  currency?: string;
+  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  amount_in_space_currency?: number | null;
 };
 
 export type Fit = {
@@ -832,6 +854,10 @@ export type GetEventAnswer = {
   event_time_utc: string;
   order_id: string | null;
   order_name: string | null;
+  /** The currency of `amount`: the event's own, or the Space's. */
+  currency: string;
+  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  amount_in_space_currency: number | null;
 };
 
 export type UpdateEventBody = {
@@ -857,6 +883,10 @@ export type Event2 = {
   event_time_utc: string;
   /** Who reported it. */
   sender: Sender | null;
+  /** The currency of `amount`: the event's own, or the Space's. */
+  currency: string;
+  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  amount_in_space_currency: number | null;
 };
 
 export type Path = {
@@ -886,6 +916,7 @@ export type Credit = {
   touchpoint_id: number;
   source: string;
   amount: number | null;
+  amount_in_space_currency: number | null;
 };
 
 export type Model = {
@@ -1369,6 +1400,10 @@ export type ListCreditsRow = {
   /** The credited part of its amount. */
   credited_revenue: number;
   unattributed_reason: UnattributedReason2 | null;
+  /** The amount as it was reported. */
+  original_amount: number | null;
+  /** The currency in which it was reported. */
+  original_currency: string;
   /** The touchpoints whose credit counts; both ends of many. */
   touches: Array<Touch>;
   /** Touchpoints that are not listed. */
@@ -1723,8 +1758,8 @@ export abstract class Api {
   }
 
   /** Yields every row of `getContactJourney`, asking for one page after another. */
-  iterateGetContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): AsyncGenerator<Event | Event1, void, undefined> {
-    return this.pages<Event | Event1>(`/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor });
+  iterateGetContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): AsyncGenerator<GetContactJourneyRow | Event1, void, undefined> {
+    return this.pages<GetContactJourneyRow | Event1>(`/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor });
   }
 
   /** Have a contact's personal data erased for good. Its events and its id stay. */

@@ -16,6 +16,7 @@ from headwater.http.openapi import (
     conflict,
 )
 from headwater.http.pagination import envelope_schema
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
 from headwater.spaces.known_values import SOURCE
 
@@ -108,7 +109,8 @@ CONTACT = answer(
         "trk_tokens", "events", "events_left_out", "browsing_session_hits",
     ),
 )  # fmt: skip
-JOURNEY_ITEM: dict[str, Any] = {"oneOf": [CONVERSION, TOUCHPOINT]}
+_CONVERSION_WITH_CURRENCY = _object({**CONVERSION["properties"], **AMOUNT_SCHEMAS})
+JOURNEY_ITEM: dict[str, Any] = {"oneOf": [_CONVERSION_WITH_CURRENCY, TOUCHPOINT]}
 JOURNEY = answer("One page.", envelope_schema(JOURNEY_ITEM))
 SEVERAL = conflict(
     "Several contacts match the e-mail address.",

@@ -90,7 +90,7 @@ ORDER BY {order};
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: fetch
--- One event as the API shows it, except its amount in the Space's currency, and what that is made of.
+-- One event as the API shows it, except the currency of its amount and what that is in the Space's.
 SELECT row_to_json(line)::text, {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
@@ -100,8 +100,7 @@ CROSS JOIN LATERAL (
            e.space_id::text AS space_id, e.event_name,
            coalesce(l.label, e.event_name) AS configured_name,
            trim_scale(e.amount) AS amount, e.is_upsell,
-           iso_utc(e.event_time) AS event_time_utc, e.order_id, e.order_name,
-           coalesce(e.currency, s.currency) AS currency
+           iso_utc(e.event_time) AS event_time_utc, e.order_id, e.order_name
 ) line
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 

@@ -24,6 +24,7 @@ from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from headwater.spaces.known_values import SOURCE
 
 
@@ -166,12 +167,12 @@ FIELDS = {
         _quoted(
             "coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"
         ),
-        {"type": "string", "pattern": "^[A-Z]{3}$"},
+        AMOUNT_SCHEMAS["currency"],
         ("e",),
     ),
     IN_SPACE_CURRENCY: Field(
         _unquoted("trim_scale({space_credit})"),
-        NUMBER_OR_NULL,
+        AMOUNT_SCHEMAS[IN_SPACE_CURRENCY],
         of_event=False,
         type=ColumnType.AMOUNT,
     ),

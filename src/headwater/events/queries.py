@@ -35,12 +35,11 @@ from headwater.events.order import (
 from headwater.events.page_walk import Walked, start_walk
 from headwater.events.space_amounts import (
     AMOUNT_COLUMNS,
-    ForeignAmount,
-    exchange_amount,
+    EventAmount,
     exchange_amounts,
     exchanged,
+    show_amount,
 )
-from headwater.http.decimals import AMOUNT_STEP
 from headwater.http.errors import NotFound
 from headwater.http.pagination import Page, Position, page_of
 
@@ -92,10 +91,9 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     row = await cursor.fetchone()
     if row is None:
         raise NotFound("Event")
-    line, *foreign = row
-    amount = await exchange_amount(connection, space_id, ForeignAmount._make(foreign))
-    text = "null" if amount is None else f"{amount * AMOUNT_STEP:f}"
-    return f'{line[:-1]},"{fields.IN_SPACE_CURRENCY}":{text}}}'
+    line, *columns = row
+    shown = await show_amount(connection, space_id, EventAmount._make(columns))
+    return shown.add_to(line)
 
 
 async def find_order(

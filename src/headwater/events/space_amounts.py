@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection, Connection
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
@@ -21,17 +22,32 @@ from headwater.rates.store import load_rates, load_rates_now
 queries = Queries(__name__, "space_amounts.sql")
 
 AMOUNT_COLUMNS = queries["amount"]
-"""The columns of a ForeignAmount, of an event `e` and its Space `s`."""
+"""The columns of an EventAmount, of an event `e` and its Space `s`."""
 _PARTS = {"amount": AMOUNT_COLUMNS, "is_foreign": queries["is_foreign"]}
-_AMONG = queries["among"].format(**_PARTS)
+_FOREIGN = queries["among"].format(**_PARTS)
+_EVERY = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
 MOST_AT_ONCE = 50_000
 """The events whose amounts an export holds exchanged at once, of some hundred bytes."""
 _CERTAIN = MAX_COUNTED_OF_PAGES // 10_000
 """An amount in the Space's currency up to this stands for itself, whoever reported it."""
 
 
-class ForeignAmount(NamedTuple):
-    """An event's amount that is not in the Space's currency, or perhaps too large for sums."""
+class ShownAmount(NamedTuple):
+    """What is shown of an event's amount beside it."""
+
+    currency: str
+    in_space_currency: Decimal | None
+
+    def add_to(self, line: str) -> str:
+        """Return a JSON object with these as its last members."""
+        amount = self.in_space_currency
+        text = "null" if amount is None else f"{amount:f}"
+        members = f'"currency":"{self.currency}","amount_in_space_currency":{text}'
+        return f"{line[:-1]},{members}}}"
+
+
+class EventAmount(NamedTuple):
+    """An event's amount, and what it is exchanged by."""
 
     event_id: int
     amount: int | None
@@ -51,6 +67,12 @@ class ForeignAmount(NamedTuple):
         by_page = self.sender == Sender.BROWSER
         return rates.convert(self.amount, currencies, self.day, by_page=by_page)
 
+    def show(self, rates: RateTable) -> ShownAmount:
+        """Return what is shown of it."""
+        amount = self.exchange(rates)
+        exact = None if amount is None else Decimal(amount) / 10_000
+        return ShownAmount(self.currency, exact)
+
 
 async def exchange_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
@@ -58,18 +80,39 @@ async def exchange_amounts(
     """Return the values by which a statement shows the amounts of some events in the Space's
     currency.
     """
+    amounts = await _read(connection, space_id, event_ids, _FOREIGN)
+    return _values(amounts, await _load_rates(connection, space_id, amounts))
+
+
+async def show_amounts(
+    connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
+) -> dict[int, ShownAmount]:
+    """Return the currency of some events, and their amount in the Space's. A deleted event has
+    none.
+    """
+    amounts = await _read(connection, space_id, event_ids, _EVERY)
+    rates = await _load_rates(connection, space_id, amounts)
+    return {each.event_id: each.show(rates) for each in amounts}
+
+
+async def show_amount(
+    connection: AsyncConnection, space_id: int, amount: EventAmount
+) -> ShownAmount:
+    """Return the currency of one event, and its amount in the Space's."""
+    return amount.show(await _load_rates(connection, space_id, [amount]))
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, event_ids: Sequence[int], statement: Composed
+) -> list[EventAmount]:
     values = {"space_id": space_id, "event_ids": array(event_ids), "certain": _CERTAIN}
-    rows = await fetch_all(connection, _AMONG, values)
-    amounts = list(map(ForeignAmount._make, rows))
-    rates = await load_rates(connection, space_id, *_days_and_currencies(amounts))
-    return _values(amounts, rates)
+    return list(map(EventAmount._make, await fetch_all(connection, statement, values)))
 
 
-async def exchange_amount(
-    connection: AsyncConnection, space_id: int, amount: ForeignAmount
-) -> int | None:
-    """Return the amount of one event in the Space's currency, in ten-thousandths."""
-    return amount.exchange(await load_rates(connection, space_id, *_days_and_currencies([amount])))
+async def _load_rates(
+    connection: AsyncConnection, space_id: int, amounts: Iterable[EventAmount]
+) -> RateTable:
+    return await load_rates(connection, space_id, *_days_and_currencies(amounts))
 
 
 def exchange_in_parts(
@@ -83,7 +126,7 @@ def exchange_in_parts(
     while not is_last_part:
         values = {**bound, "end": end, "certain": _CERTAIN, "limit": MOST_AT_ONCE}
         cursor = connection.execute(latest, values)
-        amounts = list(map(ForeignAmount._make, cursor.fetchall()))
+        amounts = list(map(EventAmount._make, cursor.fetchall()))
         is_last_part = len(amounts) < MOST_AT_ONCE
         start = bound["start"] if is_last_part else amounts[-1].event_time
         rates = load_rates_now(connection, bound["space_id"], *_days_and_currencies(amounts))
@@ -91,13 +134,13 @@ def exchange_in_parts(
         end = start
 
 
-def _days_and_currencies(amounts: Iterable[ForeignAmount]) -> tuple[set[date], set[str]]:
+def _days_and_currencies(amounts: Iterable[EventAmount]) -> tuple[set[date], set[str]]:
     foreign = [each for each in amounts if each.currency != each.space_currency]
     currencies = {code for each in foreign for code in (each.currency, each.space_currency)}
     return {each.day for each in foreign}, currencies
 
 
-def _values(amounts: Sequence[ForeignAmount], rates: RateTable) -> dict[str, Any]:
+def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:
     worths = (each.exchange(rates) for each in amounts)
     return {
         "exchanged_ids": array(each.event_id for each in amounts),

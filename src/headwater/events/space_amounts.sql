@@ -9,7 +9,7 @@ LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) A
 , CASE WHEN x.id IS NULL THEN {event}.amount ELSE x.amount * 0.0001 END AS space_amount
 
 -- name: amount
--- The columns of a ForeignAmount: of an event `e`, of the Space `s`.
+-- The columns of an EventAmount: of an event `e`, of the Space `s`.
 e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
 (e.event_time AT TIME ZONE s.timezone)::date, e.sender, e.event_time
 
@@ -18,7 +18,7 @@ e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
 (e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
 
 -- name: among
--- The foreign amounts among some events, each by its key.
+-- Amounts of some events, each by its key.
 SELECT {amount}
 FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
 CROSS JOIN LATERAL (

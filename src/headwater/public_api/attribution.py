@@ -13,6 +13,7 @@ from headwater.contacts.journey import list_journey
 from headwater.contacts.lookup import resolve
 from headwater.contacts.queries import queries
 from headwater.contacts.schemas import JOURNEY
+from headwater.events.journey_amounts import with_amounts
 from headwater.http.openapi import answer
 from headwater.http.pagination import envelope
 from headwater.http.rate_limits import RateLimit
@@ -52,6 +53,7 @@ async def get_contact_journey(call: Call) -> Response:
         canonical = await resolve(connection, call.space_id, contact_id)
         space = await fetch_space(connection, call.space_id)
         page = await list_journey(connection, space, canonical, request)
+        page = await with_amounts(connection, space.id, page)
     return json_response(envelope(page, request.per_page, call.page_link(cursors)))
 
 

@@ -35,7 +35,7 @@ _TO = " > "
 _OF_EVENT = (
     "event_id", "event_time_utc", "event_name", "configured_name", "contact_id", "contact_name",
     "company_id", "company_name", "order_id", "amount", "credited_events", "credited_revenue",
-    "unattributed_reason",
+    "unattributed_reason", "original_amount", "original_currency",
 )  # fmt: skip
 _OF_TAGS = (
     "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name", "keyword",
@@ -94,6 +94,7 @@ def _of_event(row: EventCredit) -> dict[str, str | float | None]:
         row.event_id, _moment(row.event_time), row.event_name, row.configured_name, row.contact_id,
         row.contact_name, row.company_id, row.company_name, row.order_id, number(row.amount),
         number(row.credited_events), number(row.credited_revenue), row.reason,
+        number(row.original_amount), row.original_currency,
     )  # fmt: skip
     return dict(zip(_OF_EVENT, values, strict=True))
 
@@ -133,6 +134,8 @@ _ROW = object_schema(
         "credited_events": {**_NUMBER, "description": "The credited part of the event."},
         "credited_revenue": {**_NUMBER, "description": "The credited part of its amount."},
         "unattributed_reason": {"enum": [*map(str, NoCredit), None]},
+        "original_amount": {**NUMBER_OR_NULL, "description": "The amount as it was reported."},
+        "original_currency": {**TEXT, "description": "The currency in which it was reported."},
         "touches": {
             "type": "array", "items": _TOUCH,
             "description": "The touchpoints whose credit counts; both ends of many.",

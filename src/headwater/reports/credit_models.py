@@ -132,6 +132,10 @@ class EventCredit:
     company_name: str | None
     order_id: str | None
     amount: Decimal | None
+    """In the currency of the list."""
+    original_amount: Decimal | None
+    original_currency: str
+    """What the event itself says."""
     credited_events: Fraction
     """The part of the event that is credited to touches that count."""
     credited_revenue: Decimal

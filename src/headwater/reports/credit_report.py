@@ -138,6 +138,8 @@ class _Details:
     configured_name: str
     contact_name: str | None
     company_name: str | None
+    original_amount: Decimal | None
+    original_currency: str
 
 
 class _RowReader:
@@ -174,6 +176,8 @@ class _RowReader:
             company_name=details.company_name,
             order_id=details.order_id,
             amount=_amount(int(paths[Column.AMOUNTS][event])),
+            original_amount=details.original_amount,
+            original_currency=details.original_currency,
             credited_events=Fraction(int(shares.of_event.sum()), self._shares.unit),
             credited_revenue=_money(int(shares.of_amount.sum())),
             reason=self._shares.reason(event),

@@ -1,8 +1,10 @@
 -- name: events
 -- What only the tables say of some events, and the names that go with them. Not the addresses of
 -- contacts, which a key for reports alone may not read.
-SELECT e.id, e.event_time, e.order_id, coalesce(l.label, e.event_name), k.name, c.name
+SELECT e.id, e.event_time, e.order_id, coalesce(l.label, e.event_name), k.name, c.name,
+       trim_scale(e.amount), coalesce(e.currency, s.currency)
 FROM events e
+JOIN spaces s ON s.id = %(space_id)s
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 LEFT JOIN companies c ON c.space_id = %(space_id)s AND c.id = e.company_id
 LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event_name

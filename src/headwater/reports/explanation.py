@@ -12,9 +12,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Literal
 
-from headwater.attribution.models import MODELS
-from headwater.attribution.query import Attribution, credited_rows
+from headwater.attribution.models import MODELS, SharedAmount
+from headwater.attribution.query import BOTH_AMOUNTS, Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.events.space_amounts import show_amounts
 from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.http.errors import NotFound
 from headwater.reports.models import NoCredit
@@ -38,6 +39,10 @@ class Credits:
 
     listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """Touchpoint id → its part of the amount; None when the event has no amount."""
+    in_space_currency: dict[int, Decimal | None] = field(
+        default_factory=dict[int, "Decimal | None"]
+    )
+    """The same of the amount in the Space's currency."""
     touches: int = 0
     """The number of credited touchpoints, those not listed included."""
 
@@ -57,7 +62,9 @@ class EventExplanation:
     """The path to an event, and the credits of its touchpoints."""
 
     event: dict[str, Any]
-    """`id, contact_id, contact_name, company_id, amount, event_name, event_time_utc, sender`."""
+    """`id, contact_id, contact_name, company_id, amount, event_name, event_time_utc, sender,
+    currency, amount_in_space_currency`.
+    """
     path: list[dict[str, Any]]
     """Its touchpoints in the window, the earliest first; of a long path both ends."""
     left_out: int
@@ -96,11 +103,14 @@ async def explain_event(
     Raises NotFound, and Invalid for a name that no fit has.
     """
     await connection.execute(queries["snapshot"])
-    values = {"space_id": space_id, "event_id": event_id}
+    values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}
     cursor = connection.cursor(row_factory=dict_row)
     event = await fetch_optional(cursor, queries["event"], values)
     if event is None:
         raise NotFound("Event")
+    shown = (await show_amounts(connection, space_id, [event_id]))[event_id]
+    event |= {"currency": shown.currency, "amount_in_space_currency": shown.in_space_currency}
+    values["space_amount"] = shown.in_space_currency
     chosen = await _fit(connection, space_id, fit, event["event_name"])
     path_of = Attribution(
         "linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ()
@@ -127,7 +137,7 @@ async def _fit(
 
 
 async def _is_touched(
-    connection: AsyncConnection, event: dict[str, int], *, by_company: bool
+    connection: AsyncConnection, event: dict[str, Any], *, by_company: bool
 ) -> bool:
     lifetime = Attribution("last_touch", 0, EVERY_ID, by_company=by_company)
     statement = queries["any_touch"].format(rows=credited_rows(lifetime, _THIS_EVENT))
@@ -136,7 +146,7 @@ async def _is_touched(
 
 
 async def _credits(
-    connection: AsyncConnection, event: dict[str, int], path_of: Attribution
+    connection: AsyncConnection, event: dict[str, Any], path_of: Attribution
 ) -> dict[str, Credits]:
     """The credits of every model on a path; without a fit, none of those that go by one."""
     attributions = {
@@ -148,7 +158,10 @@ async def _credits(
         queries["of_model"].format(
             model=Literal(name),
             credit=MODELS[name].credit,
-            rows=credited_rows(attribution, _THIS_EVENT),
+            space_credit=MODELS[name].share.credit_of(SharedAmount.IN_SPACE_CURRENCY),
+            rows=credited_rows(
+                attribution, SQL("true"), queries["this_event"], amounts=BOTH_AMOUNTS
+            ),
         )
         for name, attribution in attributions.items()
     )
@@ -157,7 +170,8 @@ async def _credits(
         bound |= attribution.parameters()
     credited = {name: Credits() for name in MODELS}
     cursor = await connection.execute(statement, bound, prepare=False)
-    for model, touchpoint_id, credit, touches in await cursor.fetchall():
+    for model, touchpoint_id, credit, space_credit, touches in await cursor.fetchall():
         credited[model].listed[touchpoint_id] = credit
+        credited[model].in_space_currency[touchpoint_id] = space_credit
         credited[model].touches = touches
     return credited

@@ -10,9 +10,15 @@ FROM events e
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
+-- name: this_event
+-- The event with its amount in the Space's currency, for the credits of models.
+(SELECT known.*, %(space_amount)s::numeric AS space_amount FROM events known
+ WHERE known.space_id = %(space_id)s AND known.id = %(event_id)s)
+
 -- name: of_model
 -- Which touches of one event a model credits, and with how much. Of a long path only both ends.
-SELECT {model} AS model, c.touchpoint_id, {credit} AS credit, c.touches FROM ({rows}) c
+SELECT {model} AS model, c.touchpoint_id, {credit} AS credit, {space_credit} AS space_credit, c.touches
+FROM ({rows}) c
 WHERE c.place <= %(ends)s OR c.place > c.touches - %(ends)s
 
 -- name: any_touch

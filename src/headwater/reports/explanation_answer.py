@@ -26,6 +26,7 @@ from headwater.http.parameters import Input, Parameter
 from headwater.identity.senders import Sender
 from headwater.reports.explanation import NOT_FITTED, EventExplanation
 from headwater.reports.models import NoCredit
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 
 WINDOW = Parameter(
     name="attribution_window", kind=one_of(WINDOWS), default=30,
@@ -73,7 +74,8 @@ def _model_credits(model: str, explanation: EventExplanation) -> dict[str, Any]:
         ),
         "credits": [
             {"touchpoint_id": touch["id"], "source": touch["source"],
-             "amount": credited[touch["id"]]}
+             "amount": credited[touch["id"]],
+             "amount_in_space_currency": of_model.in_space_currency[touch["id"]]}
             for touch in explanation.path if touch["id"] in credited
         ],
     }  # fmt: skip
@@ -85,7 +87,7 @@ _EVENT = object_schema(
         "id": WHOLE, "contact_id": WHOLE,
         "contact_name": {**TEXT_OR_NULL, "description": "The buyer's name, if one is known."},
         "company_id": WHOLE_OR_NULL, "amount": NUMBER_OR_NULL, "event_name": TEXT,
-        "event_time_utc": MOMENT, "sender": _SENDER,
+        "event_time_utc": MOMENT, "sender": _SENDER, **AMOUNT_SCHEMAS,
     }
 )  # fmt: skip
 _TOUCH = object_schema(
@@ -115,7 +117,10 @@ _MODEL = object_schema(
         "credits": {
             "type": "array",
             "items": object_schema(
-                {"touchpoint_id": WHOLE, "source": TEXT, "amount": NUMBER_OR_NULL}
+                {
+                    "touchpoint_id": WHOLE, "source": TEXT, "amount": NUMBER_OR_NULL,
+                    "amount_in_space_currency": NUMBER_OR_NULL,
+                }
             ),
         },
     }

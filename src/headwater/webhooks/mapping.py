@@ -68,7 +68,7 @@ def _to_flag(value: Any) -> bool:
 def _converters() -> dict[str, Callable[[Any], Any]]:
     """Return, for each target, the function that converts a value to its type."""
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
-    converters = dict.fromkeys([*names, BUYER_OF_ORDER], to_text)
+    converters: dict[str, Callable[[Any], Any]] = dict.fromkeys([*names, BUYER_OF_ORDER], to_text)
     converters["currency"] = _to_currency
     converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
     converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)

@@ -1,9 +1,10 @@
--- What each contact has brought: events with an amount, their sum, the first and the last of them.
+-- What each contact has brought: events with an amount, their sum in the Space's currency, the first and
+-- the last of them. An amount without an exchange rate adds nothing, as in reports.
 select
     contacts.contact_id,
     contacts.email,
     count(events.event_id) as paid_events,
-    coalesce(sum(events.amount), 0) as revenue,
+    coalesce(sum(events.amount_in_space_currency), 0) as revenue,
     min(events.event_time) as first_paid_at,
     max(events.event_time) as last_paid_at
 from {{ ref('stg_headwater__contacts') }} as contacts

@@ -1,8 +1,15 @@
--- Credited revenue by day of the event, its name, source and campaign: the figures of GET /reports for
--- the model and window that the credits were exported with. An event without a touchpoint in the window
--- is in no row of the credits: it is here as unattributed.
+-- Credited revenue by day of the event, its name, source and campaign, in the Space's currency: the
+-- figures of GET /reports for the model and window that the credits were exported with. An event without
+-- a touchpoint in the window is in no row of the credits: it is here as unattributed.
 with credited as (
-    select event_day, event_name, source, campaign_id, campaign_name, credit, event_id
+    select
+        event_day,
+        event_name,
+        source,
+        campaign_id,
+        campaign_name,
+        credit_in_space_currency as credit,
+        event_id
     from {{ ref('stg_headwater__credits') }}
 ),
 
@@ -13,7 +20,7 @@ unattributed as (
         cast(null as {{ dbt.type_string() }}) as source,
         cast(null as {{ dbt.type_string() }}) as campaign_id,
         cast(null as {{ dbt.type_string() }}) as campaign_name,
-        events.amount as credit,
+        events.amount_in_space_currency as credit,
         events.event_id
     from {{ ref('stg_headwater__events') }} as events
     left join {{ ref('stg_headwater__credits') }} as credits on credits.event_id = events.event_id

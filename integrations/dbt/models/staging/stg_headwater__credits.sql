@@ -1,4 +1,4 @@
--- Credits: what each touchpoint gets of an event's amount.
+-- Credits: what each touchpoint gets of an event's amount, in the event's currency and in the Space's.
 select
     id as event_id,
     touchpoint_id,
@@ -8,5 +8,7 @@ select
     source,
     campaign_id,
     campaign_name,
-    amount as credit
+    amount as credit,
+    currency,
+    amount_in_space_currency as credit_in_space_currency
 from {{ source('headwater', 'credits') }}

@@ -7,6 +7,8 @@ select
     event_time_utc as event_time,
     {{ headwater_day('event_time_utc') }} as event_day,
     amount,
+    currency,
+    amount_in_space_currency,
     is_upsell,
     order_id,
     order_name

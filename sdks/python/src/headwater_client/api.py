@@ -453,8 +453,26 @@ class DetachContactCompanyAnswer(TypedDict):
     company_id: None
 
 
+class GetContactJourneyRow(TypedDict):
+    type: Literal["conversion"]
+    id: int
+    event_time_utc: str
+    event_url: str | None
+    event_name: str
+    configured_name: str
+    amount: float | None
+    order_id: str | None
+    order_name: str | None
+    is_upsell: bool
+    company_id: int | None
+    currency: str
+    """The currency of `amount`: the event's own, or the Space's."""
+    amount_in_space_currency: float | None
+    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
+
+
 class GetContactJourneyAnswer(TypedDict):
-    data: list[Event | Event1]
+    data: list[GetContactJourneyRow | Event1]
     path: str
     per_page: int
     next_cursor: str | None
@@ -784,6 +802,8 @@ Field: TypeAlias = Literal[
     "account_name",
     "touchpoint_id",
     "source",
+    "currency",
+    "amount_in_space_currency",
 ]
 
 SelfReportedSource: TypeAlias = Literal[
@@ -909,6 +929,10 @@ class ListEventsRow(TypedDict):
     account_name: NotRequired[str | None]
     touchpoint_id: NotRequired[int]
     source: NotRequired[Source]
+    currency: NotRequired[str]
+    """The currency of `amount`: the event's own, or the Space's."""
+    amount_in_space_currency: NotRequired[float | None]
+    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
 class Fit(TypedDict):
@@ -1172,6 +1196,10 @@ class GetEventAnswer(TypedDict):
     event_time_utc: str
     order_id: str | None
     order_name: str | None
+    currency: str
+    """The currency of `amount`: the event's own, or the Space's."""
+    amount_in_space_currency: float | None
+    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
 class UpdateEventBody(TypedDict):
@@ -1200,6 +1228,10 @@ class Event2(TypedDict):
     event_time_utc: str
     sender: Sender | None
     """Who reported it."""
+    currency: str
+    """The currency of `amount`: the event's own, or the Space's."""
+    amount_in_space_currency: float | None
+    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
 class Path(TypedDict):
@@ -1227,6 +1259,7 @@ class Credit(TypedDict):
     touchpoint_id: int
     source: str
     amount: float | None
+    amount_in_space_currency: float | None
 
 
 class Model(TypedDict):
@@ -1800,6 +1833,10 @@ class ListCreditsRow(TypedDict):
     credited_revenue: float
     """The credited part of its amount."""
     unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
+    original_amount: float | None
+    """The amount as it was reported."""
+    original_currency: str
+    """The currency in which it was reported."""
     touches: list[Touch]
     """The touchpoints whose credit counts; both ends of many."""
     left_out: int
@@ -2328,7 +2365,7 @@ class Api:
         *,
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         per_page: int | None = None,
-    ) -> Iterator[Event | Event1]:
+    ) -> Iterator[GetContactJourneyRow | Event1]:
         """Yield every row of `get_contact_journey`, asking for one page after another."""
         return self.pages(
             f"/contacts/{quote(str(id), safe='')}/journey",

@@ -108,6 +108,11 @@ class EventContent:
     deliveries: list[dict[str, Any]]
 
     @property
+    def in_space_currency(self) -> Decimal | None:
+        """The event's amount in the Space's currency; None where sums leave it out."""
+        return self.explanation.event["amount_in_space_currency"]
+
+    @property
     def left_out_columns(self) -> bool:
         """True when a model credits touchpoints that are not listed."""
         return any(column.left_out for column in self.columns)

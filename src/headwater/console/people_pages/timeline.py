@@ -18,6 +18,7 @@ from psycopg.sql import SQL, Identifier
 from headwater.console.people_pages.credits import ad_levels, exclusions_in
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
+from headwater.events.space_amounts import show_amounts
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
 from headwater.merging.merge_log import CAUSES
@@ -137,7 +138,10 @@ async def _timeline(connection: AsyncConnection, space: Space, page: Page) -> Ti
             last["page_views"].append(item)
         else:
             items.append(_visit(item))
-    await _add_deliveries(connection, space.id, items)
+    events = {item["id"]: item for item in items if item["kind"] == "event"}
+    if events:
+        await _add_amounts(connection, space.id, events)
+        await _add_deliveries(connection, space.id, events)
     return Timeline(items, page.next, page.previous)
 
 
@@ -181,12 +185,17 @@ _READERS = {
 }  # fmt: skip
 
 
-async def _add_deliveries(
-    connection: AsyncConnection, space_id: int, items: Sequence[dict[str, Any]]
+async def _add_amounts(
+    connection: AsyncConnection, space_id: int, events: Mapping[int, dict[str, Any]]
 ) -> None:
-    events = {item["id"]: item for item in items if item["kind"] == "event"}
-    if not events:
-        return
+    shown = await show_amounts(connection, space_id, list(events))
+    for event_id, item in events.items():
+        item |= shown[event_id]._asdict()
+
+
+async def _add_deliveries(
+    connection: AsyncConnection, space_id: int, events: Mapping[int, dict[str, Any]]
+) -> None:
     values = {"space_id": space_id, "event_ids": list(events)}
     cursor = connection.cursor(row_factory=dict_row)
     for row in await fetch_all(cursor, queries["deliveries"], values):

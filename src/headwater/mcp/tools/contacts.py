@@ -20,6 +20,7 @@ from headwater.contacts.queries import (
 )
 from headwater.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.contacts.updates import create_contact, update_contact
+from headwater.events.journey_amounts import with_amounts
 from headwater.http.fields import whole_number
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import MOMENT, object_schema
@@ -111,16 +112,13 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
         canonical = await resolve(connection, context.space_id, contact_id)
         space = await context.space(connection)
         page = await list_journey(connection, space, canonical, request)
+        page = await with_amounts(connection, space.id, page)
         left_out = await count_earlier(
             connection, context.space_id, canonical, page.next, direct=request.direct
         )
     answer = page_answer(page, cursors)
-    return {
-        "id": canonical,
-        "items": answer["rows"],
-        "left_out": left_out,
-        "next_cursor": answer["next_cursor"],
-    }
+    items, cursor = answer["rows"], answer["next_cursor"]
+    return {"id": canonical, "items": items, "left_out": left_out, "next_cursor": cursor}
 
 
 async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:

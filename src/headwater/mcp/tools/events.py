@@ -14,7 +14,9 @@ from headwater.contacts import filters
 from headwater.deliveries.delivery_log import list_of_event
 from headwater.deliveries.removal import remove_event
 from headwater.events import parameters
+from headwater.events.fields import complete
 from headwater.events.fitted_selection import load_listing
+from headwater.events.models import ListEvents
 from headwater.events.queries import (
     fetch_event,
     list_events,
@@ -54,6 +56,7 @@ from headwater.mcp.tool import (
     rows_schema,
     schema_of,
 )
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
 _PERIOD = object_schema({"start_date": TEXT, "end_date": TEXT})
@@ -68,7 +71,7 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
     dated = with_dates(paged(_with_fields(arguments)), space, now, DEFAULT_PERIOD)
     query = JsonInput(dated)
     cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
-    listing = parameters.read_list_events(query, space, cursors, now)
+    listing = _with_amounts(parameters.read_list_events(query, space, cursors, now))
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
         listing, fit = await load_listing(connection, space.id, listing)
@@ -85,6 +88,15 @@ def _with_fields(arguments: Arguments) -> Arguments:
     credited = arguments.get(parameters.SOURCES_PARAMETER.name) is not None
     chosen = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if credited else ())]
     return {**arguments, parameters.FIELDS_PARAMETER.name: chosen}
+
+
+def _with_amounts(listing: ListEvents) -> ListEvents:
+    """The list whose rows say what their amounts are in, whatever fields were chosen."""
+    selection = listing.selection
+    chosen = complete(
+        (*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None
+    )
+    return replace(listing, selection=replace(selection, fields=chosen))
 
 
 async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
@@ -106,13 +118,16 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
     change = read_change({"amount": arguments["amount"]})
     event_id = arguments["event_id"]
     async with context.transaction() as connection:
+        await lock_event(connection, context.space_id, event_id)
         before = await fetch_event(connection, context.space_id, event_id)
         await update_event(connection, context.space_id, event_id, change)
         count, amount = await sum_refunds(connection, context.space_id, event_id)
+        after = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
     refunds = {"count": count, "amount": float(amount)}
     return {
         "message": "Event updated." if not count else _REFUNDED,
         "amount_before": msgspec.json.decode(before)["amount"],
+        **{name: after[name] for name in ("amount", *AMOUNT_SCHEMAS)},
         "refunds_of_its_order": refunds,
     }
 
@@ -147,7 +162,8 @@ _FIELDS = replace(
     parameters.FIELDS_PARAMETER,
     kind=parameters.FIELDS_PARAMETER.kind.documented(type="string"),
     description=(
-        f"What a row shows besides id and event_time_utc; {', '.join(USUAL_FIELDS)} if left out. "
+        "What a row shows besides id, time and currency; "
+        f"{', '.join(USUAL_FIELDS)} if left out. "
         "Also: configured_name, company_id, is_upsell, order_name, event_url, heard_about_us, "
         "self_reported_source; with sources: source, touchpoint_id, and …_id and …_name of "
         "campaign, adset, ad, account."
@@ -213,6 +229,9 @@ TOOLS = (
             {
                 "message": TEXT,
                 "amount_before": NUMBER_OR_NULL,
+                "amount": NUMBER_OR_NULL,
+                "currency": TEXT,
+                "amount_in_space_currency": NUMBER_OR_NULL,
                 "refunds_of_its_order": object_schema(
                     {"count": {"type": "integer"}, "amount": {"type": "number"}}
                 ),

@@ -75,7 +75,7 @@ TOOLS = (
         description=(
             "The Space's name, time zone, currency, today's date, first and last event, the "
             "events there are, the names of custom events and fields, and what is not known. "
-            "Call it first: times and amounts are on its clock and in its currency."
+            "Call it first: times are on its clock, and all sums in its currency."
         ),
         answer=object_schema(
             {
