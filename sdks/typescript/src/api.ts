@@ -1174,6 +1174,17 @@ export type ComparedPeriod = {
   end_date: string;
 };
 
+export type Reason3 = "no_rate" | "too_large" | "page_amount_too_large";
+
+export type LeftOutMoney = {
+  currency: string;
+  events: number;
+  amount: number;
+  reason: Reason3;
+  first_day: string;
+  last_day: string;
+};
+
 export type GetReportAnswer = {
   columns: Array<string>;
   rows: Array<Array<string | number | null>>;
@@ -1196,6 +1207,10 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  compared_left_out_money: Array<LeftOutMoney> | null;
   reading: string;
   ripeness: Record<string, unknown> | null;
   fit: Fit2;
@@ -1241,6 +1256,10 @@ export type GetChangesAnswer = {
   period: Period;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money_before: Array<LeftOutMoney>;
 };
 
 export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1308,6 +1327,13 @@ export type Unmatched = {
   spend: number;
 };
 
+export type LeftOutSpend = {
+  currency: string;
+  amount: number;
+  first_day: string;
+  last_day: string;
+};
+
 export type GetCohortsAnswer = {
   groups: Array<Group>;
   cohorts: Array<Cohort>;
@@ -1323,6 +1349,10 @@ export type GetCohortsAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
   group_by: string | null;
   attribution_model: string;
   attribution_window: number;
@@ -1394,6 +1424,8 @@ export type ListCreditsAnswer = {
   period: Period;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
@@ -1428,6 +1460,8 @@ export type GetPathsAnswer = {
   last_event: string | null;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
   group_by: string;
   attribution_window: number;
   query_mode: string;
@@ -1450,6 +1484,14 @@ export type GetSpendReportAnswer = {
   compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  compared_left_out_money: Array<LeftOutMoney> | null;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  compared_left_out_spend: Array<LeftOutSpend> | null;
   cost_rate: number | null;
   attribution_model: string | null;
   attribution_window: number;
@@ -1483,6 +1525,14 @@ export type GetSpendChangesAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money_before: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend_before: Array<LeftOutSpend>;
 };
 
 export type ListSpendRow = {
