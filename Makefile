@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test crash soak check bench dist image sdk site lock
+.PHONY: help setup serve demo test crash hostile soak check bench dist image sdk site lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count wh
 
 CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py \
 	tests/upgrades/test_killed_upgrade.py
+
+hostile: $(VENV)/.dev ## Send 5,000 hostile single events, and see whether any stops something
+	HEADWATER_HOSTILE_EVENTS=$(or $(EVENTS),5000) \
+	$(BIN)/python -m pytest tests/hostile/test_single_events.py -s $(ARGS)
 
 soak: $(VENV)/.dev ## Use everything at once for half an hour, and see whether anything grows
 	HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \

@@ -215,3 +215,32 @@ def test_counts_are_added_once(
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
     ).fetchall()  # fmt: skip
     assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]
+
+
+def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: Looker) -> None:
+    """The revenue of a source on one day may be more than a count holds."""
+    for day in range(3, 36):
+        moment = NOW - timedelta(days=day)
+        for hour in range(12):
+            someone = stage.contact()
+            at = moment - timedelta(hours=hour)
+            stage.touchpoint(someone, "google_ads", occurred_at=at - timedelta(minutes=5))
+            stage.event(someone, event_name="purchase", amount="50", event_time=at)
+    someone = stage.contact()
+    moment = NOW - timedelta(days=1)
+    stage.touchpoint(someone, "email", occurred_at=moment - timedelta(hours=1))
+    stage.connection.execute(
+        "INSERT INTO events (space_id, id, contact_id, event_name, event_time, amount, received_at)"
+        " SELECT %s, nextval('receipt_ids'), %s, 'purchase', %s, 99999999999, now()"
+        " FROM generate_series(1, 10000)",
+        (stage.space_id, someone, moment),
+    )
+    looker.look(NOW)
+    stored = stage.connection.execute(
+        "SELECT measure, subject, max(number) FROM hour_counts WHERE space_id = %s"
+        " AND measure LIKE 'day%%' GROUP BY 1, 2",
+        (stage.space_id,),
+    ).fetchall()
+    assert ("day_revenue", "google_ads", 12 * 50 * 10_000) in stored
+    assert ("day_orders", "email", 10_000) in stored
+    assert not [row for row in stored if row[:2] == ("day_revenue", "email")]

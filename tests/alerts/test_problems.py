@@ -13,6 +13,7 @@ from headwater.alerts import problems as alerts
 from headwater.alerts.backlog_watch import BacklogWatch
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.jobs.failed_jobs import NOTE, failure
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 
@@ -69,6 +70,7 @@ def test_it_works(
     schedule_id = stage.export_schedule("orders")
     stage.export("events", "No space left.", schedule_id=schedule_id, folder="orders")
     connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,))
+    connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     assert [alert.kind for alert in found] == [rule for rule in Rule if rule not in OF_COUNTS]
@@ -79,6 +81,7 @@ def test_it_works(
         "1 event could not be processed",
         "Meta Ads “Shop” is behind: 1 conversion not sent yet",
         "1 folder of scheduled exports could not be written",
+        "1 background job failed",
     ]
     assert found[0].command(space_id) == (
         f"headwater destination resume --space {space_id} --destination {held}"

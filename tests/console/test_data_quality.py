@@ -130,14 +130,39 @@ def test_orders(owner: Person, stage: Stage, path: str) -> None:
     order(stage, tied, order_id="G", event_time=NOW + timedelta(hours=3))
     page = owner.browser.get(path).text
     assert findings(page) == {
-        FindingKind.DUPLICATE_ORDERS: 2, FindingKind.OTHER_CURRENCIES: 1,
+        FindingKind.DUPLICATE_ORDERS: 2, FindingKind.LEFT_OUT_MONEY: 1,
         FindingKind.ORDERS_WITHOUT_VISIT: 5, FindingKind.ORDERS_WITHOUT_EMAIL: 3,
         FindingKind.FUTURE_EVENTS: 1, FindingKind.LATE_EVENTS: 1,
     }  # fmt: skip
     assert f"/events/{again}" in page
     assert "order A" in page
-    assert parts(page) == {"SEK": 1}
+    assert parts(page) == {"SEK: no exchange rate": 1}
     assert "9 days late" in page
+
+
+def test_only_money_that_is_left_out_is_a_problem(
+    owner: Person, stage: Stage, path: str, space_id: int
+) -> None:
+    tied = visit(stage, "gclid", "google_ads", campaign_id="1", occurred_at=NOW)
+    stage.connection.execute(
+        "INSERT INTO rates (space_id, date, base, currency, rate) VALUES (%s, %s, 'SEK', 'USD', 2)",
+        (space_id, NOW.date()),
+    )
+    order(stage, tied, order_id="A", currency="SEK")
+    order(stage, tied, order_id="B", amount="20000000", sender="api_key")
+    assert FindingKind.LEFT_OUT_MONEY not in findings(owner.browser.get(path).text)
+    order(stage, tied, order_id="C", amount="6000000", currency="SEK", sender="browser")
+    large = order(stage, tied, order_id="D", amount="200000000000")
+    unknown = order(stage, tied, order_id="E", amount="1", currency="XAF", sender="browser")
+    page = owner.browser.get(path).text
+    assert findings(page)[FindingKind.LEFT_OUT_MONEY] == 3
+    assert parts(page) == {
+        "SEK: amount too large to be trusted from a page": 1, "USD: amount too large": 1,
+        "XAF: no exchange rate": 1,
+    }  # fmt: skip
+    assert f"/events/{large}" in page
+    assert f"/events/{unknown}" in page
+    assert f'href="/console/spaces/{space_id}/rates"' in page
 
 
 def test_sites_that_are_no_sources(
@@ -228,9 +253,9 @@ def test_a_period_and_the_bounds(
         )  # fmt: skip
         order(stage, contact, event_time=NOW - timedelta(days=days), currency="SEK")
     page = owner.browser.get(path).text
-    assert parts(page) == {"SEK": 1, "letter-1": 1}
+    assert parts(page) == {"SEK: no exchange rate": 1, "letter-1": 1}
     wider = owner.browser.get(f"{path}?period=last+90+days").text
-    assert parts(wider) == {"SEK": 2, "letter-1": 1, "letter-60": 1}
+    assert parts(wider) == {"SEK: no exchange rate": 2, "letter-1": 1, "letter-60": 1}
     dates = "start_date=2000-01-01+00:00:00&end_date=2000-01-02+00:00:00"
     assert findings(owner.browser.get(f"{path}?{dates}").text) == {}
     monkeypatch.setattr(event_checks, "MOST_EVENTS", 1)
@@ -238,7 +263,7 @@ def test_a_period_and_the_bounds(
     bounded = owner.browser.get(f"{path}?period=last+90+days").text
     assert "the latest 1 event of the period, back to" in bounded
     assert "1 of the latest that had come in by its end" in bounded
-    assert parts(bounded)["SEK"] == 1
+    assert parts(bounded)["SEK: no exchange rate"] == 1
 
 
 @pytest.mark.parametrize(

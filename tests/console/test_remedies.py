@@ -23,7 +23,9 @@ from headwater.quality.models import Finding, FindingKind
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 
-OPERATORS = {Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE, Rule.EXPORTS_FAILED}
+OPERATORS = {
+    Rule.PROCESSING_LATE, Rule.SUBSCRIPTION_INACTIVE, Rule.EXPORTS_FAILED, Rule.JOB_FAILED,
+}  # fmt: skip
 """What no member can mend."""
 
 

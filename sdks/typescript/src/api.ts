@@ -1207,6 +1207,17 @@ export type ComparedPeriod = {
   end_date: string;
 };
 
+export type Reason3 = "no_rate" | "too_large" | "page_amount_too_large";
+
+export type LeftOutMoney = {
+  currency: string;
+  events: number;
+  amount: number;
+  reason: Reason3;
+  first_day: string;
+  last_day: string;
+};
+
 export type GetReportAnswer = {
   columns: Array<string>;
   rows: Array<Array<string | number | null>>;
@@ -1229,6 +1240,10 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  compared_left_out_money: Array<LeftOutMoney> | null;
   reading: string;
   ripeness: Record<string, unknown> | null;
   fit: Fit2;
@@ -1274,6 +1289,10 @@ export type GetChangesAnswer = {
   period: Period;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money_before: Array<LeftOutMoney>;
 };
 
 export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1341,6 +1360,13 @@ export type Unmatched = {
   spend: number;
 };
 
+export type LeftOutSpend = {
+  currency: string;
+  amount: number;
+  first_day: string;
+  last_day: string;
+};
+
 export type GetCohortsAnswer = {
   groups: Array<Group>;
   cohorts: Array<Cohort>;
@@ -1356,6 +1382,10 @@ export type GetCohortsAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
   group_by: string | null;
   attribution_model: string;
   attribution_window: number;
@@ -1431,6 +1461,8 @@ export type ListCreditsAnswer = {
   period: Period;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
@@ -1465,6 +1497,8 @@ export type GetPathsAnswer = {
   last_event: string | null;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
   group_by: string;
   attribution_window: number;
   query_mode: string;
@@ -1487,6 +1521,14 @@ export type GetSpendReportAnswer = {
   compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  compared_left_out_money: Array<LeftOutMoney> | null;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  compared_left_out_spend: Array<LeftOutSpend> | null;
   cost_rate: number | null;
   attribution_model: string | null;
   attribution_window: number;
@@ -1520,6 +1562,14 @@ export type GetSpendChangesAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money: Array<LeftOutMoney>;
+  /** Money that no sum includes: no exchange rate, or beyond a bound. */
+  left_out_money_before: Array<LeftOutMoney>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend: Array<LeftOutSpend>;
+  /** Spend that no sum includes, because no exchange rate is known. */
+  left_out_spend_before: Array<LeftOutSpend>;
 };
 
 export type ListSpendRow = {

@@ -25,6 +25,7 @@ queries = Queries(__name__, "counts.sql")
 
 MOST_ROWS = 100_000
 """Rows that one statement adds."""
+MOST_STORED = 2**63 - 1
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEPT = timedelta(days=45)
 """Five weeks, the longest time that is judged, and a day."""
@@ -81,13 +82,18 @@ def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
 async def put_figures(
     connection: AsyncConnection, space_id: int, start: datetime, figures: Iterable[ReportedFigure]
 ) -> None:
-    """Store figures of reports in place of those from `start` on."""
+    """Store figures of reports in place of those from `start` on; one that is too large to be
+    stored is left out.
+    """
     values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
     await connection.execute(queries["clear_reported"], values)
+    sums: dict[tuple[str, str, str], int] = defaultdict(int)
+    for one in figures:  # the hour that a clock repeats has two
+        sums[one.measure, one.subject, one.hour.isoformat()] += one.number
     rows = [
-        {"measure": one.measure, "subject": one.subject, "hour": one.hour.isoformat(),
-         "number": one.number}
-        for one in figures
+        {"measure": measure, "subject": subject, "hour": hour, "number": number}
+        for (measure, subject, hour), number in sums.items()
+        if abs(number) <= MOST_STORED
     ]  # fmt: skip
     values = {"space_id": space_id, "rows": json.dumps(rows)}
     await connection.execute(queries["put_reported"], values)

@@ -98,9 +98,7 @@ INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, r.measure, r.subject, r.hour, r.number
 FROM json_to_recordset(%(rows)s::json)
      AS r (measure text, subject text, hour timestamp, number bigint)
-WHERE r.number <> 0
-ON CONFLICT (space_id, measure, subject, hour)
-    DO UPDATE SET number = hour_counts.number + excluded.number;
+WHERE r.number <> 0;
 
 -- name: read
 -- Everything that is counted from some hour on.

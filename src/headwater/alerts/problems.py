@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 
 from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
 from headwater.database.queries import Queries, fetch_all
+from headwater.jobs.failed_jobs import FORGOTTEN
 from headwater.platforms import registry
 
 queries = Queries(__name__, "problems.sql")
@@ -23,6 +24,7 @@ MOST_COUNTED = 10_000
 _FAULTS = {
     Rule.EVENTS_REJECTED: ("event", "could not be processed"),
     Rule.EXPORTS_FAILED: ("folder", "of scheduled exports could not be written"),
+    Rule.JOB_FAILED: ("background job", "failed"),
 }
 MOST_OPEN = 100
 """Alerts about figures that are looked at."""
@@ -54,7 +56,7 @@ class Alert:
                 return f"{self._destination} is held: {self._many('conversion')} waiting"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
-            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED:
+            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOB_FAILED:
                 noun, fault = _FAULTS[self.kind]
                 return f"{self._many(noun)} {fault}"
             case Rule.PROCESSING_LATE:
@@ -115,7 +117,9 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
     """The problems of this moment, which no history has to be known for."""
-    values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED}
+    values = {
+        "space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN,
+    }  # fmt: skip
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
     return [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]

@@ -36,6 +36,13 @@ FROM (SELECT count(*) AS rows, min(x.retry_at) AS since, max(x.error) AS error F
           LIMIT %(most)s) x) x
 WHERE x.rows > 0
 UNION ALL
+SELECT 'job_failed', NULL, NULL, NULL, j.jobs, j.rows, j.since
+FROM (SELECT count(*) AS rows, min(f.since) AS since,
+             string_agg(f.job || ' (' || f.error || ')', ', ' ORDER BY f.job) AS jobs
+      FROM failed_jobs f
+      WHERE f.space_id = %(space_id)s AND f.failed_at > now() - %(forgotten)s) j
+WHERE j.rows > 0
+UNION ALL
 SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
 FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (
           SELECT i.received_at FROM inbox i

@@ -18,6 +18,7 @@ class Rule(StrEnum):
     REJECTIONS_ROSE = "rejections_rose"
     DELIVERIES_LATE = "deliveries_late"
     EXPORTS_FAILED = "exports_failed"
+    JOB_FAILED = "job_failed"
     DELIVERIES_FAILED = "deliveries_failed"
     ORDERS_REPEATED = "orders_repeated"
     UNATTRIBUTED_ROSE = "unattributed_rose"
@@ -117,6 +118,13 @@ TEXTS: dict[Rule, RuleText] = {
         "Files of a scheduled export could not be written, four times in a row.",
         "They are tried again with the next run. Look whether the object store takes files and has "
         "room: the reason is in `GET /exports/schedules`.",
+        "/setup",
+    ),
+    Rule.JOB_FAILED: RuleText(
+        "Background job failing",
+        "Work in the background (alerts, scheduled reports, exports, …) fails for this Space.",
+        "Other Spaces are not affected, and it is tried again every few minutes. The service's log "
+        "has the error: please report it.",
         "/setup",
     ),
     Rule.DELIVERIES_FAILED: RuleText(

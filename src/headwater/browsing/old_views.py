@@ -61,7 +61,7 @@ def make_old_views_duty(pack_days: int, seconds: float = LOOK_SECONDS) -> Duty:
             log.warning("old page views left alone", space_id=space_id, error=name)
             return False
 
-    return Duty(waiting, attend, TURN_SECONDS, seconds)
+    return Duty(waiting, attend, TURN_SECONDS, seconds, "page views")
 
 
 def _due(connection: Connection[Any], pack_days: int) -> list[int]:

@@ -30,7 +30,7 @@ def make_export_duty(settings: Settings) -> Duty:
 
 def make_export_schedule_duty() -> Duty:
     """A duty that queues the runs of scheduled exports."""
-    return Duty(due_spaces, queue_runs, pause_seconds=SCHEDULE_SECONDS)
+    return Duty(due_spaces, queue_runs, pause_seconds=SCHEDULE_SECONDS, name="scheduled exports")
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:
@@ -41,4 +41,4 @@ def make_export_tidying_duty(settings: Settings) -> Duty:
         tidy(connection, storage, space_id)
         return False
 
-    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS)
+    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS, name="exports")

@@ -87,7 +87,7 @@ def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) 
         forget(connection, space_id, datetime.now(UTC) - kept)
         return False
 
-    return Duty(waiting, attend, pause_seconds=seconds)
+    return Duty(waiting, attend, pause_seconds=seconds, name="history")
 
 
 def forget(connection: Connection[Any], space_id: int, before: datetime) -> None:

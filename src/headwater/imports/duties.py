@@ -31,4 +31,4 @@ def make_import_tidying_duty(settings: Settings) -> Duty:
         tidy(connection, storage, space_id)
         return False
 
-    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS)
+    return Duty(spaces_to_tidy, attend, pause_seconds=TIDY_SECONDS, name="imports")

@@ -35,5 +35,7 @@ class Duty:
     """The pause after a look that led to no work: it may read much, and in a cluster goes to every
     node. A duty with a pause also spends no more than a share of its time on looks.
     """
+    name: str = ""
+    """What a problem of a Space calls it."""
     channel: str | None = None
     """Where the database notifies workers that some has come in: they look again at once."""

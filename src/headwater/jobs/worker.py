@@ -20,6 +20,7 @@ from headwater.database.outage_log import OutageLog
 from headwater.jobs.backoff import double_pause
 from headwater.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
 from headwater.jobs.duties import INSTALLATION, Duty
+from headwater.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
 
 FIRST_PAUSE_SECONDS = 0.05
 """The pause after a failure, which doubles with each one."""
@@ -47,6 +48,7 @@ class PutOffs:
     def __init__(self) -> None:
         self._failures: dict[tuple[Duty, int], int] = {}
         self._due: dict[tuple[Duty, int], float] = {}
+        self._failed: set[tuple[Duty, int]] = set()
 
     def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Put a Space's work off once more, and return for how many seconds."""
@@ -56,6 +58,15 @@ class PutOffs:
         self._due[key] = time.monotonic() + pause
         return pause
 
+    def fail(self, duty: Duty, space_id: int) -> None:
+        """Leave a Space's work alone after a fault in our own code."""
+        self._failed.add((duty, space_id))
+        self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
+
+    def has_failed(self, duty: Duty, space_id: int) -> bool:
+        """Return whether a Space's work has failed, and has not been done since."""
+        return (duty, space_id) in self._failed
+
     def is_due(self, duty: Duty, space_id: int) -> bool:
         """Return whether a Space's work may be tried now."""
         return time.monotonic() >= self._due.get((duty, space_id), 0.0)
@@ -63,6 +74,7 @@ class PutOffs:
     def forget(self, duty: Duty, space_id: int) -> None:
         """Note that a Space's work could be done."""
         self._failures.pop((duty, space_id), None)
+        self._failed.discard((duty, space_id))
         self._due.pop((duty, space_id), None)
 
 
@@ -181,8 +193,29 @@ class Worker:
         except TRANSIENT_ERRORS as error:
             self._put_off(connection, duty, space_id, error)
             return False
+        except Exception as error:  # noqa: BLE001 - a fault of one Space is not the others'
+            self._fail(connection, duty, space_id, error)
+            return False
+        if self._put_offs.has_failed(duty, space_id):
+            with suppress(psycopg.Error):
+                connection.execute(CLEAR, success(space_id, duty.name))
         self._put_offs.forget(duty, space_id)
         return done
+
+    def _fail(
+        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
+    ) -> None:
+        """Leave a Space's work alone for a while after a fault in our own code, and note it."""
+        if connection.closed:
+            raise error
+        with suppress(psycopg.Error):
+            connection.rollback()
+        put_off.inc()
+        log.error("job failed", space_id=space_id, job=duty.name, exc_info=error)
+        self._put_offs.fail(duty, space_id)
+        if space_id != INSTALLATION:
+            with suppress(psycopg.Error):
+                connection.execute(NOTE, failure(space_id, duty.name, error))
 
     def _put_off(
         self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception

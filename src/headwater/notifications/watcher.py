@@ -20,6 +20,7 @@ from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.history import AlertStep
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import serving
+from headwater.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
 from headwater.notifications import messages
 from headwater.notifications.messages import announce_alerts
 from headwater.notifications.sender import MessageSender
@@ -30,8 +31,6 @@ PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 2.0
 """The time for which a process without work stays."""
 AT_ONCE = 4
-FAULT_SECONDS = 300.0
-"""The time for which a piece of work is left alone after an error in our own code."""
 
 log = structlog.get_logger()
 alert_steps = Counter("headwater_alert_steps", "What became of alerts", ["rule", "step"])
@@ -59,7 +58,8 @@ class Watcher:
         self._database, self._duties = database, duties
         self._stopping, self._linger = stopping, linger
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._faults: dict[tuple[str, int], float] = {}
+        self._pauses: dict[tuple[str, int], float] = {}
+        self._failed: set[tuple[str, int]] = set()
 
     async def run(self) -> None:
         """Work."""
@@ -67,7 +67,7 @@ class Watcher:
         while not self._stopping.is_set():
             if await self.work(datetime.now(UTC)):
                 busy_at = time.monotonic()
-            elif time.monotonic() - busy_at > self._linger:
+            elif not self._failed and time.monotonic() - busy_at > self._linger:
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
@@ -84,7 +84,7 @@ class Watcher:
         return pieces
 
     def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
-        return time.monotonic() >= self._faults.get((duty.name, space_id), 0)
+        return time.monotonic() >= self._pauses.get((duty.name, space_id), 0)
 
     async def _attend(self, duty: WatcherDuty, space_id: int, now: datetime) -> None:
         async with self._places:
@@ -94,13 +94,28 @@ class Watcher:
                 attributes = {"headwater.space_id": space_id}
                 with serving(space_id), span(duty.name, attributes):
                     await duty.attend(space_id, now)
+                    await self._clear(duty, space_id)
             except UNAVAILABLE as error:
                 log.warning("space put off", space_id=space_id, duty=duty.name,
                             error=type(error).__name__)  # fmt: skip
-                self._faults[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
-            except Exception:  # a fault of one Space is not the others'
+                self._pauses[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
+            except Exception as error:  # a fault of one Space is not the others'
                 log.exception("duty failed", space_id=space_id, duty=duty.name)
-                self._faults[duty.name, space_id] = time.monotonic() + FAULT_SECONDS
+                await self._fail(duty, space_id, error)
+
+    async def _fail(self, duty: WatcherDuty, space_id: int, error: Exception) -> None:
+        """Leave a piece of work alone after a fault in our own code, and note it."""
+        self._pauses[duty.name, space_id] = time.monotonic() + RETRY_SECONDS
+        self._failed.add((duty.name, space_id))
+        with suppress(*UNAVAILABLE), serving(space_id):
+            async with self._database.transaction() as connection:
+                await connection.execute(NOTE, failure(space_id, duty.name, error))
+
+    async def _clear(self, duty: WatcherDuty, space_id: int) -> None:
+        if (duty.name, space_id) in self._failed:
+            self._failed.discard((duty.name, space_id))
+            async with self._database.transaction() as connection:
+                await connection.execute(CLEAR, success(space_id, duty.name))
 
 
 def alert_duty(database: Database) -> WatcherDuty:

@@ -24,7 +24,7 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
         forget(connection)
         return False
 
-    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=seconds)
+    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=seconds, name="cleanup")
 
 
 def forget(connection: Connection[Any]) -> None:

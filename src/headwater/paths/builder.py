@@ -101,7 +101,7 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
         query = queries["spaces_of_nodes" if is_cluster(connection) else "spaces"]
         return [space_id for (space_id,) in connection.execute(query, rule.values())]
 
-    return Duty(waiting, Builder(rule).build_next, pause_seconds=seconds)
+    return Duty(waiting, Builder(rule).build_next, pause_seconds=seconds, name="paths")
 
 
 class Builder:

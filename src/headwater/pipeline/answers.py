@@ -48,5 +48,7 @@ def reread_next(connection: Connection[Any], space_id: int, most: int = MOST_ANS
     return True
 
 
-REREADING_DUTY = Duty(spaces_to_reread, reread_next, pause_seconds=SCARCE_SECONDS)
+REREADING_DUTY = Duty(
+    spaces_to_reread, reread_next, pause_seconds=SCARCE_SECONDS, name="self-reported sources"
+)
 """The worker's duty to apply changed phrases of answers to the past."""

@@ -33,4 +33,4 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
             rounds.leave()
         return result.rows > 0
 
-    return Duty(rounds.look, attend, TURN_SECONDS, channel=CHANNEL)
+    return Duty(rounds.look, attend, TURN_SECONDS, name="processing", channel=CHANNEL)

@@ -139,7 +139,9 @@ def _reclassify(
     return True
 
 
-RECLASSIFICATION_DUTY = Duty(spaces_to_reclassify, reclassify_next, pause_seconds=SCARCE_SECONDS)
+RECLASSIFICATION_DUTY = Duty(
+    spaces_to_reclassify, reclassify_next, pause_seconds=SCARCE_SECONDS, name="reclassification"
+)
 """The worker's duty to apply changed names of sources to the past."""
 
 

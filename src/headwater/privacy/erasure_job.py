@@ -127,5 +127,5 @@ def _waiting(connection: Connection[Any]) -> list[int]:
     return [row[0] for row in connection.execute(queries["due"], {"lease": LEASE})]
 
 
-ERASURE_DUTY = Duty(_waiting, erase_next, pause_seconds=SCARCE_SECONDS)
+ERASURE_DUTY = Duty(_waiting, erase_next, pause_seconds=SCARCE_SECONDS, name="erasures")
 """The worker's duty of privacy: to carry out the requested erasures."""

@@ -21,6 +21,8 @@ from headwater.quality.models import (
     OrderShares,
     Sample,
 )
+from headwater.rates.store import load_rates
+from headwater.reports.counted_amounts import AmountRule, LeftOutReason
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "events.sql")
@@ -71,7 +73,7 @@ class EventChecks:
                 Finding(
                     FindingKind.ORDERS_WITHOUT_EMAIL, lacking[1], examples=orders.without_email
                 ),
-                await self._currencies(),
+                await self._left_out_money(),
                 await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
                 await self._counted(FindingKind.LATE_EVENTS, "late"),
                 await self._counted(FindingKind.FUTURE_EVENTS, "future"),
@@ -83,16 +85,28 @@ class EventChecks:
         is_bounded = kind is FindingKind.FUTURE_EVENTS and count >= MOST_EVENTS
         return Finding(kind, count, is_bounded, await self._examples(kind, ids or []))
 
-    async def _currencies(self) -> Finding:
-        rows = await fetch_all(self._connection, queries["currencies"], self._values)
-        kind = FindingKind.OTHER_CURRENCIES
-        parts = tuple(
-            [
-                FindingPart(currency, count, await self._examples(kind, ids))
-                for currency, count, ids in rows
-            ]
-        )
-        return Finding(kind, sum(part.count for part in parts), parts=parts)
+    async def _left_out_money(self) -> Finding:
+        own, kind = self._space.currency, FindingKind.LEFT_OUT_MONEY
+        values = self._values | {"zone": self._space.timezone}
+        rows = await fetch_all(self._connection, queries["uncertain_amounts"], values)
+        days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {own}
+        rates = await load_rates(self._connection, self._space.id, days, currencies)
+        found: dict[tuple[str, LeftOutReason], list[int]] = {}
+        for currency, day, from_page, ids, amounts in rows:
+            rule = AmountRule.of(rates, day, currency, own, own)
+            for event_id, counted in zip(
+                ids, rule.count_all(amounts, from_page=from_page), strict=True
+            ):
+                if isinstance(counted, LeftOutReason):
+                    found.setdefault((currency, counted), []).append(event_id)
+        parts = [
+            FindingPart(
+                f"{currency}: {reason.words}", len(ids),
+                await self._examples(kind, sorted(ids, reverse=True)[:MOST_EXAMPLES]),
+            )
+            for (currency, reason), ids in sorted(found.items(), key=lambda item: -len(item[1]))
+        ]  # fmt: skip
+        return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
 
     async def _examples(self, kind: FindingKind, ids: Iterable[int]) -> tuple[FindingExample, ...]:
         wanted = list(ids)

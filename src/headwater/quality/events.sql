@@ -36,19 +36,22 @@ SELECT (SELECT count(*) FROM latest), (SELECT min(l.event_time) FROM latest l),
             WHERE NOT x.has_email ORDER BY x.event_time DESC, x.id DESC LIMIT %(examples)s) x)
 FROM checked c;
 
--- name: currencies
--- Amounts in other currencies than the Space's, by currency, among the latest events of a time.
-SELECT l.currency, count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
+-- name: uncertain_amounts
+-- Amounts that may not count in reports, by currency, day on the Space's clock and whether only a page
+-- reported them: those in other currencies and large ones, among the latest events of a time.
+SELECT l.currency, l.day, l.from_page, array_agg(l.id), array_agg((l.amount * 10000)::bigint)
 FROM (
-    SELECT e.id, e.event_time, e.amount, e.currency
+    SELECT e.id, e.amount, coalesce(e.currency, %(currency)s) AS currency,
+           (e.event_time AT TIME ZONE %(zone)s)::date AS day,
+           coalesce(e.sender IN ('browser', 'signed_browser'), false)
+               AND NOT e.amount_confirmed AS from_page
     FROM events e
     WHERE e.space_id = %(space_id)s AND e.event_time >= %(start)s AND e.event_time < %(end)s
     ORDER BY e.event_time DESC, e.id DESC
     LIMIT %(most)s
 ) l
-WHERE l.amount IS NOT NULL AND l.currency <> %(currency)s
-GROUP BY l.currency
-ORDER BY count(*) DESC, l.currency;
+WHERE l.amount <> 0 AND (l.currency <> %(currency)s OR abs(l.amount) > 10000000)
+GROUP BY l.currency, l.day, l.from_page;
 
 -- name: late
 -- Events that came in long after they happened, imports left out, among the latest of a time.

@@ -26,7 +26,7 @@ class FindingKind(StrEnum):
     PROCESSING_LATE = "processing_late"
     EVENTS_REJECTED = "events_rejected"
     DUPLICATE_ORDERS = "duplicate_orders"
-    OTHER_CURRENCIES = "other_currencies"
+    LEFT_OUT_MONEY = "left_out_money"
     PAYMENT_REFERRERS = "payment_referrers"
     SELF_REFERRALS = "self_referrals"
     UNKNOWN_UTM_SOURCES = "unknown_utm_sources"
@@ -221,11 +221,12 @@ _WORDS = {
         "Buyers are not recognized on another device, and ad platforms match fewer of them.",
         "Send `email` with the order.",
     ),
-    FindingKind.OTHER_CURRENCIES: _Words(
-        Severity.BAD, "Amounts in other currencies",
-        "Reports convert them at the rate of each day, and are refused where there is none.",
-        "See that there are exchange rates (`PUT /rates`, or `headwater rates import`), or convert "
-        "amounts to the Space's currency before they are sent.",
+    FindingKind.LEFT_OUT_MONEY: _Words(
+        Severity.BAD, "Amounts left out of reports",
+        "No exchange rate is known, or the amount is too large to be believed. The events count, "
+        "their money does not.",
+        "Add exchange rates (`PUT /rates`, or `headwater rates import`), and correct or delete "
+        "events that nobody meant.",
     ),
     FindingKind.FUTURE_EVENTS: _Words(
         Severity.WARNING, "Events from the future",

@@ -34,6 +34,17 @@ class LeftOutReason(StrEnum):
     TOO_LARGE = "too_large"
     PAGE_AMOUNT_TOO_LARGE = "page_amount_too_large"
 
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    LeftOutReason.NO_RATE: "no exchange rate",
+    LeftOutReason.TOO_LARGE: "amount too large",
+    LeftOutReason.PAGE_AMOUNT_TOO_LARGE: "amount too large to be trusted from a page",
+}
+
 
 Counted = int | LeftOutReason
 """The value of an amount in the report's currency, or why it is left out."""

@@ -15,12 +15,6 @@ from headwater.paths.lookup import place_among
 from headwater.paths.path_data import IntArray
 from headwater.reports.counted_amounts import UNIT, LeftOutReason
 
-_WORDS = {
-    LeftOutReason.NO_RATE: "no exchange rate",
-    LeftOutReason.TOO_LARGE: "amount too large",
-    LeftOutReason.PAGE_AMOUNT_TOO_LARGE: "amount too large to be trusted from a page",
-}
-
 
 class LeftOutMoney(NamedTuple):
     """Money in one currency that is left out for one reason."""
@@ -43,7 +37,7 @@ class LeftOutMoney(NamedTuple):
         """A sentence without its full stop."""
         return (
             f"{self.events:,} event{'' if self.events == 1 else 's'}, "
-            f"{self.amount:,.2f} {self.currency}, left out: {_WORDS[self.reason]}"
+            f"{self.amount:,.2f} {self.currency}, left out: {self.reason.words}"
         )
 
 
@@ -64,7 +58,7 @@ class LeftOutSpend(NamedTuple):
     def words(self) -> str:
         """A sentence without its full stop."""
         return (
-            f"Spend of {self.amount:,.2f} {self.currency} left out: {_WORDS[LeftOutReason.NO_RATE]}"
+            f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
         )
 
 

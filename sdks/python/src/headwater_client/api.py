@@ -1638,6 +1638,15 @@ class ComparedPeriod(TypedDict):
     end_date: str
 
 
+class LeftOutMoney(TypedDict):
+    currency: str
+    events: int
+    amount: float
+    reason: Literal["no_rate", "too_large", "page_amount_too_large"]
+    first_day: str
+    last_day: str
+
+
 class GetReportAnswer(TypedDict):
     columns: list[str]
     rows: list[list[str | float | None]]
@@ -1660,6 +1669,10 @@ class GetReportAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    compared_left_out_money: list[LeftOutMoney] | None
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
     reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
@@ -1705,6 +1718,10 @@ class GetChangesAnswer(TypedDict):
     period: Period
     timezone: str
     currency: str
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    left_out_money_before: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1773,6 +1790,13 @@ class Unmatched(TypedDict):
     spend: float
 
 
+class LeftOutSpend(TypedDict):
+    currency: str
+    amount: float
+    first_day: str
+    last_day: str
+
+
 class GetCohortsAnswer(TypedDict):
     groups: list[Group]
     cohorts: list[Cohort]
@@ -1788,6 +1812,10 @@ class GetCohortsAnswer(TypedDict):
     timezone: str
     currency: str
     cost_rate: float | None
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    left_out_spend: list[LeftOutSpend]
+    """Spend that no sum includes, because no exchange rate is known."""
     group_by: str | None
     attribution_model: str
     attribution_window: int
@@ -1864,6 +1892,8 @@ class ListCreditsAnswer(TypedDict):
     period: Period
     timezone: str
     currency: str
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
     attribution_model: str
     attribution_window: int
     query_mode: str
@@ -1896,6 +1926,8 @@ class GetPathsAnswer(TypedDict):
     last_event: str | None
     timezone: str
     currency: str
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
     group_by: str
     attribution_window: int
     query_mode: str
@@ -1921,6 +1953,14 @@ class GetSpendReportAnswer(TypedDict):
     compared_period: ComparedPeriod
     timezone: str
     currency: str
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    left_out_spend: list[LeftOutSpend]
+    """Spend that no sum includes, because no exchange rate is known."""
+    compared_left_out_money: list[LeftOutMoney] | None
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    compared_left_out_spend: list[LeftOutSpend] | None
+    """Spend that no sum includes, because no exchange rate is known."""
     cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
@@ -1954,6 +1994,14 @@ class GetSpendChangesAnswer(TypedDict):
     timezone: str
     currency: str
     cost_rate: float | None
+    left_out_money: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    left_out_money_before: list[LeftOutMoney]
+    """Money that no sum includes: no exchange rate, or beyond a bound."""
+    left_out_spend: list[LeftOutSpend]
+    """Spend that no sum includes, because no exchange rate is known."""
+    left_out_spend_before: list[LeftOutSpend]
+    """Spend that no sum includes, because no exchange rate is known."""
 
 
 class ListSpendRow(TypedDict):

@@ -21,9 +21,9 @@ class RemedyPlace:
 
 
 _ADVICE = {
-    FindingKind.OTHER_CURRENCIES: (
-        "See that there are exchange rates (`PUT /rates`), or convert amounts to the Space's "
-        "currency before they are sent."
+    FindingKind.LEFT_OUT_MONEY: (
+        "Add exchange rates, and correct or delete events that nobody meant: each example leads to "
+        "its event."
     ),
     FindingKind.DESTINATION_HELD: TEXTS[Rule.DESTINATION_HELD].advice,
     FindingKind.DELIVERIES_LATE: TEXTS[Rule.DELIVERIES_LATE].advice,
@@ -52,7 +52,7 @@ _PLACES = {
     ),
     FindingKind.ORDERS_WITHOUT_VISIT: (_SITES, _ORDERS),
     FindingKind.ORDERS_WITHOUT_EMAIL: (_ORDERS,),
-    FindingKind.OTHER_CURRENCIES: (_ORDERS,),
+    FindingKind.LEFT_OUT_MONEY: (RemedyPlace("Exchange rates", "/rates"), _ORDERS),
     FindingKind.FUTURE_EVENTS: (_ORDERS,),
 }  # fmt: skip
 

@@ -1,0 +1,96 @@
+"""A job that fails for one Space by a fault of ours: it is noted, and other Spaces are served."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+
+from headwater.database.pool import Database
+from headwater.jobs.duties import Duty
+from headwater.jobs.worker import Worker
+from headwater.notifications.watcher import Watcher, WatcherDuty
+from tests.support.accounts import Accounts
+
+FAULTS = [
+    ZeroDivisionError, OverflowError, ValueError, KeyError, psycopg.errors.NumericValueOutOfRange,
+    psycopg.errors.CheckViolation,
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that has failed is tried again at once."""
+    for module in ("headwater.jobs.worker", "headwater.notifications.watcher"):
+        monkeypatch.setattr(f"{module}.RETRY_SECONDS", 0.01)
+
+
+def problems(connection: psycopg.Connection, space_id: int) -> list[tuple[str, str]]:
+    rows = connection.execute("SELECT job, error FROM failed_jobs WHERE space_id = %s", (space_id,))
+    return rows.fetchall()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_works(
+    database_url: str,
+    connection: psycopg.Connection,
+    make_space: Callable[..., int],
+    fault: type[Exception],
+) -> None:
+    """In a worker."""
+    ill, well = make_space(), make_space()
+    stop, served, while_failing = threading.Event(), list[int](), list[list[tuple[str, str]]]()
+
+    def attend(_: object, space_id: int) -> bool:
+        served.append(space_id)
+        if space_id == ill and served.count(ill) < 3:
+            raise fault
+        while_failing.append(problems(connection, ill))
+        if served.count(ill) >= 3 and served.count(well) >= 3:
+            stop.set()
+        return False
+
+    Worker(database_url, stop, [Duty(lambda _: [ill, well], attend, name="exports")]).run()
+    assert [("exports", fault.__name__)] in while_failing
+    assert (problems(connection, ill), problems(connection, well)) == ([], [])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_watcher(
+    database_url: str,
+    connection: psycopg.Connection,
+    make_space: Callable[..., int],
+    fault: type[Exception],
+) -> None:
+    ill, well = make_space(), make_space()
+    served, faults = list[int](), iter([True, False])
+
+    async def find(_: object, __: object) -> list[int]:
+        return [ill, well]
+
+    async def attend(space_id: int, _: datetime) -> None:
+        if space_id == ill and next(faults):
+            raise fault
+        served.append(space_id)
+
+    async def run() -> list[tuple[str, str]]:
+        database = Database(database_url, 2)
+        await database.open()
+        try:
+            watcher = Watcher(database, [WatcherDuty("alerts", find, attend)], asyncio.Event())
+            await watcher.work(datetime.now(UTC))
+            noted = problems(connection, ill)
+            while ill not in served:
+                await watcher.work(datetime.now(UTC))
+            return noted
+        finally:
+            await database.close()
+
+    noted = Accounts(database_url).run(lambda _: run())
+    assert noted == [("alerts", fault.__name__)]
+    assert served.count(well) > served.count(ill) == 1
+    assert (problems(connection, ill), problems(connection, well)) == ([], [])
