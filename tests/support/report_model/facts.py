@@ -46,6 +46,7 @@ class Event:
     event_time: datetime
     event_name: str = "purchase"
     amount: Decimal | None = None
+    is_upsell: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.events = [
         Event(*row)
         for row in read(
-            "SELECT id, contact_id, company_id, event_time, event_name, amount FROM events"
+            "SELECT id, contact_id, company_id, event_time, event_name, amount, is_upsell"
+            " FROM events"
             " WHERE space_id = %(space_id)s"
         )
     ]
