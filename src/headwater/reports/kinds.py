@@ -25,8 +25,13 @@ class Kind(IntEnum):
     UPSELL = 2
     REFUND = 3
 
+    @property
+    def key(self) -> str:
+        """The key of the group's row."""
+        return self.name.lower()
 
-KIND_KEYS = tuple(kind.name.lower() for kind in Kind)
+
+KIND_KEYS = tuple(kind.key for kind in Kind)
 
 
 def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
