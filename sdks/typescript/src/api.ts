@@ -1156,9 +1156,9 @@ export type GetReceiptAnswer = {
   warnings: Array<string>;
 };
 
-export type Measure = "events" | "orders" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
+export type Measure = "events" | "conversions" | "orders" | "upsells" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_conversions" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
 
-export type GroupBy = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
+export type GroupBy = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "kind" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
 
 export type DateBasis = "conversion" | "touch";
 
@@ -1186,6 +1186,10 @@ export type GetReportAnswer = {
   /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
+  /** Those of them that convert and bring revenue. */
+  conversion_names: Array<string>;
+  /** Why compared figures are null. */
+  not_compared: "before_first_event" | null;
   period: Period;
   compared_period: ComparedPeriod;
   first_event: string | null;
@@ -1243,7 +1247,7 @@ export type GetChangesAnswer = {
   currency: string;
 };
 
-export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
+export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
 
 export type Group = {
   key: string | null;
@@ -1433,19 +1437,27 @@ export type GetPathsAnswer = {
   query_mode: string;
 };
 
-export type GroupBy4 = "source" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
+export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
 export type GetSpendReportAnswer = {
   columns: Array<string>;
   rows: Array<Array<unknown>>;
   /** Groups beyond the limit. */
   left_out: number;
-  /** Of all events and all of the ledger. */
+  /** All credit and all spend; ratios are those of with_spend. */
   totals: Record<string, number | null>;
-  /** Of the rows that have spend. */
+  /** All spend, and the credit of platforms with spend: equal under every group_by. */
   with_spend: Record<string, number | null>;
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
+  /** Why compared figures are null. */
+  not_compared: "before_first_event" | null;
+  first_event: string | null;
+  last_event: string | null;
+  /** Platforms whose spend is not known by source: their sources have no ratios. */
+  not_broken_down: Array<string>;
+  /** Why roas, cpa and cac are null. */
+  no_ratios: string | null;
   period: Period;
   compared_period: ComparedPeriod;
   timezone: string;
