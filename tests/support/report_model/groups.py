@@ -130,6 +130,10 @@ def _second(event: Event) -> datetime:
     return event.event_time.replace(microsecond=0)
 
 
+def sells(facts: Facts) -> bool:
+    return any(event.event_name == "purchase" for event in facts.events)
+
+
 STEPS_ON_THE_WAY = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_info")
 
 
@@ -137,7 +141,9 @@ def converting_names(facts: Facts, question: Question) -> set[str]:
     """The names of events that can convert and bring revenue."""
     if question.event_names:
         return set(question.event_names)
-    if any(event.event_name == "purchase" for event in facts.events):
+    if question.converts_all:
+        return {event.event_name for event in facts.events}
+    if sells(facts) if question.sells is None else question.sells:
         return {"purchase", "upsell_purchase"}
     return {event.event_name for event in facts.events} - set(STEPS_ON_THE_WAY)
 

@@ -62,6 +62,10 @@ class Question:
     order_by: str | None = None
     fit: str | None = None
     """The name of the fit that markov goes by; None is a current one."""
+    sells: bool | None = None
+    """Whether the Space sells; None is to be seen from its events."""
+    converts_all: bool = False
+    """True where every event counts, whatever its name, as in lists."""
     now: datetime | None = None
     """The present moment: a period that it is in is compared as far as it has passed."""
 

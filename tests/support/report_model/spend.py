@@ -170,7 +170,7 @@ def make_cost_report(
         rows,
         of(whole, total, paid()),
         of(whole, paid(), paid()),
-        of(nowhere, no_credit, no_credit, ratios=False),
+        of(nowhere, no_credit, no_credit),
     )
 
 
