@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,10 @@ from headwater.reports.report import query_report
 from headwater.spaces.spaces import fetch_space
 from tests.support.report_model import report as model
 from tests.support.report_model.facts import Facts
+from tests.support.report_model.groups import converting_names
 from tests.support.report_model.question import read_question
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 async def answer(
@@ -29,7 +33,7 @@ async def answer(
     arguments["group_by"] = question["group_by"] or ["none"]
     for name in {"amount_min", "amount_max"} & set(question):
         arguments[name] = str(question[name])
-    query = read_report_query(JsonInput(arguments), space, datetime(2026, 5, 1, 12, tzinfo=UTC))
+    query = read_report_query(JsonInput(arguments), space, NOW)
     async with connection.transaction(force_rollback=True):
         return _exact(query, await query_report(connection, space_id, query))
 
@@ -53,6 +57,7 @@ def _exact(query: ReportQuery, report: Report) -> dict[str, Any]:
         and [report.compared_span.start, report.compared_span.end],
         "first_event": report.first_event, "last_event": report.last_event,
         "event_names": dict(sorted(report.event_counts.items())),
+        "conversion_names": list(report.conversion_names),
     }  # fmt: skip
 
 
@@ -79,7 +84,8 @@ def _row_of(row: ReportRow) -> dict[str, Any]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """The model's answer to a question, in the exact form."""
-    report = model.make_report(facts, read_question(question))
+    asked = read_question(question)
+    report = model.make_report(facts, replace(asked, now=NOW))
     other, left = report.compared_period, report.unattributed
     rows = [
         {**_model_row(row), "keys": list(row.keys), "labels": list(row.labels)}
@@ -97,6 +103,7 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
         "first_event": _on_clock(report.first_event, facts),
         "last_event": _on_clock(report.last_event, facts),
         "event_names": report.event_names,
+        "conversion_names": sorted({*report.event_names} & converting_names(facts, asked)),
     }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from tests.reports.histories import Arrive, Change, Crash, History, Step, descri
 from tests.reports.playing import World, carry_out, new_world
 from tests.reports.questions import FIT_NAMES
 from tests.support.report_model import loading
+from tests.support.report_model.groups import sells
 from tests.support.report_model.question import read_question
 
 HISTORIES = int(os.environ.get("HEADWATER_CHANGE_HISTORIES", "0"))
@@ -181,7 +182,8 @@ class ChangeCourt:
         before = _by_another_fit(asked, dice)
         told = self._ask(world, (before, asked), first, last, taken_at)
         self.seen.update(told["events"].keys())
-        questions = read_question(before), read_question(asked)
+        present = sells(self.moments[-1].facts)
+        questions = tuple(replace(read_question(each), sells=present) for each in (before, asked))
         pairs = zip((first, last), questions, strict=True)
         wrong = list(wrong_figures(told, *(model_sums(m.facts, each) for m, each in pairs)))
         if places[1] == places[0] + 1:

@@ -183,7 +183,7 @@ def _exact(amount: float) -> Fraction:
 
 
 def _ratio(spend: Fraction | None, customers: int) -> float | None:
-    return float(rounded(spend / customers)) if spend is not None and customers else None
+    return float(rounded(spend / customers)) if spend and customers else None
 
 
 def _second(day: date, clock: time) -> datetime:

@@ -43,7 +43,10 @@ URLS = (
 )
 PAGE_QUERIES = ("", "?utm_source=facebook&utm_medium=cpc", "?utm_source=fb-paid&utm_term=boots")
 SOURCE_NAMES = ("fb-paid", "fb-paid", "newsletter", "facebook")
-NAMES = ("purchase", "purchase", "purchase", "upsell_purchase", "sign_up", "custom_event_1")
+NAMES = (
+    "purchase", "purchase", "purchase", "upsell_purchase", "sign_up", "custom_event_1",
+    "add_to_cart",
+)  # fmt: skip
 AMOUNTS = (
     None, "100", "100", "0", "0.01", "33.333", "-30", "-30", "-250.5", "-0.0003", "99.9999", "7.5",
     "100000000000000",
@@ -139,7 +142,7 @@ def some_event(dice: Random, **values: Any) -> Accepted:
         **who, "event_name": dice.choice(NAMES), "event_time": _ms(dice.choice(MOMENTS)),
         "amount": dice.choice(AMOUNTS), "order_id": dice.choice(ORDERS), **values,
     }  # fmt: skip
-    if values["event_name"] == "upsell_purchase":
+    if values["event_name"] == "upsell_purchase" or dice.random() < 0.1:
         values["is_upsell"] = True
     if dice.random() < 0.3:
         campaign, keyword = dice.choice(("11", "Spring")), dice.choice((None, "boots"))

@@ -109,7 +109,7 @@ def _exact(line: str) -> list[Any]:
 
 def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     """The model's answer."""
-    wanted = read_question({**question, "measures": ["events"]})
+    wanted = replace(read_question({**question, "measures": ["events"]}), converts_all=True)
     found = selection.conversions_of(facts.as_stated(), wanted, Period(wanted.start, wanted.end))
     rows = sorted(
         (

@@ -123,12 +123,14 @@ def some_event_filters(dice: Random) -> dict[str, Any]:
 
 
 KEYS_OF_TOUCHES = {
-    "source": SOURCES, "channel": ("paid", "ai", "organic", "direct", "carrier_pigeon"),
+    "source": SOURCES, "platform": ("google", "meta", "tiktok", "facebook", ""),
+    "channel": ("paid", "ai", "organic", "direct", "carrier_pigeon"),
     "campaign": ("11", "12", "Spring", "Été", ""), "adset": ("5", ""), "ad": ("Blue", ""),
     "keyword": ("boots", ""), "landing_page": ("https://a.example/x/", "https://a.example/x", ""),
 }  # fmt: skip
 KEYS_OF_EVENTS = {
-    "event": tuple(sorted(set(NAMES))), "country": ("DE", "FR", "de", ""), "company": ("", "0"),
+    "event": tuple(sorted(set(NAMES))), "kind": ("order", "conversion", "refund", "sale", ""),
+    "country": ("DE", "FR", "de", ""), "company": ("", "0"),
     "contact": ("", "x"), "customer": ("new", "returning", "", "both"),
     "self_reported_source": ("word_of_mouth", "tiktok", "other", "", "pigeon"),
     "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),

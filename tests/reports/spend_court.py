@@ -20,7 +20,7 @@ from tests.support.report_model.spend import (
 )
 
 IN_FOUR_DECIMALS = (
-    "credited_revenue", "credited_events", "new_customer_revenue", "roas", "cpa", "cac",
+    "credited_revenue", "credited_conversions", "new_customer_revenue", "roas", "cpa", "cac",
 )  # fmt: skip
 NOTHING: Figures = {
     name: None if name in ("roas", "cpa", "cac") else Fraction(0) for name in FIGURES

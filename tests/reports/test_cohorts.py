@@ -64,7 +64,7 @@ def space(stage: Stage) -> Stage:
         "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (stage.space_id,)
     )
     anna, ben = stage.contact(), stage.contact()
-    stage.touchpoint(anna, "google_ads", occurred_at=moment(3, 8), campaign_id="4711")
+    stage.touchpoint(anna, "tiktok_ads", occurred_at=moment(3, 8), campaign_id="4711")
     stage.touchpoint(anna, "email", occurred_at=moment(3, 9))
     stage.event(anna, amount=100, event_time=moment(3))
     stage.touchpoint(anna, "direct", occurred_at=moment(2, 9))
@@ -77,10 +77,10 @@ def space(stage: Stage) -> Stage:
 
 @pytest.mark.usefixtures("space")
 def test_it_works(api: Api) -> None:
-    put(api, spent(3, "google", 60), spent(2, "google", 10), spent(3, "billboard", 5))
+    put(api, spent(3, "tiktok", 60), spent(2, "tiktok", 10), spent(3, "billboard", 5))
     answer = report(api, attribution_model="linear")
     by_key = {row["key"]: row for row in answer["cohorts"] if row["new_customers"]}
-    google, email = by_key["google_ads"], by_key["email"]
+    google, email = by_key["tiktok_ads"], by_key["email"]
     assert (google["month"], google["new_customers"], google["spend"]) == (month(3), 1, 60)
     assert google["revenue"] == [50, Decimal("15.01"), 0, Decimal("3.5")]
     assert email["revenue"] == [50, 15, 0, Decimal("3.5")]
@@ -92,34 +92,34 @@ def test_it_works(api: Api) -> None:
     assert (email["payback"], email["payback_month"]) == ("no_spend", None)
     assert google["contribution"] is None
     totals = {row["month"]: row for row in answer["totals"]}
-    assert len(totals) == 6
+    assert len(totals) == 4, "from the first order on"
     assert totals[month(3)]["revenue"] == [100, Decimal("30.01"), 0, 7]
     assert totals[month(2)]["revenue"] == [30, 0, 0]
     nobody = {row["month"]: row["revenue"] for row in answer["unattributed"]}
     assert nobody[month(2)] == [30, 0, 0]
-    assert [row["spend"] for row in answer["unmatched"]] == [0, 0, 5, 0, 0, 0]
+    assert [row["spend"] for row in answer["unmatched"]] == [5, 0, 0, 0]
     assert figures(answer["groups"], "key", "new_customers", "spend", "revenue") == [
-        ["google_ads", 1, 70, Decimal("68.51")], ["email", 1, 0, Decimal("68.5")],
+        ["tiktok_ads", 1, 70, Decimal("68.51")], ["email", 1, 0, Decimal("68.5")],
     ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("space")
 def test_payback_after_the_cost_rate(api: Api, space: Stage) -> None:
-    put(api, spent(3, "google", 60))
+    put(api, spent(3, "tiktok", 60))
     space.connection.execute("UPDATE spaces SET cost_rate = 50 WHERE id = %s", (space.space_id,))
-    (row,) = report(api, only="source:google_ads", attribution_model="first_touch")["cohorts"]
+    (row,) = report(api, only="source:tiktok_ads", attribution_model="first_touch")["cohorts"]
     assert (row["payback"], row["payback_month"]) == ("reached", 1)
     assert row["contribution"] == [-10, Decimal("5.005"), Decimal("5.005"), Decimal("8.505")]
-    put(api, spent(3, "google", 80))
-    (row,) = report(api, only="source:google_ads", attribution_model="first_touch")["cohorts"]
+    put(api, spent(3, "tiktok", 80))
+    (row,) = report(api, only="source:tiktok_ads", attribution_model="first_touch")["cohorts"]
     assert (row["payback"], row["payback_month"]) == ("not_yet", None)
 
 
 @pytest.mark.usefixtures("space")
 def test_campaigns_of_a_source(api: Api) -> None:
-    put(api, spent(3, "google", 60, account_id="1", campaign_id="4711", campaign_name="Spring"),
-        spent(3, "google", 75, account_id="1"), spent(3, "meta", 9))  # fmt: skip
-    answer = report(api, group_by="campaign", only="source:google_ads", attribution_model="linear")
+    put(api, spent(3, "tiktok", 60, account_id="1", campaign_id="4711", campaign_name="Spring"),
+        spent(3, "tiktok", 75, account_id="1"), spent(3, "meta", 9))  # fmt: skip
+    answer = report(api, group_by="campaign", only="source:tiktok_ads", attribution_model="linear")
     assert figures(answer["cohorts"], "key", "name", "new_customers", "spend") == [
         ["4711", "Spring", 1, 60]
     ]
@@ -150,7 +150,7 @@ def test_companies_as_customers(api: Api, space: Stage) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_each_day_has_its_own_rate(api: Api) -> None:
-    put(api, spent(3, "google", 10, currency="USD"))
+    put(api, spent(3, "tiktok", 10, currency="USD"))
     day = f"{month(3)}-03"
     assert report(api)["left_out_spend"] == [
         {"currency": "USD", "amount": 10, "first_day": day, "last_day": day}
@@ -163,12 +163,12 @@ def test_each_day_has_its_own_rate(api: Api) -> None:
 
 @pytest.mark.usefixtures("space")
 def test_as_csv(api: Api) -> None:
-    put(api, spent(3, "google", 60))
+    put(api, spent(3, "tiktok", 60))
     text = api.get(
         "/reports/cohorts", params={**WHOLE, "attribution_model": "linear"}, accept="text/csv"
     ).text
     lines = list(csv.DictReader(io.StringIO(text)))
-    google = [line for line in lines if line["source"] == "google_ads"]
+    google = [line for line in lines if line["source"] == "tiktok_ads"]
     assert [
         (line["month"], line["months_since"], line["revenue"], line["complete"]) for line in google
     ] == [
@@ -198,7 +198,7 @@ def test_the_events_behind_a_figure(api: Api) -> None:
         "attribution_model": "linear", "credit": "all", "acquired": month(3),
     }  # fmt: skip
     for by, events, amount in (
-        ([], 2, Decimal("30.01")), (["source:google_ads"], 2, Decimal("30.01")),
+        ([], 2, Decimal("30.01")), (["source:tiktok_ads"], 2, Decimal("30.01")),
         (["source:direct"], 0, 0), (["unattributed"], 0, 0),
     ):  # fmt: skip
         answer = DECODE(api.get("/reports/credits", params={**behind, "acquired_by": by}).content)
@@ -217,14 +217,14 @@ def test_random_ledgers_and_paybacks(api: Api, space: Stage) -> None:
     rng = random.Random(7)
     for number in range(40):
         contact = space.contact()
-        for source in rng.sample(["google_ads", "facebook_ads", "email"], rng.randrange(4)):
+        for source in rng.sample(["tiktok_ads", "facebook_ads", "email"], rng.randrange(4)):
             space.touchpoint(contact, source, occurred_at=moment(5, 1 + number % 5))
         for _ in range(rng.randrange(1, 5)):
             amount = Decimal(rng.randrange(-500, 5_000)) / 100
             space.event(contact, amount=amount, event_time=moment(rng.randrange(1, 6), 10))
     put(api, *(
         spent(ago, platform, str(Decimal(rng.randrange(20_000)) / 100), account_id=f"{ago}")
-        for ago in range(1, 6) for platform in ("google", "meta", "billboard")
+        for ago in range(1, 6) for platform in ("tiktok", "meta", "billboard")
     ))  # fmt: skip
     space.connection.execute("UPDATE spaces SET cost_rate = 30 WHERE id = %s", (space.space_id,))
     for model in ("linear", "time_decay", "last_touch", "u_shaped"):
@@ -233,7 +233,7 @@ def test_random_ledgers_and_paybacks(api: Api, space: Stage) -> None:
             answer["totals"], answer["unattributed"], answer["unmatched"], strict=True
         ):
             rows = [row for row in answer["cohorts"] if row["month"] == total["month"]]
-            assert sum(row["spend"] for row in rows) + unmatched["spend"] == total["spend"]
+            assert sum(row["spend"] or 0 for row in rows) + unmatched["spend"] == total["spend"]
             for since, revenue in enumerate(total["revenue"]):
                 parts = sum(row["revenue"][since] for row in [*rows, nobody])
                 assert parts == revenue, (model, total["month"], since)

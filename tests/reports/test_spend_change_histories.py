@@ -53,7 +53,7 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     both = [make_cost_report(each.spending, question) for each in (start, end)]
     listed = {
         key for report in both for key, row in report.rows.items()
-        if row["credited_events"] or row["credited_revenue"] or row["new_customers"]
+        if row["credited_conversions"] or row["credited_revenue"] or row["new_customers"]
     }  # fmt: skip
     before, after = (make_cost_report(m.spending, question, listed) for m in (start, end))
     if "rows" not in answer:

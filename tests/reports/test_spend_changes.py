@@ -79,8 +79,8 @@ def test_it_works(api: Api) -> None:
         "spend_replacements": (15, 2), "spend_imports": (10, 0),
     }  # fmt: skip
     assert answer["totals"]["difference"]["roas"] == 2 - 4
-    assert [(row["source"], row["difference"]["spend"]) for row in answer["rows"]] == [
-        ("google_ads", 15), ("facebook_ads", 10),
+    assert [(row["platform"], row["difference"]["spend"]) for row in answer["rows"]] == [
+        ("google", 15), ("meta", 10),
     ]  # fmt: skip
     assert set(answer["unexplained"].values()) == {0, None}
     (replaced,) = answer["causes"]["spend_replacements"]["largest_rows"]
@@ -170,14 +170,14 @@ def test_as_csv(api: Api) -> None:
         "/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv"
     ).text
     table = [
-        (row["source"], row["source_name"], row["part"], row["spend"], row["roas"])
+        (row["platform"], row["platform_name"], row["part"], row["spend"], row["roas"])
         for row in csv.DictReader(io.StringIO(text))
     ]
     assert table[:4] == [
-        ("google_ads", "google_ads", "before", "25", "4"),
-        ("google_ads", "google_ads", "after", "40.123456", "2.4923"),
-        ("google_ads", "google_ads", "difference", "15.123456", "-1.5077"),
-        ("google_ads", "google_ads", "spend_replacements", "15.123456", ""),
+        ("google", "google", "before", "25", "4"),
+        ("google", "google", "after", "40.123456", "2.4923"),
+        ("google", "google", "difference", "15.123456", "-1.5077"),
+        ("google", "google", "spend_replacements", "15.123456", ""),
     ]
     assert [row[1] for row in table[4:]] == ["unmatched"] * 3 + ["total"] * 4
 

@@ -1187,9 +1187,9 @@ export type GetReceiptAnswer = {
   warnings: Array<string>;
 };
 
-export type Measure = "events" | "orders" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
+export type Measure = "events" | "conversions" | "orders" | "upsells" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_conversions" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
 
-export type GroupBy = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
+export type GroupBy = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "kind" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
 
 export type Source2 = "facebook_ads" | "google_ads" | "linkedin_ads" | "tiktok_ads" | "youtube_ads" | "instagram_ads" | "bing_ads" | "yahoo_ads" | "pinterest_ads" | "reddit_ads" | "snapchat_ads" | "telegram_ads" | "twitch_ads" | "x_ads" | "quora_ads" | "duckduckgo_ads" | "whop_ads" | "facebook_organic" | "google_organic" | "linkedin_organic" | "tiktok_organic" | "youtube_organic" | "instagram_organic" | "bing_organic" | "yahoo_organic" | "pinterest_organic" | "reddit_organic" | "snapchat_organic" | "telegram_organic" | "twitch_organic" | "x_organic" | "quora_organic" | "duckduckgo_organic" | "messenger_organic" | "brave_organic" | "threads_organic" | "ai_chat_gpt" | "ai_perplexity" | "ai_copilot" | "ai_claude" | "ai_grok" | "ai_gemini" | "ai_deepseek" | "email" | "sms" | "referral" | "direct" | "shop_app" | "substack" | "capterra" | "trustpilot" | "g2" | "yelp" | "chatgpt_ads" | "paid_other";
 
@@ -1230,6 +1230,10 @@ export type GetReportAnswer = {
   /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
+  /** Those of them that convert and bring revenue. */
+  conversion_names: Array<string>;
+  /** Why compared figures are null. */
+  not_compared: "before_first_event" | null;
   period: Period;
   compared_period: ComparedPeriod;
   first_event: string | null;
@@ -1295,7 +1299,7 @@ export type GetChangesAnswer = {
   left_out_money_before: Array<LeftOutMoney>;
 };
 
-export type GroupBy2 = "source" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
+export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
 
 export type Group = {
   key: string | null;
@@ -1504,19 +1508,27 @@ export type GetPathsAnswer = {
   query_mode: string;
 };
 
-export type GroupBy4 = "source" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
+export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
 export type GetSpendReportAnswer = {
   columns: Array<string>;
   rows: Array<Array<unknown>>;
   /** Groups beyond the limit. */
   left_out: number;
-  /** Of all events and all of the ledger. */
+  /** All credit and all spend; ratios are those of with_spend. */
   totals: Record<string, number | null>;
-  /** Of the rows that have spend. */
+  /** All spend, and the credit of platforms with spend: equal under every group_by. */
   with_spend: Record<string, number | null>;
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
+  /** Why compared figures are null. */
+  not_compared: "before_first_event" | null;
+  first_event: string | null;
+  last_event: string | null;
+  /** Platforms whose spend is not known by source: their sources have no ratios. */
+  not_broken_down: Array<string>;
+  /** Why roas, cpa and cac are null. */
+  no_ratios: string | null;
   period: Period;
   compared_period: ComparedPeriod;
   timezone: string;

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import NamedTuple
 
 from psycopg import AsyncConnection
 
 from headwater.events.accepted import SALES_EVENTS
+from headwater.reports.kinds import Kind
 from headwater.reports.models import (
     Figure,
     FigureColumn,
     Filters,
     Group,
+    KeyCondition,
     Measure,
     Report,
     ReportQuery,
@@ -24,8 +25,9 @@ from headwater.reports.validation import MOST_ROWS
 
 MOST_DAYS = 30
 """Days of one report: with their hours they are no more rows than it may have."""
-SMALLEST = Decimal("0.0001")
-"""The least amount of an order."""
+ORDERS = (Kind.ORDER,)
+SALES = (Kind.ORDER, Kind.UPSELL)
+"""What brings money, before refunds."""
 UNITS = 10_000
 """Of an amount, so that it is a whole number."""
 SECOND = timedelta(seconds=1)
@@ -48,8 +50,8 @@ async def read_hour_figures(
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
     queries = [
-        _query(*part, columns, (Group.DAY, Group.HOUR)) for part in _parts(start, end)
-    ]  # fmt: skip
+        _query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)
+    ]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
@@ -66,11 +68,13 @@ async def read_hour_figures(
 async def read_day_figures(
     connection: AsyncConnection, space_id: int, start: datetime, end: datetime
 ) -> list[ReportedFigure]:
-    """Return the orders and the revenue that each source is credited with by last touch, of every
-    day from a midnight on.
+    """Return the orders and the gross revenue that each source is credited with by last touch, of
+    every day from a midnight on.
     """
-    columns = Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE
-    queries = [_query(*part, columns, (Group.DAY, Group.SOURCE)) for part in _parts(start, end)]
+    columns = Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE
+    queries = [
+        _query(*part, columns, (Group.DAY, Group.SOURCE), SALES) for part in _parts(start, end)
+    ]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
@@ -92,9 +96,11 @@ async def _reports(
 
 
 def _query(
-    start: datetime, end: datetime, measures: tuple[Measure, ...], groups: tuple[Group, ...]
-) -> ReportQuery:
-    filters = Filters(event_names=SALES_EVENTS, amount_min=SMALLEST)
+    start: datetime, end: datetime, measures: tuple[Measure, ...], groups: tuple[Group, ...],
+    kinds: tuple[Kind, ...],
+) -> ReportQuery:  # fmt: skip
+    only = tuple(KeyCondition(Group.KIND, kind.key) for kind in kinds)
+    filters = Filters(event_names=SALES_EVENTS, only=only)
     return ReportQuery(start, end, measures, groups, filters=filters, limit=MOST_ROWS)
 
 

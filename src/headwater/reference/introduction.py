@@ -31,8 +31,8 @@ class FirstCall:
         return pretty(self.answer)
 
 
-_SUM = {"credited_revenue": 89.5, "credited_events": 1.0}
-_NOTHING = {"credited_revenue": 0.0, "credited_events": 0.0}
+_SUM = {"credited_revenue": 89.5, "credited_conversions": 1.0}
+_NOTHING = {"credited_revenue": 0.0, "credited_conversions": 0.0}
 
 FIRST_CALLS = (
     FirstCall(
@@ -54,7 +54,7 @@ FIRST_CALLS = (
         target="/public-api/v1/reports?period=today&group_by=source",
         body=None,
         answer={
-            "columns": ["source", "credited_revenue", "credited_events"],
+            "columns": ["source", "credited_revenue", "credited_conversions"],
             "rows": [["google_ads", 89.5, 1.0]],
             "left_out": 0,
             "totals": _SUM,
@@ -68,16 +68,18 @@ FIRST_CALLS = (
             },
             "overall": _SUM,
             "event_names": {"purchase": 1},
+            "conversion_names": ["purchase"],
             "period": {
                 "start_date": "2026-11-22 00:00:00",
                 "end_date": "2026-11-22 23:59:59",
             },
             "compared_period": None,
+            "not_compared": None,
             "first_event": "2026-11-22 16:18:25",
             "last_event": "2026-11-22 16:18:25",
             "timezone": "UTC",
             "currency": "USD",
-            "attribution_model": "last_touch",
+            "attribution_model": "last_non_direct_touch",
             "attribution_window": 30,
             "query_mode": "profile",
             "date_basis": "conversion",

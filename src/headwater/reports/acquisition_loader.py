@@ -5,7 +5,7 @@ customers brought.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -17,6 +17,7 @@ from headwater.reports.cohort_models import Acquisition, last_second
 from headwater.reports.customers import Customers
 from headwater.reports.followed_customers import Observer
 from headwater.reports.group_loader import GroupLoader, Subject
+from headwater.reports.kinds import EVERY_NAME
 from headwater.reports.models import DateTimeSpan, Filters, Measure, ReportQuery
 from headwater.reports.plan import Plan
 from headwater.reports.plan_loader import PeriodPlan, PlanLoader
@@ -54,6 +55,9 @@ async def plan_observation(
 ) -> ObservationPlan:
     """Return how those who were acquired in some months are observed, over the query's range."""
     (planned,) = await PlanLoader(reader, [query]).plans(query)
+    # Only events that bring revenue are observed, and nothing is known of what they are called.
+    scope = replace(planned.plan.scope, kinds=EVERY_NAME)
+    planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
     customers = Customers(query.by_company)
     subject = Subject(planned.period.span, query.filters, query.window_days)
     orders = await GroupLoader(reader, subject).first_orders(customers)

@@ -205,7 +205,7 @@ class ChosenEvents:
         """Return which events are the first order of their contact."""
         orders = self.scope.first_orders
         assert orders is not None
-        return orders.include(self.paths)
+        return orders.include(self.paths) & (self.amounts > 0)  # of names that bring revenue
 
     def seconds_since_touch(self) -> IntArray:
         """Return the seconds from the first touch in the window; 0 without any."""

@@ -82,6 +82,7 @@ async def query_credits(
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
         paths = await reader.in_one_currency(await read.read_live(event_ids))
+        paths = planned.plan.scope.kinds.without_other_amounts(paths)
         shares = await in_thread(SharedOut, planned.plan, paths, query.listed)
         rows = await _RowReader(reader, shares).rows()
         return CreditsPage(

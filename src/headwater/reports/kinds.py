@@ -10,7 +10,14 @@ from enum import IntEnum
 import numpy as np
 
 from headwater.events.accepted import EVENT_NAMES, ORDER_NAME, SALES_EVENTS, STEP_EVENTS
-from headwater.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData
+from headwater.paths.path_data import (
+    NO_AMOUNT,
+    BoolArray,
+    Column,
+    EventKind,
+    IntArray,
+    PathData,
+)
 from headwater.reports.dimensions import NO_KEY
 from headwater.reports.models import Filters
 
@@ -25,8 +32,13 @@ class Kind(IntEnum):
     UPSELL = 2
     REFUND = 3
 
+    @property
+    def key(self) -> str:
+        """The key of the group's row."""
+        return self.name.lower()
 
-KIND_KEYS = tuple(kind.name.lower() for kind in Kind)
+
+KIND_KEYS = tuple(kind.key for kind in Kind)
 
 
 def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
@@ -62,6 +74,14 @@ class KindOfEvent:
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
         """Return amounts, those of events with other names as 0."""
         return amounts if self._has_all(paths) else np.where(self._named(paths), amounts, 0)
+
+    def without_other_amounts(self, paths: PathData) -> PathData:
+        """Return paths in which events with other names have no amount."""
+        if self._has_all(paths):
+            return paths
+        amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)
+        columns = {**paths.columns, Column.AMOUNTS: amounts}
+        return PathData(columns, paths.event_names, paths.events, paths.touches)
 
     def _has_all(self, paths: PathData) -> bool:
         return not self.names or set(self.names).issuperset(paths.event_names)

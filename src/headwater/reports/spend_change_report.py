@@ -74,7 +74,7 @@ async def query_spend_changes(
         listed = sorted((row for row in rows if row.change.causes), key=_order)
         return CostChangeReport(
             ledger.group, readings.start, readings.end, credit.fits, total,
-            _joined(_Credit(), ledger.at(None), replace(terms, has_ratios=False)),
+            _joined(_Credit(), ledger.at(None), terms),
             tuple(listed[: report.limit]), max(0, len(listed) - report.limit),
             await _causes(reader, credit, ledger, {*total.causes, *(
                 cause for row in listed for cause in row.change.causes

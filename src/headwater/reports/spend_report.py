@@ -282,7 +282,8 @@ def _join(
     return CostReport(
         group, tuple(sorted(rows, key=_order)), 0,
         CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
-        CostFigures(whole, paid, has_ratios=has_ratios), CostFigures(nowhere, has_ratios=False),
+        CostFigures(whole, paid, has_ratios=has_ratios),
+        CostFigures(nowhere, has_ratios=has_ratios),
         report.span, report.timezone, report.currency, fit=report.fit, reading=report.reading,
         left_out_money=report.left_out_money, left_out_spend=spent.left_out,
         unsplit=tuple(sorted(unsplit)), problem=problem, began=report.began,

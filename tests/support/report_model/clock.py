@@ -69,8 +69,27 @@ def time_key(group: str, moment: datetime, zone: ZoneInfo) -> str:
     return step_of(group, local.date())
 
 
-def compared(period: Period, compare: str) -> Period | None:
-    """The period that another is compared with."""
+def compared(period: Period, compare: str, now: datetime | None = None) -> Period | None:
+    """The period that another is compared with: of one that is not over, as much as has passed."""
+    whole = _compared_whole(period, compare)
+    if whole is None or now is None or not period.start <= now <= period.end:
+        return whole
+    return Period(whole.start, min(whole.end, _moved_back(now, period, compare)))
+
+
+def _moved_back(now: datetime, period: Period, compare: str) -> datetime:
+    if compare == "previous_year":
+        return _year_before(now)
+    if months := whole_months(period):
+        first = _months_before(now.date().replace(day=1), months)
+        days = monthrange(first.year, first.month)[1]
+        if now.day > days:
+            return datetime.combine(first.replace(day=days), time(23, 59, 59))
+        return datetime.combine(first.replace(day=now.day), now.time())
+    return now - (period.end - period.start + SECOND)
+
+
+def _compared_whole(period: Period, compare: str) -> Period | None:
     if compare == "previous_period":
         months = whole_months(period)
         if months:

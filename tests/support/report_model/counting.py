@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -78,7 +79,11 @@ def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
     figures = figures_of(group, question, facts)
     for measure in set(CREDITED) & set(question.measures):
         amounts = [conversion.amount for conversion in group.counted.values()]
-        value = sum(amounts) if measure == "credited_revenue" else len(amounts)
+        converted = sum(conversion.converts for conversion in group.counted.values())
+        value = {
+            "credited_revenue": sum(amounts), "credited_conversions": converted,
+            "credited_events": len(amounts),
+        }[measure]  # fmt: skip
         for _, column in _models_of(question, measure):
             figures[column] = Fraction(value)
     return figures
@@ -110,6 +115,8 @@ def _figure(
     match measure:
         case "credited_events":
             return sum((credit.part for credit in credits_), Fraction(0))
+        case "credited_conversions":
+            return sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
         case "credited_revenue":
             return sum((credit.amount for credit in credits_), Fraction(0))
         case "touched_events":
@@ -123,18 +130,23 @@ def _figure(
 def _whole_figure(
     measure: str, conversions: list[Conversion], question: Question, facts: Facts
 ) -> Figure:
-    orders = [each for each in conversions if each.event.sign > 0]
-    refunds = [each for each in conversions if each.event.sign < 0]
+    kinds = Counter(each.kind for each in conversions)
+    gains = [each.amount for each in conversions if each.amount > 0]
+    losses = [each.amount for each in conversions if each.amount < 0]
     led = [each for each in conversions if each.window]
-    buyers = {each.event.contact_id for each in conversions if each.event.sign >= 0}
+    buyers = {each.event.contact_id for each in conversions if not each.takes_back}
     figures: dict[str, Callable[[], Figure]] = {
         "events": lambda: Fraction(len(conversions)),
-        "orders": lambda: Fraction(len(orders)),
-        "refund_count": lambda: Fraction(len(refunds)),
+        "conversions": lambda: Fraction(kinds["order"] + kinds["conversion"]),
+        "orders": lambda: Fraction(kinds["order"]),
+        "upsells": lambda: Fraction(kinds["upsell"]),
+        "refund_count": lambda: Fraction(kinds["refund"]),
         "revenue": lambda: _sum(each.amount for each in conversions),
-        "gross_revenue": lambda: _sum(each.amount for each in orders),
-        "refunds": lambda: -_sum(each.amount for each in refunds),
-        "average_order_value": lambda: _average([each.amount for each in orders]),
+        "gross_revenue": lambda: _sum(gains),
+        "refunds": lambda: -_sum(losses),
+        "average_order_value": lambda: (
+            rounded(_sum(gains) / kinds["order"]) if kinds["order"] else None
+        ),
         "contacts": lambda: Fraction(len(buyers)),
         "new_customers": lambda: Fraction(_new_customers(conversions, question, facts)),
         "days_to_conversion": lambda: _average([each.days for each in led]),

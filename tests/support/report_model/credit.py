@@ -39,6 +39,8 @@ class Credit:
     """Of the event itself; the parts of all its touches are 1."""
     amount: Fraction
     """Of its amount; 0 where it has none."""
+    converts: bool = False
+    """True for a part of a conversion."""
 
 
 @dataclass(eq=False)
@@ -52,6 +54,14 @@ class Conversion:
     """Those within the window."""
     credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
     """By model; none before they are worked out."""
+    kind: str | None = None
+    """Of the event, as the question has it: order, conversion, upsell, refund, or none of these."""
+    takes_back: bool = False
+    """True where money went back, whatever the event's name."""
+
+    @property
+    def converts(self) -> bool:
+        return self.kind in ("order", "conversion")
 
     @property
     def amount(self) -> Fraction:

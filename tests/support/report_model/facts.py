@@ -47,6 +47,7 @@ class Event:
     event_name: str = "purchase"
     amount: Decimal | None = None
     """What counts in a report; None where there is none, or where it is left out."""
+    is_upsell: bool = False
     from_page: bool = False
     """True while only a page has reported the amount."""
     stated: Decimal | None = None

@@ -32,6 +32,8 @@ def touch_key(group: str, touch: Touchpoint) -> Key:
             return touch.source
         case "channel":
             return channel_of(touch.source)
+        case "platform":
+            return platform_of(touch.source)
         case "keyword":
             return touch.tags.keyword
         case "landing_page":
@@ -49,8 +51,9 @@ def event_key(group: str, conversion: Conversion, facts: Facts, question: Questi
             return getattr(facts.contacts[event.contact_id], group)
         case "company":
             return None if event.company_id is None else str(event.company_id)
-        case "customer":
-            return customer_key(event, facts, question)
+        case "customer" | "kind":
+            key_of_event = customer_key if group == "customer" else kind_of
+            return key_of_event(event, facts, question)
         case "contact":
             return str(event.contact_id)
         case _:
@@ -91,27 +94,78 @@ def key_of(
 
 
 def customer_key(event: Event, facts: Facts, question: Question) -> Key:
-    """Whether an order is its contact's first, or a later one."""
-    if event.sign <= 0:
+    """Whether what brings money is its contact's first, or a later one; a refund is of the group of
+    the order before it.
+    """
+    if not event.sign or event.event_name not in converting_names(facts, question):
         return None
-    return "new" if event.id == first_order(event.contact_id, question, facts) else "returning"
+    orders = paid_orders(event.contact_id, question, facts)
+    if event.sign > 0:
+        return "new" if event.id == orders[0].id else "returning"
+    before = [each for each in orders if _second(each) <= _second(event)]
+    return None if not before else "new" if len(before) == 1 else "returning"
 
 
 def first_order(contact_id: int, question: Question, facts: Facts) -> int | None:
     """The event that was a contact's first order of all time."""
+    orders = paid_orders(contact_id, question, facts)
+    return orders[0].id if orders else None
+
+
+def paid_orders(contact_id: int, question: Question, facts: Facts) -> list[Event]:
+    """What a contact has paid for, in order."""
+    names = converting_names(facts, question)
     orders = [
         event
         for event in facts.events
-        if event.contact_id == contact_id
-        and event.sign > 0
-        and (not question.event_names or event.event_name in question.event_names)
+        if event.contact_id == contact_id and event.sign > 0 and event.event_name in names
     ]
+    return sorted(orders, key=lambda event: (_second(event), event.id))
 
-    def in_order(event: Event) -> tuple[datetime, int]:
-        return event.event_time.replace(microsecond=0), event.id
 
-    first = min(orders, key=in_order, default=None)
-    return None if first is None else first.id
+def _second(event: Event) -> datetime:
+    return event.event_time.replace(microsecond=0)
+
+
+def sells(facts: Facts) -> bool:
+    return any(event.event_name == "purchase" for event in facts.events)
+
+
+STEPS_ON_THE_WAY = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_info")
+
+
+def converting_names(facts: Facts, question: Question) -> set[str]:
+    """The names of events that can convert and bring revenue."""
+    if question.event_names:
+        return set(question.event_names)
+    if question.converts_all:
+        return {event.event_name for event in facts.events}
+    if sells(facts) if question.sells is None else question.sells:
+        return {"purchase", "upsell_purchase"}
+    return {event.event_name for event in facts.events} - set(STEPS_ON_THE_WAY)
+
+
+def kind_of(event: Event, facts: Facts, question: Question) -> Key:
+    if event.event_name not in converting_names(facts, question):
+        return None
+    if event.sign < 0:
+        return "refund"
+    if event.is_upsell or event.event_name == "upsell_purchase":
+        return "upsell"
+    return "order" if event.event_name == "purchase" else "conversion"
+
+
+PLATFORMS = {
+    "facebook_ads": "meta", "instagram_ads": "meta", "google_ads": "google",
+    "youtube_ads": "google", "bing_ads": "microsoft",
+}  # fmt: skip
+
+
+def platform_of(source: str) -> Key:
+    """The platform that sells the clicks of a source."""
+    if not source.endswith("_ads"):
+        return None
+    return PLATFORMS.get(source) or source.removesuffix("_ads")
 
 
 def label_of(group: str, key: Key, facts: Facts) -> Key:

@@ -51,7 +51,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.events = [
         within_bounds(Event(*row))
         for row in read(
-            "SELECT id, contact_id, company_id, event_time, event_name, amount,"
+            "SELECT id, contact_id, company_id, event_time, event_name, amount, is_upsell,"
             " coalesce(sender IN ('browser', 'signed_browser'), false) AND NOT amount_confirmed"
             " FROM events"
             " WHERE space_id = %(space_id)s"

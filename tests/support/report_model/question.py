@@ -7,20 +7,25 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-CREDITED = ("credited_events", "credited_revenue")
+CREDITED = ("credited_events", "credited_conversions", "credited_revenue")
 TOUCHED = ("touched_events", "touched_revenue")
 OF_PATHS = ("days_to_conversion", "touches_to_conversion")
 WHOLE = (
-    "events", "orders", "refund_count", "revenue", "gross_revenue", "refunds",
+    "events", "conversions", "orders", "upsells", "refund_count", "revenue",
+    "gross_revenue", "refunds",
     "average_order_value", "contacts", "new_customers", *OF_PATHS,
 )  # fmt: skip
 MEASURES = (*WHOLE, *CREDITED, *TOUCHED, "share")
 NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
 """Measures that no row can have a share of."""
 
-TOUCH_GROUPS = ("source", "channel", "campaign", "adset", "ad", "keyword", "landing_page")
+TOUCH_GROUPS = (
+    "source", "platform", "channel", "campaign", "adset", "ad", "keyword", "landing_page",
+)  # fmt: skip
 TIME_GROUPS = ("day", "week", "month", "weekday", "hour")
-EVENT_GROUPS = ("event", "country", "company", "contact", "customer", "self_reported_source")
+EVENT_GROUPS = (
+    "event", "kind", "country", "company", "contact", "customer", "self_reported_source",
+)  # fmt: skip
 PATH_GROUPS = (
     "path", "channel_path", "first_source", "last_source", "touch_range", "days_range",
 )  # fmt: skip
@@ -57,6 +62,12 @@ class Question:
     order_by: str | None = None
     fit: str | None = None
     """The name of the fit that markov goes by; None is a current one."""
+    sells: bool | None = None
+    """Whether the Space sells; None is to be seen from its events."""
+    converts_all: bool = False
+    """True where every event counts, whatever its name, as in lists."""
+    now: datetime | None = None
+    """The present moment: a period that it is in is compared as far as it has passed."""
 
     @property
     def filters_touches(self) -> bool:

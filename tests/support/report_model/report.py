@@ -58,11 +58,14 @@ def make_report(facts: Facts, question: Question) -> Report:
     """The report. The question must fit together: see `Question.refusal`."""
     assert question.refusal() is None, question.refusal()
     period = Period(question.start, question.end)
-    other = compared(period, question.compare)
+    other = compared_period(facts, question)
     now = sums_of(facts, question, period)
     then = None if other is None else sums_of(facts, question, other)
-    listed = in_order(now.rows, question)[: question.limit]
     first, last = ends_of(facts)
+    if other is not None and (first is None or not _began_by(first, other, facts)):
+        then = None
+    listed = in_order(now.rows, question)[: question.limit]
+    whole = Period(other.start, period.end) if other else period
     return Report(
         columns=counting.columns_of(question),
         rows=[_row(keys, now, then, facts, question) for keys in listed],
@@ -72,10 +75,20 @@ def make_report(facts: Facts, question: Question) -> Report:
         overall=None if now.overall is None else _plain_row(now.overall, then and then.overall),
         period=period,
         compared_period=other,
-        first_event=first if first and period.begins_before(first, facts.zone) else None,
+        first_event=first if first and whole.begins_before(first, facts.zone) else None,
         last_event=last if last and period.ends_after(last, facts.zone) else None,
         event_names=now.event_names,
     )
+
+
+def compared_period(facts: Facts, question: Question) -> Period | None:
+    """The period that a question's is compared with."""
+    now = question.now and question.now.astimezone(facts.zone).replace(tzinfo=None, microsecond=0)
+    return compared(Period(question.start, question.end), question.compare, now)
+
+
+def _began_by(first: datetime, period: Period, facts: Facts) -> bool:
+    return first < period.bounds(facts.zone)[1]
 
 
 def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
@@ -106,14 +119,14 @@ def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Quest
     figures = now.rows[keys]
     before: Figures | None = None
     if then is not None:
-        theirs = _counterparts(keys, question)
+        theirs = _counterparts(keys, facts, question)
         before = None if theirs is None else then.rows.get(theirs, then.nothing)
     return Row(keys, labels, figures, before, _changes(figures, before))
 
 
-def _counterparts(keys: Keys, question: Question) -> Keys | None:
+def _counterparts(keys: Keys, facts: Facts, question: Question) -> Keys | None:
     period = Period(question.start, question.end)
-    other = compared(period, question.compare)
+    other = compared_period(facts, question)
     assert other is not None
     theirs: list[Key] = []
     for group, key in zip(question.group_by, keys, strict=True):

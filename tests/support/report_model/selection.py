@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from tests.support.report_model.clock import STEPS, Period, counterpart
 from tests.support.report_model.credit import Conversion, credits_of, path_of, within
 from tests.support.report_model.facts import Event, Facts, Touchpoint
-from tests.support.report_model.groups import Key, key_of
+from tests.support.report_model.groups import Key, converting_names, key_of, kind_of
 from tests.support.report_model.question import Question
 
 
@@ -20,6 +21,7 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         near.setdefault(("contact", touch.contact_id), []).append(touch)
         near.setdefault(("company", touch.company_id), []).append(touch)
     found: list[Conversion] = []
+    names = converting_names(facts, question)
     fitted = "markov" in question.models
     worth = facts.weights(question.fit, question.event_names) if fitted else {}
     for event in facts.events:
@@ -30,10 +32,15 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         of_company = question.by_company and event.company_id is not None
         owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
         path = path_of(event, near.get(owner, []), by_company=question.by_company)
-        each = Conversion(event, path, within(question.window, event, path))
+        kind = kind_of(event, facts, question)
+        takes_back = event.sign < 0
+        counted = event if event.event_name in names else replace(event, amount=None)
+        window = within(question.window, event, path)
+        each = Conversion(counted, path, window, kind=kind, takes_back=takes_back)
         if is_only(each, None, facts, question, period):
             for model in question.models:
-                each.credits[model] = credits_of(model, event, each.window, worth)
+                credits_ = credits_of(model, counted, each.window, worth)
+                each.credits[model] = [replace(of, converts=each.converts) for of in credits_]
             found.append(each)
     return found
 

@@ -16,24 +16,28 @@ from tests.support.report_model.bounds import reason_beyond
 from tests.support.report_model.clock import Period, step_of
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.facts import Event, Facts
-from tests.support.report_model.groups import Key
-from tests.support.report_model.question import Question
-from tests.support.report_model.report import make_report
+from tests.support.report_model.groups import Key, platform_of
+from tests.support.report_model.question import TOUCH_GROUPS, Question
+from tests.support.report_model.report import Row, make_report
 from tests.support.report_model.selection import conversions_of, keeps
 
 SUMS = (
     "spend", "impressions", "clicks", "platform_conversions", "platform_revenue",
-    "credited_revenue", "credited_events", "new_customers", "new_customer_revenue",
+    "credited_revenue", "credited_conversions", "new_customers", "new_customer_revenue",
 )  # fmt: skip
 RATIOS = {
-    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_events"),
+    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_conversions"),
     "cac": ("spend", "new_customers"),
 }  # fmt: skip
 OF_LEDGER = ("spend", "impressions", "clicks", "platform_conversions", "platform_revenue")
 MONEY = ("spend", "platform_revenue")
 DAYS_BACK = 7
-SOURCES = {"google": "google_ads", "meta": "facebook_ads", "tiktok": "tiktok_ads"}
-"""Of the platforms that the tests know; others are no source."""
+PLATFORMS = ("google", "meta", "tiktok")
+"""Those that the tests know; others have no source."""
+SOURCES = {"tiktok": "tiktok_ads"}
+"""Of platforms with one source: others bill theirs together."""
+NOT_OF_SPEND = ("country", "keyword", "landing_page")
+CREDIT = ("credited_revenue", "credited_conversions", "new_customers")
 PLACES = {"campaign": 4, "adset": 5, "ad": 6}
 """Of their ids in a row of the ledger."""
 
@@ -130,35 +134,96 @@ def make_cost_report(
     period = Period(question.start, question.end)
     facts = in_one_currency(spending, _days(spending, question, period))
     spent = list(_spent(spending, question))
-    of_all = replace(question, measures=("credited_revenue", "credited_events", "new_customers"))
-    of_firsts = replace(
-        question, measures=("credited_revenue",), only=(*question.only, ("customer", "new"))
-    )
-    report, firsts = (make_report(facts, each) for each in (of_all, of_firsts))
     group = question.group_by[0] if question.group_by else None
-    credit = {_key(group, row.keys[0]): row.figures for row in report.rows if group}
-    first = {_key(group, row.keys[0]): row.figures for row in firsts.rows if group}
+    credit, total = _credit(facts, question)
+    touched = group in TOUCH_GROUPS
+    groups = () if group is None or touched else (group,)
+    by_platform, _ = _credit(facts, replace(question, group_by=(*groups, "platform")))
     by_key = sums_of(spent, group, {*credit, *also}, facts)
     whole = _nothing()
     for figures in by_key.values():
         whole = _plus(whole, figures)
     nowhere = by_key.pop(None, _nothing()) if group else _nothing()
+    pieces = list(_pieces_of(spending, question))
+    paid_on = {platform for platform, amount in pieces if amount and platform in PLATFORMS}
+    unsplit = {*paid_on} - {*SOURCES} if group == "source" else set[str]()
+    has_ratios = all(_is_filtered(*condition) for condition in question.only)
+
+    def paid(key: Key | None = None, *, of_row: bool = False) -> list[Fraction]:
+        parts = [
+            figures for keys, figures in by_platform.items()
+            if (keys[-1] if groups else keys) in paid_on
+            and (not of_row or _key(group, keys[0]) == key)
+        ]  # fmt: skip
+        return [sum(each, Fraction(0)) for each in zip(*parts, strict=True)] or [Fraction(0)] * 4
+
+    def of(
+        spent: list[Fraction] | None, credited: list[Fraction], ratios_of: list[Fraction],
+        *, ratios: bool = has_ratios,
+    ) -> Figures:  # fmt: skip
+        sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
+        names = (*CREDIT, "new_customer_revenue")
+        sums |= dict(zip(names, credited, strict=True))
+        base = {**sums, **dict(zip(names, ratios_of, strict=True))}
+        return _with_ratios(spending, sums, base, ratios=ratios)
+
+    no_credit = [Fraction(0)] * 4
     rows = {
-        key: _figures(spending, by_key.get(key), credit.get(key), first.get(key))
-        for key in {*credit, *by_key}
-        if group
-    }
-    of_ads = [row for row in rows.values() if any(row[name] for name in OF_LEDGER)]
+        key: of(
+            by_key.get(key), own, own if touched else paid(key, of_row=True),
+            ratios=has_ratios and not (group == "source" and platform_of(key or "") in unsplit),
+        )
+        for key in {*credit, *by_key} if group
+        for own in [credit.get(key, no_credit)]
+    }  # fmt: skip
     return CostReport(
         rows,
-        _figures(spending, whole, report.total.figures, firsts.total.figures),
-        _with_ratios(
-            spending, {name: sum((row[name] or Fraction(0) for row in of_ads), Fraction(0))
-                       for name in SUMS},
-        ),
-        _figures(spending, nowhere, None, None),
+        of(whole, total, paid()),
+        of(whole, paid(), paid()),
+        of(nowhere, no_credit, no_credit),
         left_out_money(spending, facts, question),
         left_out_spend(spending, question),
+    )
+
+
+def _is_filtered(group: str, key: Key) -> bool:
+    """True where spend can be narrowed as credit is."""
+    platform = platform_of(key or "") if group == "source" else None
+    one_source = platform is None or platform not in ("google", "meta")
+    return group not in NOT_OF_SPEND and one_source
+
+
+def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]], list[Fraction]]:
+    """The credit by the key or keys of the question's groups, and in total: revenue, conversions,
+    new customers, and the revenue of these.
+    """
+    of_all = replace(question, measures=CREDIT)
+    of_new = replace(
+        question, measures=("credited_revenue",), only=(*question.only, ("customer", "new"))
+    )
+    report, firsts = (make_report(facts, each) for each in (of_all, of_new))
+
+    def figures(row: Row | None, new: Row | None) -> list[Fraction]:
+        own = row.figures if row else {}
+        first = new.figures if new else {}
+        return [Fraction(own.get(name) or 0) for name in CREDIT] + [
+            Fraction(first.get("credited_revenue") or 0)
+        ]
+
+    group = question.group_by[0] if question.group_by else None
+
+    def key_of_row(row: Row) -> Any:
+        keys = tuple(row.keys)
+        return _key(group, keys[0]) if len(keys) == 1 else keys
+
+    by_key = {key_of_row(row): row for row in report.rows}
+    of_firsts = {key_of_row(row): row for row in firsts.rows}
+    return (
+        {
+            key: figures(by_key.get(key), of_firsts.get(key))
+            for key in {*by_key, *of_firsts} if question.group_by
+        },
+        figures(report.total, firsts.total),
     )  # fmt: skip
 
 
@@ -277,10 +342,11 @@ def key_of(group: str | None, row: spend_model.Row) -> Key:
     match group:
         case None:
             return None
-        case "source":
-            return SOURCES.get(row[1])
-        case "channel":
-            return "paid" if row[1] in SOURCES else None
+        case "platform":
+            return row[1] if row[1] in PLATFORMS else None
+        case "source" | "channel":
+            paid = "paid" if row[1] in PLATFORMS else None
+            return SOURCES.get(row[1]) if group == "source" else paid
         case "country":
             return row[7] or None
         case "campaign" | "adset" | "ad":
@@ -294,7 +360,7 @@ def _key(group: str | None, key: Key) -> Key:
 
 
 def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool:
-    for group in {group for group, _ in question.only}:
+    for group in {group for group, _ in question.only} - {*NOT_OF_SPEND}:
         key = key_of(group, piece)
         known = {key, facts.ad_names.get((group, key or ""), key)}
         if not known & {each for name, each in question.only if name == group}:
@@ -317,23 +383,23 @@ def _plus(some: list[Fraction], others: list[Fraction]) -> list[Fraction]:
     return [a + b for a, b in zip(some, others, strict=True)]
 
 
-def _figures(
-    spending: Spending, spent: list[Fraction] | None,
-    credit: Mapping[str, Fraction | None] | None, firsts: Mapping[str, Fraction | None] | None,
-) -> Figures:  # fmt: skip
-    sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
-    for name in ("credited_revenue", "credited_events", "new_customers"):
-        sums[name] = Fraction((credit or {}).get(name) or 0)
-    sums["new_customer_revenue"] = Fraction((firsts or {}).get("credited_revenue") or 0)
-    return _with_ratios(spending, sums)
+def _pieces_of(spending: Spending, question: Question) -> Iterator[tuple[str, int]]:
+    """The platform and the amount of every part of the ledger that a question is about."""
+    first, last = question.start.date(), question.end.date()
+    for piece in spend_model.pieces([r for r in spending.ledger if first <= r[0] <= last]):
+        if _is_chosen(piece, question, spending.facts):
+            yield piece[1], piece[8][0]
 
 
-def _with_ratios(spending: Spending, sums: dict[str, Fraction]) -> Figures:
-    """Sums with the ratios of them, and with what a cost rate and spend leave."""
+def _with_ratios(
+    spending: Spending, sums: dict[str, Fraction], base: dict[str, Fraction], *, ratios: bool
+) -> Figures:
+    """Sums with the ratios of others, and with what a cost rate and spend leave."""
     figures: Figures = dict(sums)
     for name, (part, whole) in RATIOS.items():
-        figures[name] = rounded(sums[part] / sums[whole]) if sums[whole] else None
-    rate = spending.cost_rate
+        is_known = ratios and sums["spend"] and base[whole]
+        figures[name] = rounded(base[part] / base[whole]) if is_known else None
+    rate = spending.cost_rate if ratios else None
     left = None if rate is None else sums["credited_revenue"] * (100 - rate) / 100
     figures["contribution"] = None if left is None else left - sums["spend"]
     return figures

@@ -1524,7 +1524,9 @@ class GetReceiptAnswer(TypedDict):
 
 Measure: TypeAlias = Literal[
     "events",
+    "conversions",
     "orders",
+    "upsells",
     "refund_count",
     "revenue",
     "gross_revenue",
@@ -1533,6 +1535,7 @@ Measure: TypeAlias = Literal[
     "contacts",
     "new_customers",
     "credited_events",
+    "credited_conversions",
     "credited_revenue",
     "touched_events",
     "touched_revenue",
@@ -1543,6 +1546,7 @@ Measure: TypeAlias = Literal[
 
 GroupBy: TypeAlias = Literal[
     "source",
+    "platform",
     "channel",
     "campaign",
     "adset",
@@ -1550,6 +1554,7 @@ GroupBy: TypeAlias = Literal[
     "keyword",
     "landing_page",
     "event",
+    "kind",
     "day",
     "week",
     "month",
@@ -1659,6 +1664,10 @@ class GetReportAnswer(TypedDict):
     overall: dict[str, float | None] | None
     """Of every event."""
     event_names: dict[str, int]
+    conversion_names: list[str]
+    """Those of them that convert and bring revenue."""
+    not_compared: Literal["before_first_event"] | None
+    """Why compared figures are null."""
     period: Period
     compared_period: ComparedPeriod
     first_event: str | None
@@ -1725,7 +1734,7 @@ class GetChangesAnswer(TypedDict):
 
 
 GroupBy2: TypeAlias = Literal[
-    "source", "channel", "campaign", "adset", "ad", "keyword", "landing_page", "none"
+    "source", "platform", "channel", "campaign", "adset", "ad", "keyword", "landing_page", "none"
 ]
 
 
@@ -1934,7 +1943,17 @@ class GetPathsAnswer(TypedDict):
 
 
 GroupBy3: TypeAlias = Literal[
-    "source", "campaign", "adset", "ad", "country", "day", "week", "month", "none"
+    "platform",
+    "source",
+    "channel",
+    "campaign",
+    "adset",
+    "ad",
+    "country",
+    "day",
+    "week",
+    "month",
+    "none",
 ]
 
 
@@ -1944,11 +1963,19 @@ class GetSpendReportAnswer(TypedDict):
     left_out: int
     """Groups beyond the limit."""
     totals: dict[str, float | None]
-    """Of all events and all of the ledger."""
+    """All credit and all spend; ratios are those of with_spend."""
     with_spend: dict[str, float | None]
-    """Of the rows that have spend."""
+    """All spend, and the credit of platforms with spend: equal under every group_by."""
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
+    not_compared: Literal["before_first_event"] | None
+    """Why compared figures are null."""
+    first_event: str | None
+    last_event: str | None
+    not_broken_down: list[str]
+    """Platforms whose spend is not known by source: their sources have no ratios."""
+    no_ratios: str | None
+    """Why roas, cpa and cac are null."""
     period: Period
     compared_period: ComparedPeriod
     timezone: str

@@ -5,13 +5,14 @@ figures are of one moment, and each is the one that the API has.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
 from headwater.console.report_pages.basis import (
@@ -79,6 +80,26 @@ class RevenueContent:
     def whole_credit(self) -> str:
         """The kind of list that headlines are made of."""
         return "credited" if self.of_some_touches else "all"
+
+    @property
+    def is_of_empty_space(self) -> bool:
+        """True where there is no event at all."""
+        report = self.report
+        return not (report.event_counts or report.first_event or report.last_event)
+
+    @property
+    def other_days(self) -> tuple[date, date] | None:
+        """Days with events, where the period has none as it begins after all of them or ends
+        before.
+        """
+        report = self.report
+        if report.last_event is not None and report.last_event < report.span.start:
+            last = report.last_event.date()
+            return last - timedelta(days=29), last
+        if report.first_event is not None and report.first_event > report.span.end:
+            first = report.first_event.date()
+            return first, first + timedelta(days=29)
+        return None
 
     @property
     def compares(self) -> bool:
@@ -200,6 +221,8 @@ async def render_revenue(page: ReportPage) -> Response:
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
+    if content is not None and content.is_of_empty_space and page.shared is None:
+        return redirect(f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,

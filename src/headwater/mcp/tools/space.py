@@ -109,7 +109,7 @@ TOOLS = (
         title="Turn words into dates",
         description=(
             "Turn words for a time into start_date and end_date on the Space's clock, "
-            "with the period before it and today's date. 'last 30 days' ends yesterday."
+            "with the period before it and today's date. 'last 30 days' ends today."
         ),
         arguments={
             "words": {**TEXT, "maxLength": 100, "description": "As period in query_report."}
