@@ -89,9 +89,7 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
     put(stage, "taboola_ads")
     reclassify(stage)
     assert sources(stage) == [FIRST_NUMBER] * 3
-    assert stage.rows("hits", "source_id", "touch->>'rule'") == [
-        (FIRST_NUMBER, "own_network_paid")
-    ]
+    assert stage.rows("hits", "source_id", "touch->>'rule'") == [(FIRST_NUMBER, "own_network_paid")]
     bit = bit_of(FIRST_NUMBER)
     assert all(mask & bit for mask in stage.values("contacts", "source_mask"))
     send(stage, LINK.replace("spring", "summer"))
@@ -104,9 +102,7 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
     assert set(sources(stage)) == {FIRST_NUMBER}, "it has its number again"
 
 
-def test_the_past_is_what_it_would_have_been(
-    connection: psycopg.Connection, put: Change
-) -> None:
+def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put: Change) -> None:
     """Two dozen networks, added before or after their links came in."""
     early, late = new_stage(connection), new_stage(connection)
     links = [
@@ -120,14 +116,16 @@ def test_the_past_is_what_it_would_have_been(
     for stem in STEMS:
         put(early, f"{stem}_ads", f"{stem}.example")
     for stage in (early, late):
-        stage.run(*[
-            item
-            for at, link in enumerate(links)
-            for item in (
-                hit(url=link, trk_token=f"{at}"),
-                event(url=link, email=f"{at}@b.org", trk_type="cpc"),
-            )
-        ])
+        stage.run(
+            *[
+                item
+                for at, link in enumerate(links)
+                for item in (
+                    hit(url=link, trk_token=f"{at}"),
+                    event(url=link, email=f"{at}@b.org", trk_type="cpc"),
+                )
+            ]
+        )
     for stem in STEMS:
         put(late, f"{stem}_ads", f"{stem}.example")
     reclassify(late)
@@ -245,9 +243,7 @@ def test_the_limits(stage: Stage, put: Change, remove: Change) -> None:
         remove(stage, "google_ads")
 
 
-def test_a_number_is_never_given_to_another(
-    stage: Stage, put: Change, remove: Change
-) -> None:
+def test_a_number_is_never_given_to_another(stage: Stage, put: Change, remove: Change) -> None:
     stage.connection.execute(
         "INSERT INTO paid_networks (space_id, number, name, spellings, platform, removed_at)"
         " SELECT %s, number, 'old' || number || '_ads', '{}', 'p' || number, now()"

@@ -16,7 +16,7 @@ CHANGES = (
     "postings = set_byte(postings, 0, get_byte(postings, 0) # 1)",
     "posting_ends[1] = posting_ends[1] - 1",
     "common_sources = -1, posted_sources = '{}', posting_ends = '{}', postings = ''",
-    f"common_sources = common_sources | {mask([SOURCE_IDS[name] for name in SOURCES[::2]])}",
+    f"common_sources = common_sources | {mask([SOURCE_IDS.get(name, 70) for name in SOURCES[::2]])}",
 )
 
 

@@ -14,9 +14,9 @@ from headwater.sources.source_names import SourceNames, source_names_of
 
 PAGE = "https://shop.example/"
 STEMS = (
-    "taboola", "criteo", "awin", "outbrain", "podcast_acast", "rtb_house", "the_trade_desk", "ad4mat",
-    "tradedoubler", "cj", "impact", "rakuten", "partnerize", "mgid", "revcontent", "teads", "zemanta",
-    "stackadapt", "adroll", "kevel", "spotx", "moloco", "liftoff", "vungle", "unity",
+    "taboola", "criteo", "awin", "outbrain", "podcast_acast", "rtb_house", "the_trade_desk",
+    "ad4mat", "tradedoubler", "cj", "impact", "rakuten", "partnerize", "mgid", "revcontent",
+    "teads", "zemanta", "stackadapt", "adroll", "kevel", "spotx", "moloco", "liftoff", "vungle", "unity",
 )  # fmt: skip
 NETWORKS = tuple(
     PaidNetwork(number, f"{stem}_ads", (f"{stem}.example",), stem)

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.openapi import TEXT, Schema, object_schema
@@ -120,7 +120,7 @@ def _kind_of(group: Group) -> dict[str, str]:
     return {"kind": TAG_PROPERTIES[group].kind} if group in _SPENT else {}
 
 
-def _query(name: str, group: Group) -> Composable:
+def _query(name: str, group: Group) -> Composed | SQL:
     """Return the statement of a name for a group."""
     if group is Group.COUNTRY:
         return queries[f"{name}_country"]
