@@ -287,71 +287,13 @@ class Event(TypedDict):
     company_id: int | None
 
 
-Source: TypeAlias = Literal[
-    "facebook_ads",
-    "google_ads",
-    "linkedin_ads",
-    "tiktok_ads",
-    "youtube_ads",
-    "instagram_ads",
-    "bing_ads",
-    "yahoo_ads",
-    "pinterest_ads",
-    "reddit_ads",
-    "snapchat_ads",
-    "telegram_ads",
-    "twitch_ads",
-    "x_ads",
-    "quora_ads",
-    "duckduckgo_ads",
-    "whop_ads",
-    "facebook_organic",
-    "google_organic",
-    "linkedin_organic",
-    "tiktok_organic",
-    "youtube_organic",
-    "instagram_organic",
-    "bing_organic",
-    "yahoo_organic",
-    "pinterest_organic",
-    "reddit_organic",
-    "snapchat_organic",
-    "telegram_organic",
-    "twitch_organic",
-    "x_organic",
-    "quora_organic",
-    "duckduckgo_organic",
-    "messenger_organic",
-    "brave_organic",
-    "threads_organic",
-    "ai_chat_gpt",
-    "ai_perplexity",
-    "ai_copilot",
-    "ai_claude",
-    "ai_grok",
-    "ai_gemini",
-    "ai_deepseek",
-    "email",
-    "sms",
-    "referral",
-    "direct",
-    "shop_app",
-    "substack",
-    "capterra",
-    "trustpilot",
-    "g2",
-    "yelp",
-    "chatgpt_ads",
-]
-
-
 class Event1(TypedDict):
     type: Literal["touchpoint"]
     id: int
     event_time_utc: str
     event_url: str | None
     referrer_host: str | None
-    source: Source
+    source: str
     is_paid: bool
     is_direct: bool
     ad_id: str | None
@@ -368,7 +310,7 @@ class Event1(TypedDict):
 class BrowsingSessionHit(TypedDict):
     event_url: str | None
     referrer_host: str | None
-    source: Source | None
+    source: str | None
     country: str | None
     device_type: str | None
     browser: str | None
@@ -908,7 +850,7 @@ class ListEventsRow(TypedDict):
     account_id: NotRequired[str | None]
     account_name: NotRequired[str | None]
     touchpoint_id: NotRequired[int]
-    source: NotRequired[Source]
+    source: NotRequired[str]
 
 
 class Fit(TypedDict):
@@ -1133,7 +1075,7 @@ class CreateEventExportBody(TypedDict):
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
-    sources: NotRequired[list[Source] | None]
+    sources: NotRequired[list[str] | None]
     """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
@@ -1308,7 +1250,7 @@ class CreateExportScheduleBody(TypedDict):
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
-    sources: NotRequired[list[Source] | None]
+    sources: NotRequired[list[str] | None]
     """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
@@ -1536,64 +1478,6 @@ GroupBy: TypeAlias = Literal[
     "none",
 ]
 
-Source2: TypeAlias = Literal[
-    "facebook_ads",
-    "google_ads",
-    "linkedin_ads",
-    "tiktok_ads",
-    "youtube_ads",
-    "instagram_ads",
-    "bing_ads",
-    "yahoo_ads",
-    "pinterest_ads",
-    "reddit_ads",
-    "snapchat_ads",
-    "telegram_ads",
-    "twitch_ads",
-    "x_ads",
-    "quora_ads",
-    "duckduckgo_ads",
-    "whop_ads",
-    "facebook_organic",
-    "google_organic",
-    "linkedin_organic",
-    "tiktok_organic",
-    "youtube_organic",
-    "instagram_organic",
-    "bing_organic",
-    "yahoo_organic",
-    "pinterest_organic",
-    "reddit_organic",
-    "snapchat_organic",
-    "telegram_organic",
-    "twitch_organic",
-    "x_organic",
-    "quora_organic",
-    "duckduckgo_organic",
-    "messenger_organic",
-    "brave_organic",
-    "threads_organic",
-    "ai_chat_gpt",
-    "ai_perplexity",
-    "ai_copilot",
-    "ai_claude",
-    "ai_grok",
-    "ai_gemini",
-    "ai_deepseek",
-    "email",
-    "sms",
-    "referral",
-    "direct",
-    "shop_app",
-    "substack",
-    "capterra",
-    "trustpilot",
-    "g2",
-    "yelp",
-    "chatgpt_ads",
-    "paid_other",
-]
-
 
 class Period(TypedDict):
     start_date: str
@@ -1603,6 +1487,12 @@ class Period(TypedDict):
 class ComparedPeriod(TypedDict):
     start_date: str
     end_date: str
+
+
+class Hint(TypedDict):
+    field: str
+    value: str
+    nearest: list[str]
 
 
 class GetReportAnswer(TypedDict):
@@ -1630,6 +1520,7 @@ class GetReportAnswer(TypedDict):
     reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 class Since(TypedDict):
@@ -1672,6 +1563,7 @@ class GetChangesAnswer(TypedDict):
     period: Period
     timezone: str
     currency: str
+    hints: NotRequired[list[Hint]]
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1760,6 +1652,7 @@ class GetCohortsAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 Credit2: TypeAlias = Literal[
@@ -1832,6 +1725,7 @@ class ListCreditsAnswer(TypedDict):
     query_mode: str
     date_basis: str
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 class Totals3(TypedDict):
@@ -1862,6 +1756,7 @@ class GetPathsAnswer(TypedDict):
     group_by: str
     attribution_window: int
     query_mode: str
+    hints: NotRequired[list[Hint]]
 
 
 GroupBy3: TypeAlias = Literal[
@@ -1890,6 +1785,7 @@ class GetSpendReportAnswer(TypedDict):
     date_basis: str
     fit: Fit2
     reading: str
+    hints: NotRequired[list[Hint]]
 
 
 class Totals4(TypedDict):
@@ -1917,6 +1813,26 @@ class GetSpendChangesAnswer(TypedDict):
     timezone: str
     currency: str
     cost_rate: float | None
+    hints: NotRequired[list[Hint]]
+
+
+class ListNetworksRow(TypedDict):
+    name: str
+    spellings: list[str]
+    platform: str
+
+
+class ListNetworksAnswer(TypedDict):
+    data: list[ListNetworksRow]
+
+
+class PutNetworkBody(TypedDict):
+    name: str
+    """Its source in reports; ends in `_ads`."""
+    spellings: NotRequired[list[str]]
+    """Values of `utm_source` and `trk_source` that mean it, besides its name."""
+    platform: NotRequired[str | None]
+    """Its name in spend; if left out, the name's stem."""
 
 
 class ListSpendRow(TypedDict):
@@ -1951,7 +1867,7 @@ class Spend(TypedDict):
     date: str
     """The day on the ad account's clock."""
     platform: str
-    """google, meta, tiktok, linkedin, microsoft or any other."""
+    """google, meta, tiktok, microsoft, …, or of a network of your own."""
     account_id: NotRequired[str | int | None]
     campaign_id: NotRequired[str | int | None]
     """As touchpoints have it; left out for all campaigns."""
@@ -2000,7 +1916,7 @@ class TouchpointPayload(TypedDict):
     tracking_id: NotRequired[str | None]
     occurred_at: str | float
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now."""
-    source: NotRequired[Source2 | str | None]
+    source: NotRequired[str | None]
     """Where the person came from. Without it, what `url` and `referrer` tell."""
     url: NotRequired[str | None]
     referrer: NotRequired[str | None]
@@ -2460,7 +2376,7 @@ class Api:
         *,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         fit: str | None = None,
@@ -2505,7 +2421,7 @@ class Api:
         *,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         fit: str | None = None,
@@ -2691,7 +2607,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2756,7 +2672,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2856,7 +2772,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2913,7 +2829,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -3079,6 +2995,23 @@ class Api:
                     "fit": fit,
                 },
             ),
+        )
+
+    def list_networks(self) -> ListNetworksAnswer:
+        """List the paid networks that the Space has besides the listed sources, by name."""
+        return cast("ListNetworksAnswer", self.call("GET", "/sources/networks", {}))
+
+    def put_network(self, body: PutNetworkBody) -> ListNetworksRow:
+        """Add a paid network, or give one other spellings and another platform. What is stored is
+        classified anew in the background.
+        """
+        return cast("ListNetworksRow", self.call("PUT", "/sources/networks", {}, body))
+
+    def delete_network(self, name: str) -> PutAdsAnswer:
+        """Remove a paid network. What is stored is classified anew in the background."""
+        return cast(
+            "PutAdsAnswer",
+            self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}),
         )
 
     def list_spend(
