@@ -133,9 +133,13 @@ KEYS_OF_EVENTS = {
     "self_reported_source": ("word_of_mouth", "tiktok", "other", "", "pigeon"),
     "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),
     "week": ("2026-03-23", "2026-03-30", "2026-03-31"), "month": ("2026-03", "2026-04", ""),
-    "path": ("direct", "email > direct", "google_ads", "taboola_ads", "criteo_ads > direct", "direct > direct", "+1", ""),
+    "path": (
+        "direct", "email > direct", "google_ads", "taboola_ads", "criteo_ads > direct",
+        "direct > direct", "+1", "",
+    ),
     "channel_path": ("paid", "email > direct", "paid > email", ""),
-    "first_source": ("google_ads", "taboola_ads", "direct", ""), "last_source": ("email", "direct", "criteo_ads", "yelp"),
+    "first_source": ("google_ads", "taboola_ads", "direct", ""),
+    "last_source": ("email", "direct", "criteo_ads", "yelp"),
     "touch_range": ("1", "2", "6-10", "7", ""), "days_range": ("0", "1", "90+", ""),
     "weekday": ("1", "7", "2", "07"), "hour": ("00", "02", "03", "22", "2"),
 }  # fmt: skip

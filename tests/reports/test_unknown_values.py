@@ -56,7 +56,7 @@ def refusal(api: Api, path: str, field: str, value: str, group: str = "source") 
     if field == "first_source":
         field, group = "only[]", "first_source"
     text = f"{group}:{value}" if field == "only[]" else value
-    more = {"since": "2026-01-01T00:00:00Z"} if path == "/reports/changes" else {}
+    more = {"since": "2026-01-01 00:00:00"} if path == "/reports/changes" else {}
     response = api.get(path, params={**RANGE, field: text, **more})
     assert response.status_code == 422, response.text
     (sentences,) = response.json()["errors"].values()
@@ -111,9 +111,7 @@ def test_an_unknown_platform(api: Api) -> None:
         assert put(api, value).status_code == 200
 
 
-def test_what_is_stored_of_an_unknown_platform_can_still_be_deleted(
-    api: Api, stage: Stage
-) -> None:
+def test_what_is_stored_of_an_unknown_platform_can_still_be_deleted(api: Api, stage: Stage) -> None:
     assert put(api, "meta").status_code == 200
     stage.connection.execute(
         "UPDATE spend SET platform = 'tiktokk' WHERE space_id = %s", (stage.space_id,)
@@ -153,8 +151,11 @@ def test_hints(api: Api) -> None:
     for known in ("campaign:4711", "campaign:Spring sale", "country:DE", "keyword:red boots"):
         assert hints(api, **{"only[]": known}) == []
     for unknown, near in {
-        "country:Germany": None, "country:DEU": "country:DE", "ad:blu": "ad:Blue",
-        "adset:boot": "adset:Boots", "keyword:red boot": "keyword:red boots",
+        "country:Germany": None,
+        "country:DEU": "country:DE",
+        "ad:blu": "ad:Blue",
+        "adset:boot": "adset:Boots",
+        "keyword:red boot": "keyword:red boots",
         "landing_page:https://shop.example/tent": "landing_page:https://shop.example/tents",
     }.items():
         (hint,) = hints(api, **{"only[]": unknown})
@@ -168,7 +169,7 @@ def test_hints(api: Api) -> None:
     ["/reports", "/reports/spend", "/reports/cohorts", "/reports/credits", "/reports/changes"],
 )
 def test_hints_everywhere(api: Api, path: str) -> None:
-    more = {"since": "2026-01-01T00:00:00Z"} if path == "/reports/changes" else {}
+    more = {"since": "2026-01-01 00:00:00"} if path == "/reports/changes" else {}
     for number in range(20):
         value = f"campaign:none {number}"
         (hint,) = hints(api, path, **{"only[]": value}, **more)
