@@ -20,8 +20,10 @@ from tests.support.sizes import ROOT
 FIRST = "0070"
 """Migrations from this number on keep to the rule. 0.1.0 has to be stopped to be upgraded."""
 WIDER = {
-    "0102_paid_networks": "It lets in numbers of sources above 62. They are stored only once a "
-    "Space has a paid network of its own, which a process of the version before cannot add."
+    "0102_paid_networks": (
+        "It lets in numbers of sources above 62. They are stored only once a Space has a paid "
+        "network of its own, which a process of the version before cannot add."
+    ),
 }
 """Migrations that make a rule about existing columns another one, and why the version before keeps
 to it nevertheless, and bears what the new one lets in.

@@ -26,8 +26,10 @@ TRACKING_IDS = ("u1", "u2", "u3")
 TOKENS = ("t1", "t2", "t3")
 SOURCES = (
     "google_ads", "facebook_ads", "tiktok_ads", "google_organic", "ai_chat_gpt", "email",
-    "referral", "direct",
+    "referral", "direct", "taboola_ads", "criteo_ads",
 )  # fmt: skip
+NETWORKS = ("taboola_ads", "criteo_ads")
+"""Those of them that are paid networks of the Space's own."""
 CAMPAIGNS: tuple[dict[str, str], ...] = (
     {}, {"campaign_id": "11", "campaign_name": "Spring"}, {"campaign_id": "11"},
     {"campaign_id": "11"},

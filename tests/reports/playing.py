@@ -26,7 +26,16 @@ from headwater.privacy.erasure_job import erase_next
 from headwater.privacy.erasures import request_erasure
 from headwater.spaces.settings_input import read_changes as read_settings
 from headwater.spaces.spaces import change_space, fetch_space
-from tests.reports.histories import SOURCE_NAMES, Arrive, Change, Crash, History, Reject, Step
+from tests.reports.histories import (
+    NETWORKS,
+    SOURCE_NAMES,
+    Arrive,
+    Change,
+    Crash,
+    History,
+    Reject,
+    Step,
+)
 from tests.support.fits import plant_fit
 from tests.support.pipeline import Stage, new_stage
 
@@ -90,6 +99,12 @@ def new_world(
         )
     for name, event_name, weights in FITS:
         plant_fit(connection, stage.space_id, name, event_name, weights)
+    for number, network in enumerate(NETWORKS, start=70):
+        connection.execute(
+            "INSERT INTO paid_networks (space_id, number, name, spellings, platform)"
+            " VALUES (%s, %s, %s, '{}', %s)",
+            (stage.space_id, number, network, network.removesuffix("_ads")),
+        )
     world = World(connection, stage, runner, reader)
     names = [AdName("campaign", campaign_id, name) for campaign_id, name in history.names]
     world.run(lambda connection: put_names(connection, stage.space_id, names))

@@ -123,8 +123,8 @@ def some_event_filters(dice: Random) -> dict[str, Any]:
 
 
 KEYS_OF_TOUCHES = {
-    "source": SOURCES, "platform": ("google", "meta", "tiktok", "facebook", ""),
-    "channel": ("paid", "ai", "organic", "direct", "carrier_pigeon"),
+    "source": SOURCES, "platform": ("google", "meta", "tiktok", "microsoft"),
+    "channel": ("paid", "ai", "organic", "direct", "sms"),
     "campaign": ("11", "12", "Spring", "Été", ""), "adset": ("5", ""), "ad": ("Blue", ""),
     "keyword": ("boots", ""), "landing_page": ("https://a.example/x/", "https://a.example/x", ""),
 }  # fmt: skip
@@ -135,9 +135,13 @@ KEYS_OF_EVENTS = {
     "self_reported_source": ("word_of_mouth", "tiktok", "other", "", "pigeon"),
     "day": ("2026-03-29", "2026-04-01", "2026-10-25", "2026-3-29"),
     "week": ("2026-03-23", "2026-03-30", "2026-03-31"), "month": ("2026-03", "2026-04", ""),
-    "path": ("direct", "email > direct", "google_ads", "direct > direct", "+1", ""),
+    "path": (
+        "direct", "email > direct", "google_ads", "taboola_ads", "criteo_ads > direct",
+        "direct > direct", "+1", "",
+    ),
     "channel_path": ("paid", "email > direct", "paid > email", ""),
-    "first_source": ("google_ads", "direct", ""), "last_source": ("email", "direct", "Email"),
+    "first_source": ("google_ads", "taboola_ads", "direct", ""),
+    "last_source": ("email", "direct", "criteo_ads", "yelp"),
     "touch_range": ("1", "2", "6-10", "7", ""), "days_range": ("0", "1", "90+", ""),
     "weekday": ("1", "7", "2", "07"), "hour": ("00", "02", "03", "22", "2"),
 }  # fmt: skip

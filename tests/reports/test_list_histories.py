@@ -7,16 +7,18 @@ from __future__ import annotations
 from random import Random
 
 from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.sources.networks import FIRST_NUMBER
 from tests.reports.court import LISTS, Court
 from tests.reports.faults import FAULTS, Plant
 from tests.reports.histories import SOURCES, Step
 from tests.reports.playing import World
 
+_EVERY_OTHER = mask([SOURCE_IDS.get(name, FIRST_NUMBER) for name in SOURCES[::2]])
 CHANGES = (
     "postings = set_byte(postings, 0, get_byte(postings, 0) # 1)",
     "posting_ends[1] = posting_ends[1] - 1",
     "common_sources = -1, posted_sources = '{}', posting_ends = '{}', postings = ''",
-    f"common_sources = common_sources | {mask([SOURCE_IDS[name] for name in SOURCES[::2]])}",
+    f"common_sources = common_sources | {_EVERY_OTHER}",
 )
 
 

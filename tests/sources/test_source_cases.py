@@ -51,5 +51,6 @@ def test_every_source_is_reached() -> None:
 def test_every_rule_and_reason_is_reached() -> None:
     # Only events fall back or have a type, and only a Space adds names and hosts of its own.
     others = {"fallback", "excluded_host", "own_utm_source", "own_utm_source_paid", "paid_type"}
+    others |= {"own_network", "own_network_paid", "declared_network", "declared_network_paid"}
     reached = {case[1] for case in CASES} | others
     assert {*RULES, *NothingReason} - reached == set()

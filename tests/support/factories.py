@@ -18,6 +18,7 @@ from psycopg.sql import SQL, Identifier, Placeholder
 
 from headwater.public_api.operations import RATE_LIMITS
 from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.sources.networks import FIRST_NUMBER
 from headwater.sources.outcomes import Ad
 from headwater.spaces.keys import SCOPES
 from headwater.touchpoints.tag_sets import digest_of, landing_page
@@ -79,9 +80,32 @@ class Stage:
         """A touchpoint; what its tag set has may stand among its columns."""
         defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
         ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
-        given = {"contact_id": contact_id, "source_id": SOURCE_IDS[source], **columns}
+        given = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
         tag_set_id = self.tag_set(landing_page(columns.get("url")), **ad)
         return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **given})
+
+    def network(self, name: str, *spellings: str, platform: str = "") -> int:
+        """A paid network of the Space's own; returns its number."""
+        last = self.connection.execute(
+            "SELECT max(number) FROM paid_networks WHERE space_id = %s", (self.space_id,)
+        ).fetchone()
+        number = 1 + ((last and last[0]) or FIRST_NUMBER - 1)
+        columns = {
+            "number": number, "name": name, "spellings": list(spellings),
+            "platform": platform or name.removesuffix("_ads"),
+        }  # fmt: skip
+        return self._insert("paid_networks", columns, returning="number")
+
+    def source_id(self, source: str) -> int:
+        """The number of a listed source, or of a network of the Space's own."""
+        if source in SOURCE_IDS:
+            return SOURCE_IDS[source]
+        row = self.connection.execute(
+            "SELECT number FROM paid_networks WHERE space_id = %s AND name = %s",
+            (self.space_id, source),
+        ).fetchone()
+        assert row is not None
+        return row[0]
 
     def tag_set(self, page: str | None = None, **ad: str | None) -> int:
         """The number of a tag set, made if need be."""

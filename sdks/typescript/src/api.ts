@@ -290,15 +290,13 @@ export type Event = {
   company_id: number | null;
 };
 
-export type Source = "facebook_ads" | "google_ads" | "linkedin_ads" | "tiktok_ads" | "youtube_ads" | "instagram_ads" | "bing_ads" | "yahoo_ads" | "pinterest_ads" | "reddit_ads" | "snapchat_ads" | "telegram_ads" | "twitch_ads" | "x_ads" | "quora_ads" | "duckduckgo_ads" | "whop_ads" | "facebook_organic" | "google_organic" | "linkedin_organic" | "tiktok_organic" | "youtube_organic" | "instagram_organic" | "bing_organic" | "yahoo_organic" | "pinterest_organic" | "reddit_organic" | "snapchat_organic" | "telegram_organic" | "twitch_organic" | "x_organic" | "quora_organic" | "duckduckgo_organic" | "messenger_organic" | "brave_organic" | "threads_organic" | "ai_chat_gpt" | "ai_perplexity" | "ai_copilot" | "ai_claude" | "ai_grok" | "ai_gemini" | "ai_deepseek" | "email" | "sms" | "referral" | "direct" | "shop_app" | "substack" | "capterra" | "trustpilot" | "g2" | "yelp" | "chatgpt_ads";
-
 export type Event1 = {
   type: "touchpoint";
   id: number;
   event_time_utc: string;
   event_url: string | null;
   referrer_host: string | null;
-  source: Source;
+  source: string;
   is_paid: boolean;
   is_direct: boolean;
   ad_id: string | null;
@@ -315,7 +313,7 @@ export type Event1 = {
 export type BrowsingSessionHit = {
   event_url: string | null;
   referrer_host: string | null;
-  source: Source | null;
+  source: string | null;
   country: string | null;
   device_type: string | null;
   browser: string | null;
@@ -651,7 +649,7 @@ export type ListEventsRow = {
   account_id?: string | null;
   account_name?: string | null;
   touchpoint_id?: number;
-  source?: Source;
+  source?: string;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency?: string;
   /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
@@ -816,7 +814,7 @@ export type CreateEventExportBody = {
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
   /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
-  sources?: Array<Source> | null;
+  sources?: Array<string> | null;
   /** How an event's amount is shared out over the touchpoints before it. */
   attribution_model?: AttributionModel | null;
   /** How many days before the event a touchpoint may lie; 0 is no limit. */
@@ -1003,7 +1001,7 @@ export type CreateExportScheduleBody = {
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
   /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
-  sources?: Array<Source> | null;
+  sources?: Array<string> | null;
   /** How an event's amount is shared out over the touchpoints before it. */
   attribution_model?: AttributionModel | null;
   /** How many days before the event a touchpoint may lie; 0 is no limit. */
@@ -1191,8 +1189,6 @@ export type Measure = "events" | "conversions" | "orders" | "upsells" | "refund_
 
 export type GroupBy = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "kind" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
 
-export type Source2 = "facebook_ads" | "google_ads" | "linkedin_ads" | "tiktok_ads" | "youtube_ads" | "instagram_ads" | "bing_ads" | "yahoo_ads" | "pinterest_ads" | "reddit_ads" | "snapchat_ads" | "telegram_ads" | "twitch_ads" | "x_ads" | "quora_ads" | "duckduckgo_ads" | "whop_ads" | "facebook_organic" | "google_organic" | "linkedin_organic" | "tiktok_organic" | "youtube_organic" | "instagram_organic" | "bing_organic" | "yahoo_organic" | "pinterest_organic" | "reddit_organic" | "snapchat_organic" | "telegram_organic" | "twitch_organic" | "x_organic" | "quora_organic" | "duckduckgo_organic" | "messenger_organic" | "brave_organic" | "threads_organic" | "ai_chat_gpt" | "ai_perplexity" | "ai_copilot" | "ai_claude" | "ai_grok" | "ai_gemini" | "ai_deepseek" | "email" | "sms" | "referral" | "direct" | "shop_app" | "substack" | "capterra" | "trustpilot" | "g2" | "yelp" | "chatgpt_ads" | "paid_other";
-
 export type DateBasis = "conversion" | "touch";
 
 export type Compare = "none" | "previous_period" | "previous_year";
@@ -1216,6 +1212,12 @@ export type LeftOutMoney = {
   reason: Reason3;
   first_day: string;
   last_day: string;
+};
+
+export type Hint = {
+  field: string;
+  value: string;
+  nearest: Array<string>;
 };
 
 export type GetReportAnswer = {
@@ -1251,6 +1253,7 @@ export type GetReportAnswer = {
   reading: string;
   ripeness: Record<string, unknown> | null;
   fit: Fit2;
+  hints?: Array<Hint>;
 };
 
 export type Since = {
@@ -1297,6 +1300,7 @@ export type GetChangesAnswer = {
   left_out_money: Array<LeftOutMoney>;
   /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money_before: Array<LeftOutMoney>;
+  hints?: Array<Hint>;
 };
 
 export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1395,6 +1399,7 @@ export type GetCohortsAnswer = {
   attribution_window: number;
   query_mode: string;
   fit: Fit2;
+  hints?: Array<Hint>;
 };
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
@@ -1472,6 +1477,7 @@ export type ListCreditsAnswer = {
   query_mode: string;
   date_basis: string;
   fit: Fit2;
+  hints?: Array<Hint>;
 };
 
 export type GroupBy3 = "source" | "channel";
@@ -1506,6 +1512,7 @@ export type GetPathsAnswer = {
   group_by: string;
   attribution_window: number;
   query_mode: string;
+  hints?: Array<Hint>;
 };
 
 export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
@@ -1547,6 +1554,7 @@ export type GetSpendReportAnswer = {
   date_basis: string;
   fit: Fit2;
   reading: string;
+  hints?: Array<Hint>;
 };
 
 export type Totals4 = {
@@ -1582,6 +1590,26 @@ export type GetSpendChangesAnswer = {
   left_out_spend: Array<LeftOutSpend>;
   /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend_before: Array<LeftOutSpend>;
+  hints?: Array<Hint>;
+};
+
+export type ListNetworksRow = {
+  name: string;
+  spellings: Array<string>;
+  platform: string;
+};
+
+export type ListNetworksAnswer = {
+  data: Array<ListNetworksRow>;
+};
+
+export type PutNetworkBody = {
+  /** Its source in reports; ends in `_ads`. */
+  name: string;
+  /** Values of `utm_source` and `trk_source` that mean it, besides its name. */
+  spellings?: Array<string>;
+  /** Its name in spend; if left out, the name's stem. */
+  platform?: string | null;
 };
 
 export type ListSpendRow = {
@@ -1615,7 +1643,7 @@ export type ListSpendAnswer = {
 export type Spend = {
   /** The day on the ad account's clock. */
   date: string;
-  /** google, meta, tiktok, linkedin, microsoft or any other. */
+  /** google, meta, tiktok, microsoft, …, or of a network of your own. */
   platform: string;
   account_id?: string | number | null;
   /** As touchpoints have it; left out for all campaigns. */
@@ -1666,7 +1694,7 @@ export type TouchpointPayload = {
   /** ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now. */
   occurred_at: string | number;
   /** Where the person came from. Without it, what `url` and `referrer` tell. */
-  source?: Source2 | string | null;
+  source?: string | null;
   url?: string | null;
   referrer?: string | null;
   /** Up to 512 characters. */
@@ -1890,12 +1918,12 @@ export abstract class Api {
   }
 
   /** List events of a time range, or with `sources` what they are credited to, newest first. */
-  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ListEventsAnswer> {
+  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ListEventsAnswer> {
     return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListEventsAnswer;
   }
 
   /** Yields every row of `listEvents`, asking for one page after another. */
-  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListEventsRow, void, undefined> {
+  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListEventsRow, void, undefined> {
     return this.pages<ListEventsRow>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
@@ -2015,12 +2043,12 @@ export abstract class Api {
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source2>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
     return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
   }
 
   /** Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
-  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source2>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<GetChangesAnswer> {
+  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<GetChangesAnswer> {
     return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetChangesAnswer;
   }
 
@@ -2030,12 +2058,12 @@ export abstract class Api {
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source2>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
     return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<Source2>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
     return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
@@ -2052,6 +2080,21 @@ export abstract class Api {
   /** Say what has changed in a report of spend since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
   async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<GetSpendChangesAnswer> {
     return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendChangesAnswer;
+  }
+
+  /** List the paid networks that the Space has besides the listed sources, by name. */
+  async listNetworks(): Promise<ListNetworksAnswer> {
+    return (await this.call("GET", "/sources/networks", {})) as ListNetworksAnswer;
+  }
+
+  /** Add a paid network, or give one other spellings and another platform. What is stored is classified anew in the background. */
+  async putNetwork(body: PutNetworkBody): Promise<ListNetworksRow> {
+    return (await this.call("PUT", "/sources/networks", {}, body)) as ListNetworksRow;
+  }
+
+  /** Remove a paid network. What is stored is classified anew in the background. */
+  async deleteNetwork(name: string): Promise<PutAdsAnswer> {
+    return (await this.call("DELETE", `/sources/networks/${encodeURIComponent(name)}`, {})) as PutAdsAnswer;
   }
 
   /** List what ads have cost, the latest days first. */

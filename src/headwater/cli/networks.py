@@ -12,6 +12,7 @@ from headwater.spaces.networks import (
     read_network,
     remove_network,
 )
+from headwater.spaces.reclassifications import list_reclassified_networks
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
@@ -29,8 +30,15 @@ NETWORK = Option("name", metavar="NAME", help="its source in reports, such as ta
 async def list_all(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        sources = await fetch_sources(connection, arguments.space)
-    return sorted(map(describe_network, sources.networks), key=lambda each: each["name"])
+        networks = (await fetch_sources(connection, arguments.space)).networks
+        left = await list_reclassified_networks(connection, arguments.space)
+    return [
+        {
+            **describe_network(network),
+            "reclassified": left[network.name].percentage if network.name in left else "all",
+        }
+        for network in sorted(networks, key=lambda network: network.name)
+    ]
 
 
 @group.command(

@@ -12,7 +12,7 @@ import msgspec
 from headwater.settings import Settings
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.outcomes import Source
-from headwater.spaces.reclassifications import list_reclassifications
+from headwater.spaces.reclassifications import list_reclassified_names
 from headwater.spaces.spaces import fetch_space
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import transaction
@@ -42,7 +42,7 @@ async def list_names(settings: Settings, arguments: Namespace) -> Output:
     """Return the names, and those that were removed and still count for some of the past."""
     async with transaction(settings) as connection:
         names = (await fetch_space(connection, arguments.space)).source_names
-        left = await list_reclassifications(connection, arguments.space)
+        left = await list_reclassified_names(connection, arguments.space)
     under_way = {each.name: each for each in left}
     return [
         {

@@ -43,6 +43,8 @@ class FlashMessage(StrEnum):
     REPLAYED = "They are processed once more, which takes a moment."
     PHRASE_ADDED = "Saved. It counts for answers from now on, and soon for those of the past."
     PHRASE_REMOVED = "Removed. Answers are read by the other phrases again, those of the past soon."
+    NETWORK_ADDED = "Network saved. Past visits are reclassified in the background."
+    NETWORK_REMOVED = "Network removed. Past visits are reclassified in the background."
     SOURCE_NAMED = "Saved. It counts for visits from now on, and soon for those of the past."
     SOURCE_NAME_REMOVED = (
         "The name is removed. Visits go by the rules again: new ones now, those of the past soon."

@@ -24,7 +24,8 @@ def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
     """
     among: FloatArray = source_sets.astype(np.float64)
     sizes: FloatArray = among.sum(axis=1)
-    return among / sizes[:, None]
+    shares: FloatArray = among / sizes[:, None]
+    return shares
 
 
 def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from psycopg import AsyncConnection
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from headwater.api.calls import Call, json_response
 from headwater.api.operations import Operation
 from headwater.contacts import filters
-from headwater.http.openapi import answer
+from headwater.http.openapi import Schema, answer, with_optional
 from headwater.http.parameters import Input
 from headwater.http.rate_limits import RateLimit
 from headwater.reports.change_answer import CHANGES, changes_answer, changes_csv
@@ -29,6 +29,7 @@ from headwater.reports.credit_answer import CREDITS, credits_answer, credits_csv
 from headwater.reports.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
 from headwater.reports.credit_parameters import credit_cursors, read_credits_query
 from headwater.reports.credit_report import query_credits
+from headwater.reports.hints import HINTS, AnyQuery, find_hints
 from headwater.reports.parameters import PARAMETERS, read_report_query
 from headwater.reports.path_answer import PATHS, paths_answer, paths_csv
 from headwater.reports.path_parameters import PARAMETERS as PATHS_PARAMETERS
@@ -53,9 +54,9 @@ from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"
 
-Q = TypeVar("Q")
+Q = TypeVar("Q", bound=AnyQuery)
 R = TypeVar("R")
-Q_co = TypeVar("Q_co", covariant=True)
+Q_co = TypeVar("Q_co", bound=AnyQuery, covariant=True)
 Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
 
@@ -69,40 +70,40 @@ async def get_report(call: Call) -> Response:
     """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
     CSV.
     """
-    query, report = await _load(call, read_report_query, query_report)
+    query, report, hints = await _load(call, read_report_query, query_report)
     if _wants_csv(call):
         return _csv_response(report_csv(query, report))
-    return json_response(msgspec.json.encode(report_answer(query, report)))
+    return _json(report_answer(query, report), hints)
 
 
 async def get_paths(call: Call) -> Response:
     """Count the ways by which people came to events: sequences of sources or channels. With
     `Accept: text/csv`, the listed paths as CSV.
     """
-    query, report = await _load(call, read_paths_query, query_paths)
+    query, report, hints = await _load(call, read_paths_query, query_paths)
     if _wants_csv(call):
         return _csv_response(paths_csv(report))
-    return json_response(msgspec.json.encode(paths_answer(query, report)))
+    return _json(paths_answer(query, report), hints)
 
 
 async def get_spend_report(call: Call) -> Response:
     """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
     as CSV.
     """
-    query, report = await _load(call, read_spend_query, query_spend)
+    query, report, hints = await _load(call, read_spend_query, query_spend)
     if _wants_csv(call):
         return _csv_response(spend_csv(report))
-    return json_response(msgspec.json.encode(spend_answer(query, report)))
+    return _json(spend_answer(query, report), hints)
 
 
 async def get_spend_changes(call: Call) -> Response:
     """Say what has changed in a report of spend since it was read, and why. With
     `Accept: text/csv`, the rows as CSV, a line for every cause.
     """
-    _, report = await _load(call, read_spend_change_query, query_spend_changes)
+    _, report, hints = await _load(call, read_spend_change_query, query_spend_changes)
     if _wants_csv(call):
         return _csv_response(spend_changes_csv(report))
-    return json_response(msgspec.json.encode(spend_changes_answer(report)))
+    return _json(spend_changes_answer(report), hints)
 
 
 async def get_cohorts(call: Call) -> Response:
@@ -110,20 +111,20 @@ async def get_cohorts(call: Call) -> Response:
     other group, have brought since, and when that covers what they had cost. With
     `Accept: text/csv`, a line for every month since of every cohort.
     """
-    query, report = await _load(call, read_cohort_query, query_cohorts)
+    query, report, hints = await _load(call, read_cohort_query, query_cohorts)
     if _wants_csv(call):
         return _csv_response(cohorts_csv(report))
-    return json_response(msgspec.json.encode(cohorts_answer(query, report)))
+    return _json(cohorts_answer(query, report), hints)
 
 
 async def get_changes(call: Call) -> Response:
     """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
     rows as CSV, a line for every cause.
     """
-    query, report = await _load(call, read_change_query, query_changes)
+    query, report, hints = await _load(call, read_change_query, query_changes)
     if _wants_csv(call):
         return _csv_response(changes_csv(query, report))
-    return json_response(msgspec.json.encode(changes_answer(query, report)))
+    return _json(changes_answer(query, report), hints)
 
 
 async def list_credits(call: Call) -> Response:
@@ -131,22 +132,30 @@ async def list_credits(call: Call) -> Response:
     touchpoints. With `Accept: text/csv`, those of the page as CSV.
     """
     cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
-    query, page = await _load(call, partial(read_credits_query, cursors=cursors), query_credits)
+    query, page, hints = await _load(
+        call, partial(read_credits_query, cursors=cursors), query_credits
+    )
     if _wants_csv(call):
         return _csv_response(credits_csv(page))
-    return json_response(credits_answer(query, page, call.page_link(cursors)))
+    return json_response(credits_answer(query, page, call.page_link(cursors), hints))
 
 
-async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R]:
-    """Return what a call asks for, read with its Space's settings, and the report of it. A report
-    needs a transaction of its own, in which nothing has been read yet.
+async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, dict[str, Any]]:
+    """Return what a call asks for, read with its Space's settings, the report of it, and hints on
+    its filters. A report needs a transaction of its own, in which nothing has been read yet.
     """
     database = call.services.database
     async with database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
     query = read(call.query, space, now=datetime.now(UTC))
     async with database.transaction(CONNECTION_SECONDS) as connection:
-        return query, await load(connection, call.space_id, query)
+        report = await load(connection, call.space_id, query)
+    async with database.transaction() as connection:
+        return query, report, await find_hints(connection, call.space_id, query)
+
+
+def _json(answer: dict[str, Any], hints: dict[str, Any]) -> Response:
+    return json_response(msgspec.json.encode(answer | hints))
 
 
 def _wants_csv(call: Call) -> bool:
@@ -155,6 +164,10 @@ def _wants_csv(call: Call) -> bool:
 
 def _csv_response(content: bytes) -> Response:
     return Response(content, media_type=f"{CSV}; charset=utf-8; header=present")
+
+
+def _with_hints(schema: Schema) -> Schema:
+    return with_optional(schema, hints=HINTS)
 
 
 OPERATIONS = (
@@ -167,7 +180,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_report", 30),
         parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
-        answer=answer("The report.", REPORT),
+        answer=answer("The report.", _with_hints(REPORT)),
         handler=get_report,
     ),
     Operation(
@@ -182,7 +195,7 @@ OPERATIONS = (
             *(parameter.openapi() for parameter in PATHS_PARAMETERS),
             filters.DOCUMENTATION,
         ],
-        answer=answer("The report of paths.", PATHS),
+        answer=answer("The report of paths.", _with_hints(PATHS)),
         handler=get_paths,
     ),
     Operation(
@@ -194,7 +207,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_report", 30),
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
-        answer=answer("The report of spend.", SPEND),
+        answer=answer("The report of spend.", _with_hints(SPEND)),
         handler=get_spend_report,
     ),
     Operation(
@@ -206,7 +219,9 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_changes", 30),
         parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
-        answer=answer("What has changed, by group and by cause.", SPEND_CHANGES),
+        answer=answer(
+            "What has changed, by group and by cause.", with_optional(SPEND_CHANGES, hints=HINTS)
+        ),
         handler=get_spend_changes,
     ),
     Operation(
@@ -218,7 +233,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_cohorts", 30),
         parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
-        answer=answer("The report of cohorts.", COHORTS),
+        answer=answer("The report of cohorts.", _with_hints(COHORTS)),
         handler=get_cohorts,
     ),
     Operation(
@@ -233,7 +248,9 @@ OPERATIONS = (
             *(parameter.openapi() for parameter in CHANGES_PARAMETERS),
             filters.DOCUMENTATION,
         ],
-        answer=answer("What has changed, by group and by cause.", CHANGES),
+        answer=answer(
+            "What has changed, by group and by cause.", with_optional(CHANGES, hints=HINTS)
+        ),
         handler=get_changes,
     ),
     Operation(
@@ -248,7 +265,9 @@ OPERATIONS = (
             *(parameter.openapi() for parameter in CREDITS_PARAMETERS),
             filters.DOCUMENTATION,
         ],
-        answer=answer("One page of events, and what all of them come to.", CREDITS),
+        answer=answer(
+            "One page of events, and what all of them come to.", with_optional(CREDITS, hints=HINTS)
+        ),
         handler=list_credits,
     ),
 )

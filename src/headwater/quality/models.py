@@ -29,6 +29,7 @@ class FindingKind(StrEnum):
     LEFT_OUT_MONEY = "left_out_money"
     PAYMENT_REFERRERS = "payment_referrers"
     SELF_REFERRALS = "self_referrals"
+    UNKNOWN_NETWORKS = "unknown_networks"
     UNKNOWN_UTM_SOURCES = "unknown_utm_sources"
     NO_UTM_SOURCE = "no_utm_source"
     UNTAGGED_CLICKS = "untagged_clicks"
@@ -56,7 +57,9 @@ class FindingPart:
     count: int
     examples: tuple[FindingExample, ...] = ()
     suggestion: str | None = None
-    """The listed source that a value of utm_source probably stands for."""
+    """The listed source that a value of utm_source probably stands for, or the name of a network to
+    add for it.
+    """
     destination_id: int | None = None
     detail: str | None = None
     """In a platform's own words."""
@@ -192,6 +195,12 @@ _WORDS = {
         "Visits from one of your hosts to another count as referrals, and take the credit from "
         "what brought the visitor.",
         "Add the domain to your own: visits from it then begin no new touchpoint.",
+    ),
+    FindingKind.UNKNOWN_NETWORKS: _Words(
+        Severity.WARNING, "Paid networks that Headwater does not know",
+        "The medium says paid, but no rule knows the utm_source. Reports show such visits as Paid, "
+        "other, and their spend has no row of its own.",
+        "Add each as a paid network of your own. It counts for the past as well.",
     ),
     FindingKind.UNKNOWN_UTM_SOURCES: _Words(
         Severity.WARNING, "Values of utm_source that no rule knows",

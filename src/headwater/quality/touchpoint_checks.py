@@ -20,9 +20,11 @@ from headwater.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
 from headwater.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
 from headwater.sites.source_rules import fetch_own_hosts
 from headwater.sources import clicks
+from headwater.sources.ad_platforms import platform_of
 from headwater.sources.addresses import read_address, read_parameters
-from headwater.sources.catalogue import PAID_IDS
+from headwater.sources.catalogue import PAID_IDS, PAID_OTHER, SOURCE_IDS
 from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.networks import NAME
 from headwater.sources.source_names import normal_name
 from headwater.sources.titles import title_of
 from headwater.sources.vocabulary import is_paid, of_platform, target_of, words
@@ -76,7 +78,7 @@ class TouchpointChecks:
             "space_id": space.id, "start": period.start, "end": period.end,
             "is_past": period.end < datetime.now(UTC), "most": MOST_TOUCHPOINTS,
             "most_groups": MOST_GROUPS, "examples": MOST_EXAMPLES, "unnamed": UNNAMED,
-            "paid": PAID_IDS, "links": list(clicks.LINKS),
+            "paid": PAID_IDS, "links": list(clicks.LINKS), "paid_other": SOURCE_IDS[PAID_OTHER],
         }  # fmt: skip
 
     async def run(self) -> TouchpointFindings:
@@ -88,6 +90,7 @@ class TouchpointChecks:
             groups[mark].append(_Group(value, number, ids))
         sites = await self._sites(groups["site"])
         findings = [
+            await self._finding(FindingKind.UNKNOWN_NETWORKS, self._unknown(groups["network"])),
             await self._finding(
                 FindingKind.UNKNOWN_UTM_SOURCES, self._unknown(groups["utm_source"])
             ),
@@ -107,7 +110,7 @@ class TouchpointChecks:
             FindingPart(
                 group.value, group.count,
                 tuple(examples[each] for each in group.ids if each in examples),
-                suggest_source(group.value) if kind in _NAMED else None,
+                _SUGGESTED[kind](group.value) if kind in _SUGGESTED else None,
             )
             for group in listed
         )  # fmt: skip
@@ -131,7 +134,7 @@ class TouchpointChecks:
         merged: dict[str, _Group] = {}
         for group in groups:
             value = _read_value(group.value)
-            if value is None or value in self._space.source_names or target_of(value) is not None:
+            if value is None or self._is_known(value):
                 continue
             known = merged.setdefault(value, _Group(value, 0, []))
             known.count += group.count
@@ -143,6 +146,15 @@ class TouchpointChecks:
         return [
             _Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups
         ]
+
+    def _is_known(self, value: str) -> bool:
+        """True for a value of utm_source that a rule knows by now."""
+        sources = self._space.sources
+        return (
+            sources.find(value) is not None
+            or sources.find_network(value, is_paid=True) is not None
+            or target_of(value) is not None
+        )
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         """Return the unlisted sites that are the Space's own, and those where people pay."""
@@ -182,7 +194,15 @@ def suggest_source(value: str) -> str | None:
     return None if target is None else of_platform(target, paid=is_paid(value))
 
 
-_NAMED = (FindingKind.UNKNOWN_UTM_SOURCES,)
+def suggest_network(value: str) -> str | None:
+    """Return a name for a network whose links have this value of utm_source."""
+    name = f"{platform_of(value)}_ads"
+    return name if NAME.fullmatch(name) else None
+
+
+_SUGGESTED = {
+    FindingKind.UNKNOWN_UTM_SOURCES: suggest_source, FindingKind.UNKNOWN_NETWORKS: suggest_network,
+}  # fmt: skip
 _OF_SITES = (FindingKind.SELF_REFERRALS, FindingKind.PAYMENT_REFERRERS)
 
 

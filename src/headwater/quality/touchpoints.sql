@@ -27,6 +27,10 @@ WITH bound AS MATERIALIZED (
 ), marked AS (
     SELECT 'utm_source' AS mark, i.utm_source AS value, i.id FROM inside i
     WHERE i.utm_source <> '' AND i.source_rule = ANY(%(unnamed)s)
+      AND i.source_id <> %(paid_other)s
+    UNION ALL
+    SELECT 'network', i.utm_source, i.id FROM inside i
+    WHERE i.utm_source <> '' AND i.source_id = %(paid_other)s
     UNION ALL
     SELECT 'no_utm_source', i.source_rule, i.id FROM inside i
     WHERE coalesce(i.utm_source, '') = '' AND i.source_rule = 'campaign'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -43,8 +44,10 @@ _OF_TAGS = (
 )  # fmt: skip
 
 
-def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink) -> bytes:
-    """Return a page as JSON."""
+def credits_answer(
+    query: CreditsQuery, page: CreditsPage, link: PageLink, hints: Mapping[str, Any]
+) -> bytes:
+    """Return a page as JSON, with hints on its filters."""
     lines = [msgspec.json.encode(_row(row)).decode() for row in page.rows]
     totals = page.totals
     return envelope(
@@ -65,6 +68,7 @@ def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink) -> by
             "query_mode": "company" if query.by_company else "profile",
             "date_basis": str(query.date_basis),
             "fit": page.fit and cite(page.fit),
+            **hints,
         },
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen
+from headwater.http.errors import Invalid
 from headwater.paths.path_data import IntArray
 from headwater.reports.dimensions import steps
 from headwater.reports.group_keys import step_keys
@@ -26,6 +27,7 @@ from headwater.reports.report_reader import ReportReader
 from headwater.reports.result import ReportPeriod
 from headwater.reports.selection import EventConditions, KeyFilter
 from headwater.reports.time_buckets import TimeBuckets, compared_span, cut
+from headwater.spaces.known_values import refuse_source
 
 
 @dataclass(frozen=True)
@@ -106,16 +108,23 @@ class PlanLoader:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
         of_events = None if self._of_touch_dates else seconds
         conditions, tag_sets = await self._selected()
-        numbers = self._reader.space.sources.numbers
         return ReportScope(
             self._subject, seconds,
             conditions.with_keys([*only, *self._also]).within(of_events),
-            frozenset(numbers[name] for name in filters.sources), tag_sets,
+            self._source_ids(filters.sources), tag_sets,
             tuple(each for each in only if each.of_touch), self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
             await self._load_fit(),
         )  # fmt: skip
+
+    def _source_ids(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the numbers of sources. Raises Invalid for an unknown one."""
+        sources = self._reader.space.sources
+        for name in names:
+            if name not in sources.numbers:
+                raise Invalid.of("sources", refuse_source(name, sources.sources) or "")
+        return frozenset(sources.numbers[name] for name in names)
 
     async def _load_fit(self) -> ChosenFit | None:
         """Return the fit that credit goes by, if it does. Raises Invalid where there is none."""

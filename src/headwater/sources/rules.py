@@ -49,7 +49,7 @@ def _declared_source(evidence: Evidence) -> Source | None:
         return Source(source, "trk_source")
     if evidence.declared_network is not None:
         value = declared.source or declared.network
-        return Source(evidence.declared_network, f"declared_network{_paid(evidence)}", value)
+        return Source(evidence.declared_network, f"declared_network{_ending(evidence)}", value)
     rule, name = ("trk_source_alias", source) if source else ("trk_network_alias", declared.network)
     target = target_of(name)
     if target is None:
@@ -103,9 +103,9 @@ def _utm_source(evidence: Evidence) -> Source | None:
     value = evidence.parameters["utm_source"]
     if evidence.network is not None:
         # The rule keeps that it was paid for, in case the network or name is taken away again.
-        return Source(evidence.network, f"own_network{_paid(evidence)}", value)
+        return Source(evidence.network, f"own_network{_ending(evidence)}", value)
     if evidence.is_own_name:
-        return Source(named, f"own_utm_source{_paid(evidence)}", value)
+        return Source(named, f"own_utm_source{_ending(evidence)}", value)
     # Tools for mail send text messages as well.
     if named == "email" and _medium(evidence) == "sms":
         return Source("sms", "utm_medium", evidence.parameters["utm_medium"])
@@ -113,7 +113,7 @@ def _utm_source(evidence: Evidence) -> Source | None:
     return Source(of_platform(named, paid=evidence.paid), rule, value)
 
 
-def _paid(evidence: Evidence) -> str:
+def _ending(evidence: Evidence) -> str:
     """The end of a rule's name that says paid."""
     return "_paid" if evidence.paid else ""
 

@@ -62,7 +62,7 @@ class SourceNames:
 
     def ids_listed_as(self, names: Iterable[str]) -> tuple[int, ...]:
         """The numbers of all sources that answers about events call by one of the names."""
-        ids = LISTED_IDS | {network.name: (network.number,) for network in self.networks}
+        ids = {**LISTED_IDS, **{network.name: (network.number,) for network in self.networks}}
         return tuple(number for name in names for number in ids[name])
 
     def has_network(self, name: str) -> bool:

@@ -69,6 +69,22 @@ async def list_reclassifications(
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
+async def list_reclassified_names(
+    connection: AsyncConnection, space_id: int
+) -> list[Reclassification]:
+    """Those of them that are values of utm_source."""
+    left = await list_reclassifications(connection, space_id)
+    return [each for each in left if network_in(each.name) is None]
+
+
+async def list_reclassified_networks(
+    connection: AsyncConnection, space_id: int
+) -> dict[str, Reclassification]:
+    """Those of them that are paid networks of the Space's own, by the network."""
+    left = await list_reclassifications(connection, space_id)
+    return {network: each for each in left if (network := network_in(each.name)) is not None}
+
+
 def spaces_to_reclassify(connection: Connection[Any]) -> list[int]:
     """The Spaces where something is left to do."""
     return [space_id for (space_id,) in connection.execute(queries["spaces"])]

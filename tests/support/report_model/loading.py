@@ -58,8 +58,11 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         )
     ]
     tags = ", ".join(f"s.{name}" for name in TAGS)
+    names = dict(enumerate(SOURCES, start=1)) | dict(
+        read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
+    )
     facts.touchpoints = [
-        Touchpoint(*row[:4], SOURCES[row[4] - 1], TagSet(*row[6:]), row[5])
+        Touchpoint(*row[:4], names[row[4]], TagSet(*row[6:]), row[5])
         for row in read(
             "SELECT t.id, t.contact_id, t.company_id, t.occurred_at, t.source_id, t.url,"
             f" {tags} FROM touchpoints t"

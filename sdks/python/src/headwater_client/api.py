@@ -287,71 +287,13 @@ class Event(TypedDict):
     company_id: int | None
 
 
-Source: TypeAlias = Literal[
-    "facebook_ads",
-    "google_ads",
-    "linkedin_ads",
-    "tiktok_ads",
-    "youtube_ads",
-    "instagram_ads",
-    "bing_ads",
-    "yahoo_ads",
-    "pinterest_ads",
-    "reddit_ads",
-    "snapchat_ads",
-    "telegram_ads",
-    "twitch_ads",
-    "x_ads",
-    "quora_ads",
-    "duckduckgo_ads",
-    "whop_ads",
-    "facebook_organic",
-    "google_organic",
-    "linkedin_organic",
-    "tiktok_organic",
-    "youtube_organic",
-    "instagram_organic",
-    "bing_organic",
-    "yahoo_organic",
-    "pinterest_organic",
-    "reddit_organic",
-    "snapchat_organic",
-    "telegram_organic",
-    "twitch_organic",
-    "x_organic",
-    "quora_organic",
-    "duckduckgo_organic",
-    "messenger_organic",
-    "brave_organic",
-    "threads_organic",
-    "ai_chat_gpt",
-    "ai_perplexity",
-    "ai_copilot",
-    "ai_claude",
-    "ai_grok",
-    "ai_gemini",
-    "ai_deepseek",
-    "email",
-    "sms",
-    "referral",
-    "direct",
-    "shop_app",
-    "substack",
-    "capterra",
-    "trustpilot",
-    "g2",
-    "yelp",
-    "chatgpt_ads",
-]
-
-
 class Event1(TypedDict):
     type: Literal["touchpoint"]
     id: int
     event_time_utc: str
     event_url: str | None
     referrer_host: str | None
-    source: Source
+    source: str
     is_paid: bool
     is_direct: bool
     ad_id: str | None
@@ -368,7 +310,7 @@ class Event1(TypedDict):
 class BrowsingSessionHit(TypedDict):
     event_url: str | None
     referrer_host: str | None
-    source: Source | None
+    source: str | None
     country: str | None
     device_type: str | None
     browser: str | None
@@ -928,7 +870,7 @@ class ListEventsRow(TypedDict):
     account_id: NotRequired[str | None]
     account_name: NotRequired[str | None]
     touchpoint_id: NotRequired[int]
-    source: NotRequired[Source]
+    source: NotRequired[str]
     currency: NotRequired[str]
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: NotRequired[float | None]
@@ -1157,7 +1099,7 @@ class CreateEventExportBody(TypedDict):
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
-    sources: NotRequired[list[Source] | None]
+    sources: NotRequired[list[str] | None]
     """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
@@ -1341,7 +1283,7 @@ class CreateExportScheduleBody(TypedDict):
     """Whether paths are the contact's, or its company's."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
-    sources: NotRequired[list[Source] | None]
+    sources: NotRequired[list[str] | None]
     """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
     """How an event's amount is shared out over the touchpoints before it."""
@@ -1574,64 +1516,6 @@ GroupBy: TypeAlias = Literal[
     "none",
 ]
 
-Source2: TypeAlias = Literal[
-    "facebook_ads",
-    "google_ads",
-    "linkedin_ads",
-    "tiktok_ads",
-    "youtube_ads",
-    "instagram_ads",
-    "bing_ads",
-    "yahoo_ads",
-    "pinterest_ads",
-    "reddit_ads",
-    "snapchat_ads",
-    "telegram_ads",
-    "twitch_ads",
-    "x_ads",
-    "quora_ads",
-    "duckduckgo_ads",
-    "whop_ads",
-    "facebook_organic",
-    "google_organic",
-    "linkedin_organic",
-    "tiktok_organic",
-    "youtube_organic",
-    "instagram_organic",
-    "bing_organic",
-    "yahoo_organic",
-    "pinterest_organic",
-    "reddit_organic",
-    "snapchat_organic",
-    "telegram_organic",
-    "twitch_organic",
-    "x_organic",
-    "quora_organic",
-    "duckduckgo_organic",
-    "messenger_organic",
-    "brave_organic",
-    "threads_organic",
-    "ai_chat_gpt",
-    "ai_perplexity",
-    "ai_copilot",
-    "ai_claude",
-    "ai_grok",
-    "ai_gemini",
-    "ai_deepseek",
-    "email",
-    "sms",
-    "referral",
-    "direct",
-    "shop_app",
-    "substack",
-    "capterra",
-    "trustpilot",
-    "g2",
-    "yelp",
-    "chatgpt_ads",
-    "paid_other",
-]
-
 
 class Period(TypedDict):
     start_date: str
@@ -1650,6 +1534,12 @@ class LeftOutMoney(TypedDict):
     reason: Literal["no_rate", "too_large", "page_amount_too_large"]
     first_day: str
     last_day: str
+
+
+class Hint(TypedDict):
+    field: str
+    value: str
+    nearest: list[str]
 
 
 class GetReportAnswer(TypedDict):
@@ -1685,6 +1575,7 @@ class GetReportAnswer(TypedDict):
     reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 class Since(TypedDict):
@@ -1731,6 +1622,7 @@ class GetChangesAnswer(TypedDict):
     """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_money_before: list[LeftOutMoney]
     """Money that no sum includes: no exchange rate, or beyond a bound."""
+    hints: NotRequired[list[Hint]]
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1830,6 +1722,7 @@ class GetCohortsAnswer(TypedDict):
     attribution_window: int
     query_mode: str
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 Credit2: TypeAlias = Literal[
@@ -1908,6 +1801,7 @@ class ListCreditsAnswer(TypedDict):
     query_mode: str
     date_basis: str
     fit: Fit2
+    hints: NotRequired[list[Hint]]
 
 
 class Totals3(TypedDict):
@@ -1940,6 +1834,7 @@ class GetPathsAnswer(TypedDict):
     group_by: str
     attribution_window: int
     query_mode: str
+    hints: NotRequired[list[Hint]]
 
 
 GroupBy3: TypeAlias = Literal[
@@ -1994,6 +1889,7 @@ class GetSpendReportAnswer(TypedDict):
     date_basis: str
     fit: Fit2
     reading: str
+    hints: NotRequired[list[Hint]]
 
 
 class Totals4(TypedDict):
@@ -2029,6 +1925,26 @@ class GetSpendChangesAnswer(TypedDict):
     """Spend that no sum includes, because no exchange rate is known."""
     left_out_spend_before: list[LeftOutSpend]
     """Spend that no sum includes, because no exchange rate is known."""
+    hints: NotRequired[list[Hint]]
+
+
+class ListNetworksRow(TypedDict):
+    name: str
+    spellings: list[str]
+    platform: str
+
+
+class ListNetworksAnswer(TypedDict):
+    data: list[ListNetworksRow]
+
+
+class PutNetworkBody(TypedDict):
+    name: str
+    """Its source in reports; ends in `_ads`."""
+    spellings: NotRequired[list[str]]
+    """Values of `utm_source` and `trk_source` that mean it, besides its name."""
+    platform: NotRequired[str | None]
+    """Its name in spend; if left out, the name's stem."""
 
 
 class ListSpendRow(TypedDict):
@@ -2063,7 +1979,7 @@ class Spend(TypedDict):
     date: str
     """The day on the ad account's clock."""
     platform: str
-    """google, meta, tiktok, linkedin, microsoft or any other."""
+    """google, meta, tiktok, microsoft, …, or of a network of your own."""
     account_id: NotRequired[str | int | None]
     campaign_id: NotRequired[str | int | None]
     """As touchpoints have it; left out for all campaigns."""
@@ -2112,7 +2028,7 @@ class TouchpointPayload(TypedDict):
     tracking_id: NotRequired[str | None]
     occurred_at: str | float
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now."""
-    source: NotRequired[Source2 | str | None]
+    source: NotRequired[str | None]
     """Where the person came from. Without it, what `url` and `referrer` tell."""
     url: NotRequired[str | None]
     referrer: NotRequired[str | None]
@@ -2572,7 +2488,7 @@ class Api:
         *,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         fit: str | None = None,
@@ -2617,7 +2533,7 @@ class Api:
         *,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source] | None = None,
+        sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         fit: str | None = None,
@@ -2803,7 +2719,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2868,7 +2784,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -2968,7 +2884,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -3025,7 +2941,7 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         event_names: Sequence[EventName] | None = None,
-        sources: Sequence[Source2] | None = None,
+        sources: Sequence[str] | None = None,
         campaign: str | None = None,
         only: Sequence[str] | None = None,
         amount_min: float | str | None = None,
@@ -3191,6 +3107,23 @@ class Api:
                     "fit": fit,
                 },
             ),
+        )
+
+    def list_networks(self) -> ListNetworksAnswer:
+        """List the paid networks that the Space has besides the listed sources, by name."""
+        return cast("ListNetworksAnswer", self.call("GET", "/sources/networks", {}))
+
+    def put_network(self, body: PutNetworkBody) -> ListNetworksRow:
+        """Add a paid network, or give one other spellings and another platform. What is stored is
+        classified anew in the background.
+        """
+        return cast("ListNetworksRow", self.call("PUT", "/sources/networks", {}, body))
+
+    def delete_network(self, name: str) -> PutAdsAnswer:
+        """Remove a paid network. What is stored is classified anew in the background."""
+        return cast(
+            "PutAdsAnswer",
+            self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}),
         )
 
     def list_spend(

@@ -8,10 +8,11 @@ from psycopg import AsyncConnection
 
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, without_keys
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
+from headwater.spaces.networks import put_network, read_network, remove_network
 from headwater.spaces.settings_input import SOURCE_NAME, read_changes
 from headwater.spaces.spaces import change_space
 
@@ -46,6 +47,35 @@ async def remove_source_name(
     """Have a value of utm_source go by the rules again."""
     await _change_name(connection, space, form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
+
+
+async def add_network(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    """Add a paid network or change one. Raises Invalid, by `network`, `spellings` and
+    `platform`.
+    """
+    spellings = [text.strip() for text in form.text("spellings").split(",") if text.strip()]
+    values = {
+        "name": form.text("network").strip(), "spellings": spellings,
+        "platform": form.text("platform").strip() or None,
+    }  # fmt: skip
+    try:
+        await put_network(connection, space.id, read_network(values))
+    except Invalid as error:
+        fields = {"name": "network"}
+        raise Invalid({
+            fields.get(key.partition(".")[0], key.partition(".")[0]): rules
+            for key, rules in error.errors.items()
+        }) from None  # fmt: skip
+    return FlashMessage.NETWORK_ADDED
+
+
+async def drop_network(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+    """Remove a paid network."""
+    try:
+        await remove_network(connection, space.id, form.text("network"))
+    except NotFound:
+        return FlashMessage.NOTHING_CHANGED
+    return FlashMessage.NETWORK_REMOVED
 
 
 async def add_own_host(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:

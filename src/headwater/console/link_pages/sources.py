@@ -18,8 +18,10 @@ from headwater.console.link_pages.catalogue_search import search_sources
 from headwater.console.link_pages.source_changes import (
     GROUPED_SOURCES,
     HOST_LISTS,
+    add_network,
     add_source_name,
     change_hosts,
+    drop_network,
     remove_source_name,
     typed_hosts,
 )
@@ -32,14 +34,19 @@ from headwater.sites.source_rules import fetch_source_rules
 from headwater.sources.address_notes import note_address
 from headwater.sources.catalogue import channel_of
 from headwater.sources.explanation import VisitExplanation, explain_visit
+from headwater.sources.networks import LONGEST_NAME
 from headwater.sources.reasons import list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
-from headwater.spaces.reclassifications import list_reclassifications
+from headwater.spaces.reclassifications import (
+    list_reclassified_names,
+    list_reclassified_networks,
+)
 
 FORM = "sources"
 LONGEST_ADDRESS = 16_384
 """The most characters of an address that is tested: far more than any browser or server takes."""
+_FIELDS = ("name", "source", "network", "spellings", "platform")
 TESTED = {"url": "address", "referrer": "referrer"}
 
 Change = Callable[[AsyncConnection, Space, PostedForm], Awaitable[FlashMessage]]
@@ -91,11 +98,26 @@ async def _page(
         names=read_list_page(
             request, sorted(space.source_names.items()), lambda each: each[0], "own"
         ),
-        typed={"name": "", "source": ""} | typed_hosts(space) | typed,
+        typed=_prefilled(request) | typed_hosts(space) | typed,
+        networks=read_list_page(
+            request, sorted(space.sources.networks, key=lambda each: each.name),
+            lambda each: each.name, "networks",
+        ),
+        networks_under_way=await list_reclassified_networks(connection, space.id),
         base=f"{HOME}/spaces/{space.id}", page_path=f"{HOME}/spaces/{space.id}/sources",
         grouped_sources=GROUPED_SOURCES, found=search_sources(form.find), title_of=title_of,
-        channel_of=channel_of, under_way=await list_reclassifications(connection, space.id),
+        channel_of=channel_of, under_way=await list_reclassified_names(connection, space.id),
     )  # fmt: skip
+
+
+def _prefilled(request: Request) -> dict[str, str]:
+    """Return the fields of the forms, with the network that the address suggests to add."""
+    query = Query(request.scope["query_string"])
+    network, spelling = query.single("network") or "", query.single("spelling") or ""
+    return {
+        "name": "", "source": "", "network": network[:LONGEST_NAME],
+        "spellings": spelling[:LONGEST_NAME], "platform": "",
+    }  # fmt: skip
 
 
 def _read_test(request: Request) -> tuple[AddressTest, Errors]:
@@ -123,7 +145,7 @@ def _changing(change: Change) -> Callable[[Request], Awaitable[Response]]:
                 inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
                 message = await change(connection, inside.space, form)
         except Invalid as error:
-            typed = {name: form.text(name) for name in ("name", "source", *HOST_LISTS)}
+            typed = {name: form.text(name) for name in (*_FIELDS, *HOST_LISTS)}
             sent = {name: text for name, text in typed.items() if (name, text) in form.pairs}
             async with database.connection() as connection:
                 inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
@@ -138,5 +160,7 @@ ROUTES = [
     Route(_PATH, show_sources, methods=["GET"]),
     Route(f"{_PATH}/name", _changing(add_source_name), methods=["POST"]),
     Route(f"{_PATH}/unname", _changing(remove_source_name), methods=["POST"]),
+    Route(f"{_PATH}/network", _changing(add_network), methods=["POST"]),
+    Route(f"{_PATH}/remove-network", _changing(drop_network), methods=["POST"]),
     Route(f"{_PATH}/hosts", _changing(change_hosts), methods=["POST"]),
 ]

@@ -38,7 +38,7 @@ from headwater.reports.models import Measure
 from headwater.reports.parameters import DEFAULT_PERIOD
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
-from headwater.spaces.reclassifications import Reclassification, list_reclassifications
+from headwater.spaces.reclassifications import Reclassification, list_reclassified_names
 
 FORM = "data-quality"
 OTHER_CHOICES = frozenset({
@@ -73,7 +73,7 @@ async def _page(
     try:
         period = _period(view, inside.space)
         report = await check_quality(connection, inside.space, period)
-        under_way = await list_reclassifications(connection, inside.space.id)
+        under_way = await list_reclassified_names(connection, inside.space.id)
     except Invalid as error:
         status, problem = error.status, error.message
     return render(

@@ -42,6 +42,9 @@ _PLACES = {
     FindingKind.DUPLICATE_ORDERS: (_ORDERS,),
     FindingKind.PAYMENT_REFERRERS: (_SOURCES_HOSTS,),
     FindingKind.SELF_REFERRALS: (_SOURCES_HOSTS,),
+    FindingKind.UNKNOWN_NETWORKS: (
+        RemedyPlace("All paid networks of your own", "/sources#networks"),
+    ),
     FindingKind.UNKNOWN_UTM_SOURCES: (
         RemedyPlace("All names of your own", "/sources#names"),
         RemedyPlace("Test an address", "/sources"),

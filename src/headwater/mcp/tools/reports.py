@@ -15,6 +15,7 @@ from headwater.reports.change_answer import changes_answer
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.change_parameters import CHANGES_SINCE
 from headwater.reports.change_report import query_changes
+from headwater.reports.hints import AnyQuery, find_hints
 from headwater.reports.parameters import (
     ALL_MODELS,
     GROUP_BY,
@@ -43,6 +44,7 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     query = read_report_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         answer = report_answer(query, await query_report(connection, context.space_id, query))
+    answer |= await _hints(context, query)
     if start is None:
         return answer
     question = ChangeQuery(query, start)
@@ -57,7 +59,12 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
     query = read_paths_query(JsonInput(arguments), space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await query_paths(connection, context.space_id, query)
-    return paths_answer(query, report)
+    return paths_answer(query, report) | await _hints(context, query)
+
+
+async def _hints(context: ToolContext, query: AnyQuery) -> dict[str, Any]:
+    async with context.transaction() as connection:
+        return await find_hints(connection, context.space_id, query)
 
 
 def _described() -> dict[str, Schema]:

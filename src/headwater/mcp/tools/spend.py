@@ -26,6 +26,7 @@ from headwater.reports.cohort_answer import COHORTS as COHORTS_ANSWER
 from headwater.reports.cohort_answer import cohorts_answer
 from headwater.reports.cohort_parameters import LIMIT, read_cohort_query
 from headwater.reports.cohort_report import query_cohorts
+from headwater.reports.hints import find_hints
 from headwater.reports.parameters import DATE_BASIS
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.spend_answer import (
@@ -76,6 +77,8 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await query_spend(connection, context.space_id, spend_query)
     answer = spend_answer(spend_query, report)
+    async with context.transaction() as connection:
+        answer |= await find_hints(connection, context.space_id, spend_query)
     if start is None:
         return answer
     question = ChangeQuery(spend_query, start)
@@ -92,7 +95,9 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
     cohort_query = read_cohort_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await query_cohorts(connection, context.space_id, cohort_query)
-    return cohorts_answer(cohort_query, report)
+    async with context.transaction() as connection:
+        hints = await find_hints(connection, context.space_id, cohort_query)
+    return cohorts_answer(cohort_query, report) | hints
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:

@@ -1,0 +1,133 @@
+"""Hints on a report's filters: campaigns, ads and countries that nothing stored has, and the
+nearest ones that something has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composed, Identifier
+
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.http.openapi import TEXT, Schema, object_schema
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.cohort_models import CohortQuery
+from headwater.reports.credit_models import CreditsQuery
+from headwater.reports.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
+from headwater.reports.models import Filters, Group, KeyCondition, ReportQuery
+from headwater.reports.path_models import PathsQuery
+
+queries = Queries(__name__, "hints.sql")
+
+AnyQuery = ReportQuery | PathsQuery | CohortQuery | CreditsQuery | ChangeQuery
+
+MOST_VALUES = 1_000
+"""The latest values among which the nearest are looked for."""
+MOST_NEAREST = 3
+_LIKENESS = 0.5
+"""By difflib's ratio."""
+
+HINTS: Schema = {
+    "type": "array",
+    "items": object_schema(
+        {"field": TEXT, "value": TEXT, "nearest": {"type": "array", "items": TEXT}}
+    ),
+}
+
+
+async def find_hints(connection: AsyncConnection, space_id: int, query: AnyQuery) -> dict[str, Any]:
+    """Return the hints on a query as members of its answer: none where everything is known."""
+    filters = _filters_of(query)
+    hints = [
+        *await _hints_on_campaign(connection, space_id, filters.campaign),
+        *[
+            hint
+            for condition in dict.fromkeys(filters.only)
+            for hint in await _hints_on_key(connection, space_id, condition)
+        ],
+    ]
+    return {"hints": hints} if hints else {}
+
+
+def _filters_of(query: AnyQuery) -> Filters:
+    return query.filters if isinstance(query, ReportQuery | PathsQuery) else query.report.filters
+
+
+async def _hints_on_campaign(
+    connection: AsyncConnection, space_id: int, part: str | None
+) -> list[dict[str, Any]]:
+    if part is None or len(await fetch_tag_sets_of_campaign(connection, space_id, part)):
+        return []
+    values = await _latest_values(connection, space_id, Group.CAMPAIGN)
+    named = {name or key: name or key for key, name in values}
+    return [{"field": "campaign", "value": part, "nearest": await _nearest(part, named)}]
+
+
+async def _hints_on_key(
+    connection: AsyncConnection, space_id: int, condition: KeyCondition
+) -> list[dict[str, Any]]:
+    group, key = condition.group, condition.key
+    if key is None or group not in _GROUPS:
+        return []
+    bound = {"space_id": space_id, "key": key, **_kind_of(group)}
+    (is_known,) = await fetch_one(connection, _query("is_known", group), bound)
+    if is_known:
+        return []
+    values = await _latest_values(connection, space_id, group)
+    named = {text: key for key, name in values for text in (key, name) if text}
+    nearest = [f"{group}:{near}" for near in await _nearest(key, named)]
+    return [{"field": "only", "value": f"{group}:{key}", "nearest": nearest}]
+
+
+async def _latest_values(
+    connection: AsyncConnection, space_id: int, group: Group
+) -> list[tuple[str, str | None]]:
+    """Return the latest keys of a group, each with its name."""
+    bound = {"space_id": space_id, "most": MOST_VALUES, **_kind_of(group)}
+    rows = await fetch_all(connection, _query("latest", group), bound)
+    return [(key, name) for key, name in rows]
+
+
+async def _nearest(text: str, named: Mapping[str, str]) -> list[str]:
+    """Return what the texts nearest to one stand for, the nearest first."""
+    return await asyncio.to_thread(nearest_of, text, named)
+
+
+def nearest_of(text: str, named: Mapping[str, str]) -> list[str]:
+    """Return what the texts nearest to one stand for: those that hold it or are held by it, then
+    those most like it.
+    """
+    folded: dict[str, str] = {}
+    for word, key in named.items():
+        folded.setdefault(word.casefold(), key)
+    wanted = text.casefold()
+    parts: Iterable[str] = [word for word in folded if wanted in word or word in wanted]
+    like = get_close_matches(wanted, folded, MOST_NEAREST, _LIKENESS)
+    keys = dict.fromkeys(folded[word] for word in (*parts, *like))
+    return list(keys)[:MOST_NEAREST]
+
+
+_SPENT = (Group.CAMPAIGN, Group.ADSET, Group.AD)
+_GROUPS = (*TAG_PROPERTIES, Group.COUNTRY)
+
+
+def _kind_of(group: Group) -> dict[str, str]:
+    """Return what binds the catalogue's names of a group, if it has some."""
+    return {"kind": TAG_PROPERTIES[group].kind} if group in _SPENT else {}
+
+
+def _query(name: str, group: Group) -> Composed | SQL:
+    """Return the statement of a name for a group."""
+    if group is Group.COUNTRY:
+        return queries[f"{name}_country"]
+    key, label = TAG_PROPERTIES[group].sql
+    statement = queries[name].format(key=key, name=label)
+    if group not in _SPENT:
+        return statement
+    spent = queries[f"{name}_spent"].format(column=Identifier("s", f"{group}_id"))
+    joined = SQL("{} UNION ALL {}") if name == "latest" else SQL("SELECT ({}) OR ({})")
+    return joined.format(statement, spent)

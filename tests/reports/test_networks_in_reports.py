@@ -1,0 +1,187 @@
+"""A Space's own paid networks act like listed paid sources: a story told with either has the same
+answers, under the other names.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.attribution.models import MODELS
+from headwater.reports.models import Group
+from headwater.reports.path_dimensions import StepNames, name_steps
+from headwater.reports.path_models import MOST_MORE, TouchPath
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.networks import NUMBERS, PaidNetwork
+from headwater.sources.source_names import source_names_of
+from tests.support.factories import NOON, Stage, make_stage
+from tests.support.reading_fixtures import RANGE, Api
+
+LISTED = sorted(source for source in SOURCES if source.endswith("_ads"))
+OTHERS = ("email", "direct", "google_organic", "referral")
+OWN = [f"network_{number:02}_ads" for number in range(24)]
+PLAIN_MODELS = [model for model in MODELS if model != "markov"]
+
+
+def tell(stage: Stage, paid: list[str], story: int) -> None:
+    """People who come by some of the sources and buy."""
+    dice = Random(story)
+    for _ in range(40):
+        contact = stage.contact()
+        for _ in range(dice.randint(1, 6)):
+            at = NOON - timedelta(hours=dice.randint(1, 900))
+            source = dice.choice([*paid, *OTHERS, *OTHERS])
+            stage.touchpoint(
+                contact, source, occurred_at=at, campaign_name=dice.choice(("Spring", "Summer"))
+            )
+        for _ in range(dice.randint(0, 2)):
+            stage.event(contact, amount=Decimal(dice.randint(1, 9999)) / 100)
+
+
+@pytest.fixture
+def two(client: httpx.Client, connection: psycopg.Connection) -> tuple[Api, Api, list[str]]:
+    """The same story with listed sources and with networks that are named alike in order."""
+    names = dict(zip(LISTED, OWN, strict=False))
+    apis: list[Api] = []
+    for paid in (LISTED, list(names.values())):
+        stage = make_stage(connection)
+        for name in OWN:
+            stage.network(name)
+        tell(stage, paid, 1)
+        apis.append(Api(client, stage.key))
+    return apis[0], apis[1], LISTED
+
+
+def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
+    """An answer without ids, with the listed names instead of own ones, and rows in one order."""
+    response = api.get(path, params={**RANGE, **asked})
+    assert response.status_code == 200, response.text
+    text = response.text
+    for listed, name in zip(LISTED, OWN, strict=False):
+        text = text.replace(name, listed) if own else text
+    answer = json.loads(text)
+    answer.pop("reading", None)
+    return in_one_order(answer)
+
+
+def in_one_order(value: Any) -> Any:
+    """Lists sorted: equals may be listed by their names."""
+    if isinstance(value, dict):
+        return {name: in_one_order(part) for name, part in value.items()}
+    return sorted(map(json.dumps, value)) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("group", ["source", "channel", "campaign", "first_source", "path", "day"])
+def test_reports(two: tuple[Api, Api, list[str]], group: str) -> None:
+    listed, own, _ = two
+    asked = {"group_by[]": group, "measures[]": ["credited_revenue", "credited_events"],
+             "attribution_models[]": PLAIN_MODELS, "limit": 1000}  # fmt: skip
+    if group in ("first_source", "path"):
+        asked |= {"measures[]": ["revenue", "events"], "attribution_models[]": ["last_touch"]}
+    assert told(own, "/reports", own=True, **asked) == told(listed, "/reports", own=False, **asked)
+
+
+def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
+    """Filters, models that look at paid touches, and lists of credit."""
+    listed, own, names = two
+    for source, name in zip(names, OWN, strict=False):
+        for model in ("linear_paid", "last_platform_touch", "first_platform_touch", "last_touch"):
+            asked = {"attribution_model": model, "attribution_window": 30}
+            fields = {"fields[]": ["amount", "source"], "per_page": 1000}
+            rows = [
+                sorted(
+                    (row["event_time_utc"], row["amount"])
+                    for row in api.rows(**asked, **fields, **{"sources[]": word})
+                )
+                for api, word in ((listed, source), (own, name))
+            ]
+            assert rows[0] == rows[1]
+        only = {"only[]": f"source:{source}"}, {"only[]": f"source:{name}"}
+        assert told(own, "/reports", own=True, **only[1]) == told(
+            listed, "/reports", own=False, **only[0]
+        )
+    several = [
+        {
+            row["source"]
+            for row in api.rows(**{
+                "sources[]": words, "attribution_model": "linear", "fields[]": "source",
+                "attribution_window": 0, "per_page": 1000,
+            })
+        }
+        for api, words in ((listed, names[:12]), (own, OWN[:12]))
+    ]  # fmt: skip
+    assert several[1] == {OWN[names.index(source)] for source in several[0]}
+    assert len(several[1]) > 6
+
+
+def test_paths_and_credits(two: tuple[Api, Api, list[str]]) -> None:
+    listed, own, _ = two
+    for path in ("/reports/paths", "/reports/cohorts"):
+        assert told(own, path, own=True) == told(listed, path, own=False)
+
+
+def test_spend(api: Api, stage: Stage) -> None:
+    stage.network("taboola_ads", platform="taboola")
+    contact = stage.contact()
+    stage.touchpoint(contact, "taboola_ads", campaign_id="1")
+    stage.event(contact, amount=Decimal(30))
+    row = {"date": "2026-05-13", "platform": "Taboola", "campaign_id": "1", "amount": 10,
+           "currency": "USD"}  # fmt: skip
+    assert api.send("PUT", "/spend", json={"spend": [row]}).status_code == 200
+    answer = api.get("/reports/spend", params=RANGE).json()
+    (figures,) = answer["rows"]
+    values = dict(zip(answer["columns"], figures, strict=True))
+    assert (values["source"], values["spend"], values["roas"]) == ("taboola_ads", 10, 3)
+
+
+def test_a_contact_and_an_event(api: Api, stage: Stage) -> None:
+    stage.network("taboola_ads")
+    contact = stage.contact()
+    stage.touchpoint(contact, "taboola_ads")
+    event = stage.event(contact, amount=Decimal(30))
+    journey = api.get(f"/contacts/{contact}/journey").json()["data"]
+    (touch,) = [item for item in journey if item["type"] == "touchpoint"]
+    assert (touch["source"], touch["is_paid"], touch["is_direct"]) == ("taboola_ads", True, False)
+    (touch,) = api.get(f"/events/{event}/attribution").json()["path"]
+    assert (touch["source"], touch["is_paid"]) == ("taboola_ads", True)
+
+
+def test_one_number_two_spaces(client: httpx.Client, connection: psycopg.Connection) -> None:
+    for name in ("taboola_ads", "criteo_ads"):
+        stage = make_stage(connection)
+        assert stage.network(name) == NUMBERS[0]
+        contact = stage.contact()
+        stage.touchpoint(contact, name)
+        stage.event(contact, amount=Decimal(1))
+        rows = Api(client, stage.key).get("/reports", params=RANGE).json()["rows"]
+        assert [row[0] for row in rows] == [name]
+
+
+def names_with(count: int) -> StepNames:
+    networks = [
+        PaidNetwork(number, f"n{number}_ads", (), f"n{number}") for number in NUMBERS[:count]
+    ]
+    return name_steps(Group.PATH, source_names_of((), tuple(networks)))
+
+
+@pytest.mark.parametrize(("count", "steps"), [(0, 10), (6, 10), (40, 9), (100, 8), (190, 7)])
+def test_paths_fit_a_number(count: int, steps: int) -> None:
+    names = names_with(count)
+    assert names.most_steps >= steps
+    assert names.values**names.most_steps * (MOST_MORE + 1) <= 1 << 63
+    dice = Random(count)
+    known = [*SOURCES, *(f"n{number}_ads" for number in NUMBERS[:count])]
+    for _ in range(50):
+        walked = tuple(dice.choices(known, k=dice.randint(1, names.most_steps)))
+        more = dice.randint(0, MOST_MORE) if len(walked) == names.most_steps else 0
+        path = TouchPath(walked, more)
+        key = names.key(path)
+        assert key is not None
+        assert names.path(key) == path

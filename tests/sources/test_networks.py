@@ -1,0 +1,118 @@
+"""Paid networks of a Space's own: what names one on a link, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.sources.catalogue import EVERY_ID, SOURCE_IDS, bit_of, mask
+from headwater.sources.classify import classify
+from headwater.sources.evidence import Landing, SourceParameters
+from headwater.sources.networks import NUMBERS, PaidNetwork
+from headwater.sources.outcomes import Source
+from headwater.sources.resolve import resolve
+from headwater.sources.source_names import SourceNames, source_names_of
+
+PAGE = "https://shop.example/"
+STEMS = tuple(
+    [
+        "taboola",
+        "criteo",
+        "awin",
+        "outbrain",
+        "podcast_acast",
+        "rtb_house",
+        "the_trade_desk",
+        "ad4mat",
+        "tradedoubler",
+        "cj",
+        "impact",
+        "rakuten",
+        "partnerize",
+        "mgid",
+        "revcontent",
+        "teads",
+        "zemanta",
+        "stackadapt",
+        "adroll",
+        "kevel",
+        "spotx",
+        "moloco",
+        "liftoff",
+        "vungle",
+        "unity",
+    ]
+)
+NETWORKS = tuple(
+    PaidNetwork(number, f"{stem}_ads", (f"{stem}.example",), stem)
+    for number, stem in zip(NUMBERS, STEMS, strict=False)
+)
+NAMES = source_names_of((("our-taboola", "email"),), NETWORKS)
+
+
+def source(query: str, names: SourceNames = NAMES) -> Source:
+    outcome = classify(Landing(f"{PAGE}?{query}"), names=names)
+    assert isinstance(outcome, Source)
+    return outcome
+
+
+def test_it_works() -> None:
+    found = source("utm_source=taboola&utm_medium=cpc")
+    assert found == Source("taboola_ads", "own_network_paid", "taboola")
+    assert source("utm_source=taboola&utm_medium=cpc", source_names_of(())).name == "paid_other"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_spelling(stem: str) -> None:
+    name = f"{stem}_ads"
+    spaced, dashed = stem.replace("_", "+"), stem.replace("_", "-")
+    for value in (stem, stem.upper(), spaced, dashed, f"{stem}.example"):
+        assert source(f"utm_source={value}&utm_medium=paid-native").name == name
+        assert source(f"utm_source={value}&utm_medium=newsletter").name != name
+        assert source(f"utm_source={value}").name != name
+        assert source(f"trk_source={value}&trk_type=cpc").name == name
+    for value in (name, name.upper(), f"{dashed}-ads", f"{spaced}+Ads", f"{stem}ads"):
+        assert source(f"utm_source={value}").name == name, "paid by its ending"
+        assert resolve(SourceParameters(value), None, NAMES)[0] == name
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # What is declared wins, and names of one's own are exact.
+        ("utm_source=taboola&utm_medium=cpc&trk_source=google_ads", "google_ads"),
+        ("utm_source=google&utm_medium=cpc&trk_source=taboola_ads", "taboola_ads"),
+        ("utm_source=our-taboola&utm_medium=cpc", "email"),
+        # The click id of another network came along.
+        ("utm_source=taboola&utm_medium=cpc&gclid=1", "taboola_ads"),
+        ("utm_source=taboola&gclid=1", "google_ads"),
+        ("utm_source=tabool&utm_medium=cpc", "paid_other"),
+        ("utm_source=google&utm_medium=cpc", "google_ads"),
+    ],
+)
+def test_the_order_of_rules(query: str, expected: str) -> None:
+    assert source(query).name == expected
+
+
+def test_numbers_and_names_belong_together() -> None:
+    assert len(set(EVERY_ID)) == len(EVERY_ID)
+    for network in NETWORKS:
+        assert NAMES.name_of(network.number) == network.name
+        assert NAMES.numbers[network.name] == network.number
+        assert NAMES.by_number[network.number - 1] == network.name
+        assert NAMES.api_names[network.number - 1] == network.name
+    assert {*SOURCE_IDS, *(network.name for network in NETWORKS)} == {*NAMES.sources}
+
+
+def test_a_removed_network_keeps_its_name_alone() -> None:
+    removed = NETWORKS[0]._replace(is_removed=True)
+    names = source_names_of((), (removed, *NETWORKS[1:]))
+    assert names.name_of(removed.number) == removed.name
+    assert removed.name not in names.sources
+    assert removed.platform not in names.platforms
+    assert source("utm_source=taboola_ads", names).name != "taboola_ads"
+
+
+def test_masks_fit_the_database_and_never_rule_out_too_much() -> None:
+    assert 0 < mask(EVERY_ID) < 1 << 63
+    for number in EVERY_ID:
+        assert mask([number]) & mask(EVERY_ID) == bit_of(number) != 0
