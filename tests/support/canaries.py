@@ -165,6 +165,10 @@ class Person:
             self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
             self.stage.click(self.personal.uuid(), device)
             self._has_packed_views(visit, origin)
+            self.stage.connection.execute(
+                "INSERT INTO unsigned_joins VALUES (%s, %s, %s, now())",
+                (self.stage.space_id, self.personal.text("joined"), origin),
+            )
         self.stage.connection.execute(
             "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
             " WHERE space_id = %s AND contact_id = %s AND kind = 'name'",

@@ -57,6 +57,8 @@ class Alert:
             case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED:
                 noun, fault = _FAULTS[self.kind]
                 return f"{self._many(noun)} {fault}"
+            case Rule.JOINS_REFUSED:
+                return f"{self._many('unsigned identify', 'unsigned identifies')} refused in a day"
             case Rule.PROCESSING_LATE:
                 return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
             case Rule.SUBSCRIPTION_INACTIVE:
@@ -97,9 +99,9 @@ class Alert:
         title = platform.title if platform else self.platform
         return f"{title} “{self.name}”" if self.name else f"{title}"
 
-    def _many(self, noun: str) -> str:
+    def _many(self, noun: str, plural: str = "") -> str:
         number = f"{MOST_COUNTED:,}+" if self.count >= MOST_COUNTED else f"{self.count:,}"
-        return f"{number} {noun}{'' if self.count == 1 else 's'}"
+        return f"{number} {noun if self.count == 1 else plural or noun + 's'}"
 
 
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:

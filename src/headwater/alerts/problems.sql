@@ -1,6 +1,7 @@
 -- name: problems
 -- What needs somebody's attention in a Space: destinations that a platform refuses, deliveries and
--- accepted requests that are later than they should be, and rows that could not be processed.
+-- accepted requests that are later than they should be, rows that could not be processed, and browsers
+-- that tried to be too many contacts.
 -- Everything is counted as far as %(most)s, so that a long backlog costs no more than that.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
@@ -35,6 +36,12 @@ FROM (SELECT count(*) AS rows, min(x.retry_at) AS since, max(x.error) AS error F
           WHERE x.space_id = %(space_id)s AND x.schedule_id IS NOT NULL AND x.status = 'failed'
           LIMIT %(most)s) x) x
 WHERE x.rows > 0
+UNION ALL
+SELECT 'joins_refused', NULL, NULL, NULL, NULL, j.joins, j.since
+FROM (SELECT least(sum(r.joins), %(most)s)::bigint AS joins, min(r.hour) AS since
+      FROM refused_joins r
+      WHERE r.space_id = %(space_id)s AND r.hour > now() - interval '1 day') j
+WHERE j.since IS NOT NULL
 UNION ALL
 SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
 FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (

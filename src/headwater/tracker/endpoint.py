@@ -29,6 +29,7 @@ from headwater.http.errors import (
     Unauthorized,
     bound,
 )
+from headwater.identity.joins import address_key
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import (
     Endpoint,
@@ -166,6 +167,8 @@ class HitsEndpoint(Endpoint):
             language=report.language or language_tag(_text(headers, b"accept-language")),
             cookies=report.cookies,
             consent=report.consent,
+            address_key=address_key(address_subject(ip)),
+            landing=report.landing,
         )
 
     async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
