@@ -22,6 +22,7 @@ LATE = timedelta(minutes=5)
 MOST_COUNTED = 10_000
 _FAULTS = {
     Rule.EVENTS_REJECTED: ("event", "could not be processed"),
+    Rule.JOINS_REFUSED: ("unsigned contact", "refused in a day: too many for one browser"),
     Rule.EXPORTS_FAILED: ("folder", "of scheduled exports could not be written"),
 }
 MOST_OPEN = 100
@@ -54,11 +55,9 @@ class Alert:
                 return f"{self._destination} is held: {self._many('conversion')} waiting"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
-            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED:
+            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOINS_REFUSED:
                 noun, fault = _FAULTS[self.kind]
                 return f"{self._many(noun)} {fault}"
-            case Rule.JOINS_REFUSED:
-                return f"{self._many('unsigned identify', 'unsigned identifies')} refused in a day"
             case Rule.PROCESSING_LATE:
                 return f"{self._many('event')} {'is' if is_one else 'are'} waiting to be processed"
             case Rule.SUBSCRIPTION_INACTIVE:
@@ -99,9 +98,9 @@ class Alert:
         title = platform.title if platform else self.platform
         return f"{title} “{self.name}”" if self.name else f"{title}"
 
-    def _many(self, noun: str, plural: str = "") -> str:
+    def _many(self, noun: str) -> str:
         number = f"{MOST_COUNTED:,}+" if self.count >= MOST_COUNTED else f"{self.count:,}"
-        return f"{number} {noun if self.count == 1 else plural or noun + 's'}"
+        return f"{number} {noun}{'' if self.count == 1 else 's'}"
 
 
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
