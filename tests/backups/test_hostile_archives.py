@@ -1,4 +1,4 @@
-"""A file that only looks like a backup is refused before it costs much, and the message says why."""
+"""A file that only looks like a backup is refused before it costs much, with the reason."""
 
 from __future__ import annotations
 

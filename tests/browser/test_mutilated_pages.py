@@ -1,5 +1,5 @@
-"""Pages whose libraries changed what a browser gives every script: what arrives is right, or missing
-because it cannot be known; no report is refused as a whole, and the page sees no error.
+"""Pages whose libraries changed what a browser gives every script: what arrives is right, or is
+missing because it cannot be known; no report is refused as a whole, and the page sees no error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MUTILATIONS = {
     "Array.prototype.map": "Array.prototype.map = () => []",
     "Array.prototype.filter": "Array.prototype.filter = () => [1, 2, 3]",
     "Array.prototype.concat and slice": "Array.prototype.concat = Array.prototype.slice = () => []",
-    "Array.prototype.forEach and find": f"Array.prototype.forEach = Array.prototype.find = {THROWS}",
+    "Array.prototype.forEach": f"Array.prototype.forEach = Array.prototype.find = {THROWS}",
     "members of every array": "Array.prototype.contains = Array.prototype.each = () => true",
     "Object.assign": "Object.assign = () => ({})",
     "Object.entries": f"Object.entries = Object.fromEntries = {THROWS}",

@@ -18,9 +18,8 @@ BUY = (
 
 
 def orders(shop: Shop, count: int) -> list[str]:
-    return sorted(
-        (row["order_id"] for row in shop.of("event", count)), key=lambda id_: int(id_[2:])
-    )
+    found = [row["order_id"] for row in shop.of("event", count)]
+    return sorted(found, key=lambda order_id: int(order_id[2:]))
 
 
 def expected(count: int) -> list[str]:

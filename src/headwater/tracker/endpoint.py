@@ -46,7 +46,7 @@ from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserRepor
 from headwater.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
 from headwater.tracker.shares import Shares
 
-MAX_BODY = 64 * 1024
+MAX_BODY = 256 * 1024
 COOKIE = "trk_token"
 COOKIE_SECONDS = 400 * 86_400
 """The longest that browsers keep any cookie."""
