@@ -88,14 +88,15 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
 
 
 def identify(
-    directory: Directory, item: ItemIdentity, joins: Joins
+    directory: Directory, item: ItemIdentity, joins: Joins | None = None
 ) -> tuple[Contact, ItemIdentity]:
     """The contact of an event, merged or made as the rules ask, and the event's identifiers without
-    those that this sender may not give the contact; the others are linked to it.
+    those that this sender may not give the contact; the others are linked to it. `joins` holds what
+    browsers joined before.
     """
     contact = _strongly_known(directory, item)
     holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
-    if contact not in (None, holder) and not _may_join(joins, item, contact):
+    if contact not in (None, holder) and not _may_join(joins or Joins(), item, contact):
         # The browser says that it is neither the contact it joined before nor anybody we believe.
         item = msgspec.structs.replace(item, email=None, tracking_id=None, is_refused=True)
         contact = holder if holder is not None and holder.is_anonymous else None
