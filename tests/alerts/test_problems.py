@@ -66,6 +66,7 @@ def test_it_works(
         " VALUES (%s, nextval('receipt_ids'), 'none', now(), '{}', 'invalid', 'x')",
         (space_id,),
     )
+    connection.execute("INSERT INTO refused_joins VALUES (%s, now(), 2)", (space_id,))
     stage = Stage(connection, space_id, "")
     schedule_id = stage.export_schedule("orders")
     stage.export("events", "No space left.", schedule_id=schedule_id, folder="orders")

@@ -11,6 +11,7 @@ import msgspec
 import psycopg
 
 from headwater.identity.directory import Directory
+from headwater.identity.joins import Joins
 from headwater.identity.resolution import ItemIdentity, identify
 from headwater.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
@@ -41,7 +42,7 @@ def test_it_works() -> None:
         items += [shown(who, 9, 9, email=f"{who}@b.org") for who in ("anna", "ben")]
         random.Random(seed).shuffle(items)
         directory = Directory(0, 0)
-        found = [(item.trk_token, identify(directory, item)[0]) for item in items]
+        found = [(item.trk_token, identify(directory, item, Joins())[0]) for item in items]
         homes = {token: {contact.final() for one, contact in found if one == token}
                  for token in ("anna", "ben")}  # fmt: skip
         assert [len(home) for home in homes.values()] == [1, 1], seed

@@ -165,6 +165,7 @@ class Person:
             self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
             self.stage.click(self.personal.uuid(), device)
             self._has_packed_views(visit, origin)
+            self._joined_unsigned(origin)
         self.stage.connection.execute(
             "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
             " WHERE space_id = %s AND contact_id = %s AND kind = 'name'",
@@ -188,6 +189,12 @@ class Person:
                 " VALUES (%s, %s, %s, %s, %s, %s)",
                 (self.stage.space_id, self.contact_id, row, row, reason, json.dumps(cells)),
             )
+
+    def _joined_unsigned(self, contact_id: int) -> None:
+        self.stage.connection.execute(
+            "INSERT INTO unsigned_joins VALUES (%s, %s, %s, now())",
+            (self.stage.space_id, self.personal.text("joined"), contact_id),
+        )
 
     def _has_packed_views(self, visit_id: int, origin_id: int) -> None:
         """Two old page views of a visit, in one row."""

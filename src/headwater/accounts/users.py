@@ -4,7 +4,6 @@ before (`passwords.py`), so that no transaction waits for it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,8 +18,7 @@ from headwater.identity.emails import parse_written_email
 queries = Queries(__name__, "users.sql")
 
 MAX_NAME = 120
-_CONTROLS = re.compile(rf"{UNPRINTABLE.pattern}|[\u2028\u2029]")
-"""Of a name that pages and mails show in one line: the ends of lines as well."""
+"""Of a name that pages and mails show in one line."""
 
 
 class EmailTaken(Conflict):
@@ -63,7 +61,7 @@ def read_label(field: str, text: str) -> str:
         raise Invalid.of(field, "must not be empty.")
     if len(text) > MAX_NAME:
         raise Invalid.of(field, f"must have at most {MAX_NAME} characters.")
-    if _CONTROLS.search(text):
+    if UNPRINTABLE.search(text):
         raise Invalid.of(field, "must not hold control characters.")
     return text
 

@@ -23,6 +23,7 @@ LATE = timedelta(minutes=5)
 MOST_COUNTED = 10_000
 _FAULTS = {
     Rule.EVENTS_REJECTED: ("event", "could not be processed"),
+    Rule.JOINS_REFUSED: ("unsigned contact", "refused in a day: too many for one browser"),
     Rule.EXPORTS_FAILED: ("folder", "of scheduled exports could not be written"),
     Rule.JOB_FAILED: ("background job", "failed"),
 }
@@ -56,7 +57,7 @@ class Alert:
                 return f"{self._destination} is held: {self._many('conversion')} waiting"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
-            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOB_FAILED:
+            case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOB_FAILED | Rule.JOINS_REFUSED:
                 noun, fault = _FAULTS[self.kind]
                 return f"{self._many(noun)} {fault}"
             case Rule.PROCESSING_LATE:

@@ -1,6 +1,7 @@
 -- name: problems
 -- What needs somebody's attention in a Space: destinations that a platform refuses, deliveries and
--- accepted requests that are later than they should be, and rows that could not be processed.
+-- accepted requests that are later than they should be, rows that could not be processed, and browsers
+-- that tried to be too many contacts.
 -- Everything is counted as far as %(most)s, so that a long backlog costs no more than that.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
@@ -42,6 +43,12 @@ FROM (SELECT count(*) AS rows, min(f.since) AS since,
       FROM failed_jobs f
       WHERE f.space_id = %(space_id)s AND f.failed_at > now() - %(forgotten)s) j
 WHERE j.rows > 0
+UNION ALL
+SELECT 'joins_refused', NULL, NULL, NULL, NULL, j.joins, j.since
+FROM (SELECT least(sum(r.joins), %(most)s)::bigint AS joins, min(r.hour) AS since
+      FROM refused_joins r
+      WHERE r.space_id = %(space_id)s AND r.hour > now() - interval '1 day') j
+WHERE j.since IS NOT NULL
 UNION ALL
 SELECT 'processing_late', NULL, NULL, NULL, NULL, i.rows, i.since
 FROM (SELECT count(*) AS rows, min(i.received_at) AS since FROM (

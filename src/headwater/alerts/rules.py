@@ -16,6 +16,7 @@ class Rule(StrEnum):
     ORDERS_FELL = "orders_fell"
     EVENTS_REJECTED = "events_rejected"
     REJECTIONS_ROSE = "rejections_rose"
+    JOINS_REFUSED = "joins_refused"
     DELIVERIES_LATE = "deliveries_late"
     EXPORTS_FAILED = "exports_failed"
     JOB_FAILED = "job_failed"
@@ -103,6 +104,18 @@ TEXTS: dict[Rule, RuleText] = {
         "Far more rows of events or imports are rejected or refused than usual.",
         "See the reasons, mend what sends them, and replay what is kept.",
         "/data-quality",
+    ),
+    Rule.JOINS_REFUSED: RuleText(
+        "Too many contacts for one browser",
+        "A browser or an address tried to be more than three known contacts within an hour, "
+        "without a signature.",
+        "This may be an attempt to take the credit of customers' orders. The contacts beyond the "
+        "limit were not joined. Sign identifies on your server, then accept only signed ones: "
+        "`headwater site set --identify signed`.",
+        "/sites",
+        "This may be an attempt to take the credit of customers' orders. The contacts beyond the "
+        "limit were not joined. Sign identifies on your server, then accept only signed ones in "
+        "the site's settings.",
     ),
     Rule.DELIVERIES_LATE: RuleText(
         "Deliveries behind",

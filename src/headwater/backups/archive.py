@@ -29,6 +29,14 @@ PARTIAL = ".partial"
 LEVEL = 2
 CHUNK_BYTES = 1024 * 1024
 MOST_MANIFEST_BYTES = 16 * 1024 * 1024
+MAX_ENTRIES = 16
+MAX_KEY_BYTES = 4096
+MAX_RATIO = 200
+"""Bytes of SQL for each byte of the file. Dumps have 5 to 30; a bomb has a thousand and more."""
+FREE_OF_RATIO = 64 * 1024 * 1024
+"""Bytes of SQL that are unpacked whatever the ratio, as an empty database packs well."""
+PIECE_BYTES = 4 * 1024 * 1024
+"""Bytes of SQL that are unpacked at a time."""
 _DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
 """The errors that reading a damaged file ends with. RuntimeError, and what derives
 from it, is zipfile's: lost bits make an entry look encrypted, or packed in some unknown way.
@@ -145,22 +153,38 @@ class Archive:
         """The secret key, if the backup holds it. Raises BackupError when it is damaged."""
         if not self.manifest.has_secret_key:
             return None
-        with _refuse_damage(self.path):
-            return self._zip.read(SECRET_KEY).decode().strip()
+        with _refuse_damage(self.path), self._zip.open(SECRET_KEY) as entry:
+            return entry.read(MAX_KEY_BYTES).decode().strip()
 
     def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
         """Yield the dump's SQL piece by piece; `progress` is called with the compressed bytes read.
-        Raises BackupError, at the end at the latest, unless it is what was written.
+        Raises BackupError, at the end at the latest, unless it is what was written, and before the
+        SQL is larger than a dump of this size can be.
         """
-        checksum, read = hashlib.sha256(), 0
+        checksum, read, unpacked = hashlib.sha256(), 0, 0
+        most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
         inflate = zlib.decompressobj(wbits=31)
         with _refuse_damage(self.path), self._zip.open(DUMP) as entry:
-            while data := entry.read(CHUNK_BYTES):
+            while (data := entry.read(CHUNK_BYTES)) and not inflate.eof:
                 checksum.update(data)
                 read += len(data)
                 progress(read)
-                yield inflate.decompress(data)
-        if checksum.hexdigest() != self.manifest.dump.sha256 or not inflate.eof:
+                while data and not inflate.eof:
+                    piece = inflate.decompress(data, PIECE_BYTES)
+                    data = inflate.unconsumed_tail
+                    unpacked += len(piece)
+                    if unpacked > most:
+                        raise BackupError(
+                            f"{self.path} is no backup of Headwater: it unpacks to more than"
+                            f" {MAX_RATIO} times its size"
+                        )
+                    yield piece
+        if (
+            data
+            or inflate.unused_data
+            or checksum.hexdigest() != self.manifest.dump.sha256
+            or not inflate.eof
+        ):
             raise BackupError(f"{self.path} is damaged: its dump is not the one that was written")
 
 
@@ -176,6 +200,10 @@ def open_archive(path: Path) -> Generator[Archive]:
     except _DAMAGE:
         raise BackupError(f"{path} is no backup of Headwater, or was cut short") from None
     with archive:
+        if len(archive.infolist()) > MAX_ENTRIES:
+            raise BackupError(
+                f"{path} is no backup of Headwater: it holds more than {MAX_ENTRIES} files"
+            )
         yield Archive(path, archive, _read_manifest(path, archive))
 
 
@@ -183,7 +211,9 @@ def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
     if MANIFEST not in archive.namelist():
         raise BackupError(f"{path} is no backup of Headwater: it holds no manifest")
     with _refuse_damage(path), archive.open(MANIFEST) as entry:
-        text = entry.read(MOST_MANIFEST_BYTES)
+        text = entry.read(MOST_MANIFEST_BYTES + 1)
+    if len(text) > MOST_MANIFEST_BYTES:
+        raise BackupError(f"{path} is no backup of Headwater: its manifest is too large")
     try:
         return decode(text)
     except BackupError as error:

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from headwater.backups.archive import Archive
+from headwater.backups.errors import BackupError
 from headwater.backups.load import load
 from headwater.backups.restoration import (
     Progress,
@@ -16,6 +17,9 @@ from headwater.backups.restoration import (
     refuse_newer,
     scratch_server,
 )
+
+LEAST_FREE_BYTES = 512 * 1024 * 1024
+"""The room that a trial leaves on the disk of temporary files."""
 
 
 def verify(archive: Archive, progress: Progress) -> Restored:
@@ -26,7 +30,21 @@ def verify(archive: Archive, progress: Progress) -> Restored:
     directory = Path(tempfile.gettempdir()) / f"headwater-verify-{secrets.token_hex(8)}"
     try:
         with scratch_server(directory) as url:
-            load(url, archive, progress)
+            load(url, archive, _watching(directory, progress))
             return bring_up(url, archive, (), None)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _watching(directory: Path, progress: Progress) -> Progress:
+    """Return `progress`, changed to stop the trial before the disk is full."""
+
+    def watch(done: int) -> object:
+        if shutil.disk_usage(directory).free < LEAST_FREE_BYTES:
+            raise BackupError(
+                f"there is too little room in {directory.parent} to verify the backup: a trial"
+                f" leaves {LEAST_FREE_BYTES >> 20} MB free. Set TMPDIR to a larger disk"
+            )
+        return progress(done)
+
+    return watch

@@ -45,6 +45,14 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
     """A BCP 47 tag, such as en-GB."""
 
 
+class AcceptedLanding(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """The page view by which a visitor came to the page on which they identify themselves."""
+
+    occurred_at: int
+    url: str
+    referrer: str | None = None
+
+
 class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     """A visitor who identifies themselves (inbox kind `identify`)."""
 
@@ -56,6 +64,11 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     phone: str | None = None
     profile_fields: dict[int, str] = {}
     """Slot number to value, in the form of AcceptedEvent."""
+    landing: AcceptedLanding | None = None
+    """Only of a browser without a token, which nothing else ties to its page views."""
+    address_key: str | None = None
+    join_rule: str | None = None
+    """As in AcceptedEvent."""
 
 
 PERSONAL_OF_HITS = frozenset({
@@ -70,11 +83,11 @@ KEPT_OF_HITS = frozenset({"occurred_at", "key"})
 
 PERSONAL_OF_PEOPLE = frozenset({
     "email", "tracking_id", "trk_token", "fingerprint", "ip", "full_name", "first_name",
-    "last_name", "phone", "profile_fields",
+    "last_name", "phone", "profile_fields", "landing", "address_key",
 })  # fmt: skip
 """The members that identify a person."""
 
-KEPT_OF_PEOPLE = frozenset({"occurred_at"})
+KEPT_OF_PEOPLE = frozenset({"occurred_at", "join_rule"})
 
 
 class AcceptedBots(msgspec.Struct, frozen=True, kw_only=True):

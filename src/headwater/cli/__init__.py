@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from headwater.cli.commands import build_parser
-from headwater.settings import SettingError, read_settings
+from headwater.http.suggestions import Names
+from headwater.settings import PREFIX, READERS, SettingError, read_settings
 from headwater.telemetry.counter_files import DIRECTORY
 from headwater.terminal.failure import Failure
 
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         share_counters(first)
     try:
         arguments = build_parser(first).parse_args(words)
+        _refuse_misspelt(os.environ)
         settings = read_settings().with_data_dir(arguments.data_dir)
         return arguments.run(settings, arguments)
     except (SettingError, Failure) as error:
@@ -36,3 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _refuse_misspelt(variables: Iterable[str]) -> None:
+    """Raise SettingError for a variable whose name is nearly that of a setting."""
+    names = Names(READERS)
+    for variable in variables:
+        name = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and name not in READERS and (near := names.near(name)):
+            meant = " or ".join(PREFIX + each.upper() for each in near)
+            raise SettingError(f"{variable}: there is no such setting. Did you mean {meant}?")

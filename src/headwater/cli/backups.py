@@ -88,6 +88,10 @@ def _find_target(settings: Settings, arguments: Namespace) -> Path:
         return target / f"headwater-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}{SUFFIX}"
     if arguments.keep is not None:
         raise Failure(f"--keep: {target} is no folder")
+    if not target.exists() and target.suffix != SUFFIX:
+        raise Failure(
+            f"there is no folder {target}: create it, or name a file that ends in {SUFFIX}"
+        )
     return target
 
 

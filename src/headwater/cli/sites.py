@@ -10,7 +10,7 @@ from headwater.database.installation import with_service_addresses
 from headwater.settings import Settings
 from headwater.sites import sites
 from headwater.sites.signatures import MAX_AGE
-from headwater.sites.sites import NewSite, Site
+from headwater.sites.sites import NewSite, Site, SiteChange
 from headwater.sites.snippets import Installation, Snippet
 from headwater.spaces.encryption import Unsealable
 from headwater.terminal.command import CommandGroup, Option
@@ -25,6 +25,10 @@ from headwater.terminal.values import row_id
 _MAKE_ONE = "make a new one with --rotate at-once"
 
 SITE_ID = Option("site_id", type=row_id, metavar="SITE_ID")
+IDENTIFY = Option(
+    "--identify", choices=("any", "signed"),
+    help="of pages: which ones join a browser's past to a known contact",
+)  # fmt: skip
 AMOUNTS = Option("--amounts", choices=("accept", "refuse"), help="of pages' events")
 
 group = CommandGroup()
@@ -36,12 +40,16 @@ group = CommandGroup()
     NAME,
     Option("--origin", action="append", required=True, metavar="URL"),
     AMOUNTS,
+    IDENTIFY,
     SPACE,
     JSON,
 )
 @prints
 async def create_site(settings: Settings, arguments: Namespace) -> Row:
-    new = NewSite(arguments.name, arguments.origin, arguments.amounts != "refuse")
+    new = NewSite(
+        arguments.name, arguments.origin,
+        accepts_amounts=arguments.amounts != "refuse", signed_only=arguments.identify == "signed",
+    )  # fmt: skip
     key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         site, secret = await sites.create_site(connection, arguments.space, new, key)
@@ -60,28 +68,27 @@ async def list_sites(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "set",
-    "change a site's name, origins or amounts",
+    "change a site's name, origins, or what it believes of pages",
     SITE_ID,
     Option("--name", metavar="NAME"),
     Option("--origin", action="append", metavar="URL"),
     AMOUNTS,
+    IDENTIFY,
     SPACE,
     JSON,
 )
 @prints
 async def change_site(settings: Settings, arguments: Namespace) -> Row:
-    if arguments.name is None and arguments.origin is None and arguments.amounts is None:
-        raise Failure("nothing to change: give --name, --origin or --amounts")
-    amounts = None if arguments.amounts is None else arguments.amounts == "accept"
+    change = SiteChange(
+        name=arguments.name,
+        origins=arguments.origin,
+        accepts_amounts=None if arguments.amounts is None else arguments.amounts == "accept",
+        signed_only=None if arguments.identify is None else arguments.identify == "signed",
+    )
+    if change == SiteChange():
+        raise Failure("nothing to change: give --name, --origin, --amounts or --identify")
     async with transaction(settings) as connection:
-        site = await sites.change_site(
-            connection,
-            arguments.space,
-            arguments.site_id,
-            name=arguments.name,
-            origins=arguments.origin,
-            accepts_amounts=amounts,
-        )
+        site = await sites.change_site(connection, arguments.space, arguments.site_id, change)
         return _describe(await with_service_addresses(connection, settings), site)
 
 

@@ -4,7 +4,7 @@ the same attribution query as everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor
@@ -15,6 +15,7 @@ from headwater.attribution.query import Attribution, credited_rows
 from headwater.contacts.names import split_name
 from headwater.database.queries import Queries, fetch_all
 from headwater.deliveries.eligibility import PendingDelivery
+from headwater.deliveries.id_forms import can_be, sendable
 from headwater.platforms.identifiers import read_phone
 from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.addresses import read_parameters
@@ -55,8 +56,9 @@ async def _load_clicks(
             touchpoint_id=touchpoint_id,
             occurred_at=occurred_at,
             source=listed_name(int(source_id)),
-            ids=click_ids(url),
-            cookies=cookies or {},
+            ids=sendable(click_ids(url)),
+            cookies=sendable(cookies or {}),
+            left_out=_left_out(click_ids(url), cookies or {}),
         )
         async for event_id, touchpoint_id, occurred_at, source_id, url, cookies in cursor
     }
@@ -88,8 +90,9 @@ def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
         ip=row["ip"],
         user_agent=row["user_agent"],
         consent=AdConsent(row["ad_user_data"], row["ad_personalization"]),
-        cookies=row["cookies"] or {},
-        url_click_ids=click_ids(row["url"]),
+        cookies=sendable(row["cookies"] or {}),
+        url_click_ids=sendable(click_ids(row["url"])),
+        left_out=_left_out(click_ids(row["url"]), row["cookies"] or {}),
         click=click,
     )
 
@@ -108,6 +111,13 @@ def _person(row: dict[str, Any]) -> ConvertedPerson:
         city=row["city"],
         state=row["state"],
         country=country if country and len(country) == 2 else None,
+    )
+
+
+def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values that can be no click id or cookie, and are not sent."""
+    return tuple(
+        value for group in groups for name, value in group.items() if not can_be(name, value)
     )
 
 

@@ -21,9 +21,11 @@ def personal_values(
     yield from filter(None, known)
     yield from conversion.url_click_ids.values()
     yield from conversion.cookies.values()
+    yield from conversion.left_out
     if (click := conversion.click) is not None:
         yield from click.ids.values()
         yield from click.cookies.values()
+        yield from click.left_out
     yield from _hidden(part, redacted)
 
 

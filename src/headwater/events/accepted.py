@@ -69,6 +69,10 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     """The person's consent to the use of their data for ads; None when it is not known."""
     cookies: dict[str, str] = {}
     """Values of browsing.accepted.COOKIES by name, where the browser has them."""
+    address_key: str | None = None
+    """Of an event from a page: its sender's address, as identity/joins.py counts it."""
+    join_rule: str | None = None
+    """SIGNED_ONLY where the site lets no page alone say which known contact a browser is."""
     warnings: tuple[str, ...] = ()
     """Fields that were sent and ignored, under the sender's names."""
 
@@ -76,7 +80,7 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
 PERSONAL = frozenset({
     "email", "trk_token", "fingerprint", "ip", "tracking_id", "full_name", "first_name",
     "last_name", "phone", "user_agent", "profile_fields", "cookies", "heard_about_us",
-    "warnings",
+    "warnings", "address_key",
 })  # fmt: skip
 """The members that identify a person: erasing the person removes them from a payload."""
 
@@ -84,6 +88,6 @@ KEPT = frozenset({
     "event_name", "event_time", "company_external_id", "company_name", "url", "amount", "order_id",
     "order_name", "checkout_token", "is_upsell", "upsell_common_id", "trk_source", "trk_network",
     "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "idempotency_key",
-    "do_not_capi", "currency", "ad_user_data", "ad_personalization",
+    "do_not_capi", "currency", "ad_user_data", "ad_personalization", "join_rule",
 })  # fmt: skip
 """The members that describe the event and its source: they stay with the event."""

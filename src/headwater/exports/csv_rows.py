@@ -14,23 +14,11 @@ import msgspec
 from msgspec.structs import astuple
 
 from headwater.database.json_lines import ColumnType, LineColumn
+from headwater.http.csv_table import BEFORE, FORMULA, safe_cell
 from headwater.storage import Sink
 
-_FORMULA = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001 # the wide forms, which some spreadsheets take for the same
-_RISKY = re.compile(f"'*[{_FORMULA}]")
-_NUMBER = re.compile(r"[+-]?[\d\s().-]+", re.ASCII)
-_BARE = re.compile(f'[^\',"{_FORMULA}][^,"\r\n]*')
+_BARE = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
 """Texts that need no quotes and no second look."""
-
-
-def safe_cell(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would run it as a formula: names
-    and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
-
-    A text that has apostrophes before such a beginning gets one more. So whoever takes one away
-    from each cell that begins with apostrophes and `=`, `+`, `-` or `@` has the texts as they were.
-    """
-    return f"'{text}" if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def write_csv(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:

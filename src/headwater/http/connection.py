@@ -25,6 +25,10 @@ WRITE_SECONDS = 30.0
 """The seconds in which a client has to take LEAST_TAKEN bytes of its answer, or all of it."""
 LEAST_TAKEN = 16 * 1024
 LINGER_SECONDS = 2.0
+"""The seconds for which a client that was answered early may send nothing."""
+DISCARD_SECONDS = 15.0
+MAX_DISCARDED = 64 * 1024 * 1024
+"""The time and the bytes for the rest of a body whose request was answered before it arrived."""
 IDLE_SECONDS = 30
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -60,6 +64,10 @@ class Protocol(HttpToolsProtocol):
     fault = HTTPStatus.BAD_REQUEST
     refused = False
     lingering = False
+    discarding = False
+    """True while the rest of a body arrives whose request was answered already."""
+    discarded = 0
+    discarded_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -112,12 +120,36 @@ class Protocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
-        if self.pipeline:
+        cycle = self.answering
+        if cycle is not None and cycle.more_body:
+            self._discard(cycle)
+        elif cycle is not None and not cycle.keep_alive:
+            self.transport.close()
+        elif self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         else:
             self.idle_since = self.loop.time()
 
+    def _discard(self, cycle: RequestResponseCycle) -> None:
+        """Read the rest of the body before closing: closing while the client still sends would
+        reset the connection, and most clients read no answer before they have sent everything.
+        """
+        self.discarding = True
+        self.discarded, self.discarded_at = 0, self.loop.time()
+        self.arriving_since = self.discarded_at
+        if not cycle.keep_alive and self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _count_discarded(self, size: int) -> None:
+        self.discarded += size
+        self.discarded_at = self.loop.time()
+        if self.discarded > MAX_DISCARDED:
+            self.refused = True
+            self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
+        if self.discarding:
+            self._count_discarded(len(data))
         if self.refused:
             return
         if self.arriving_since is None:
@@ -209,6 +241,12 @@ class Protocol(HttpToolsProtocol):
             return
         super().on_message_complete()
         self.arriving_since = None
+        if self.discarding:
+            self.discarding = False
+            self.idle_since = self.loop.time()
+            if self.answering is not None and not self.answering.keep_alive:
+                self.refused = True
+                self.transport.close()
 
     def overdue(self, now: float) -> bool:
         """True when the connection has waited longer than it may: for the request now arriving, for
@@ -218,6 +256,9 @@ class Protocol(HttpToolsProtocol):
             return True
         if self.arriving_since is None:
             return self._is_idle(now)
+        if self.discarding:
+            waited = now - self.discarded_at
+            return waited > LINGER_SECONDS or now - self.arriving_since > DISCARD_SECONDS
         limit = self._seconds_for_body() if self.head_done else HEAD_SECONDS
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 
@@ -255,7 +296,9 @@ class Protocol(HttpToolsProtocol):
         """
         self.refused = True
         cycle = cast("Exchange | None", self.cycle)
-        if cycle is None or cycle.response_complete:
+        if self.discarding:
+            self.transport.close()
+        elif cycle is None or cycle.response_complete:
             self._answer_fault()
         elif not cycle.more_body:
             cycle.keep_alive = False

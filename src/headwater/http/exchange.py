@@ -89,6 +89,8 @@ class Exchange(RequestResponseCycle):
     def _send_head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self.response_started = True
         count_answer(status)
+        if self.waiting_for_100_continue and self.more_body:
+            self.keep_alive = False  # whether the body follows now is the client's choice
         self.waiting_for_100_continue = False
         lines = [_STATUS_LINES[status]]
         length = None
@@ -125,8 +127,6 @@ class Exchange(RequestResponseCycle):
         if not more:
             self.response_complete = True
             self.message_event.set()
-            if not self.keep_alive:
-                self.transport.close()
             self.on_response()
 
     def _write(self, body: bytes) -> None:

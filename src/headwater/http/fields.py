@@ -24,8 +24,8 @@ REQUIRED = "is required."
 NULL: Schema = {"type": "null"}
 BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
 
-CONTROL_CHARACTERS = r"\x00-\x1f\x7f-\x9f"
-"""For the inside of a pattern's brackets."""
+CONTROL_CHARACTERS = r"\x00-\x1f\x7f"
+"""The control characters that the specification forbids, for the inside of a pattern's brackets."""
 UNPRINTABLE = re.compile(rf"[{CONTROL_CHARACTERS}\ud800-\udfff]")
 """Control characters and halves of characters, which no name or other single line may hold."""
 

@@ -34,3 +34,35 @@ SELECT nextval('contact_ids') FROM generate_series(1, %(count)s::int);
 -- name: draw_merge_ids
 -- Numbers for merges, in order, from the line that tells what came before them.
 SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
+
+-- name: joins
+-- The contacts that these browsers joined since then.
+SELECT j.browser, j.contact_id, (extract(epoch FROM j.joined_at) * 1000000)::bigint
+FROM unsigned_joins j
+WHERE j.space_id = %(space_id)s
+  AND j.browser = ANY(%(keys)s)
+  AND j.joined_at > to_timestamp(%(since)s / 1000000.0);
+
+-- name: add_join
+-- A contact that a browser joined; joined again, it counts from then on.
+INSERT INTO unsigned_joins (space_id, browser, contact_id, joined_at)
+VALUES (%(space_id)s, %(browser)s, %(contact_id)s,
+        to_timestamp(%(joined_at)s / 1000000.0))
+ON CONFLICT (space_id, browser, contact_id)
+DO UPDATE SET joined_at = greatest(unsigned_joins.joined_at, excluded.joined_at);
+
+-- name: forget_joins
+-- Joins that no longer count.
+DELETE FROM unsigned_joins j
+WHERE j.space_id = %(space_id)s AND j.joined_at < to_timestamp(%(before)s / 1000000.0);
+
+-- name: count_refused_join
+-- A join that was refused because of the limit.
+INSERT INTO refused_joins (space_id, hour, joins)
+VALUES (%(space_id)s, date_trunc('hour', to_timestamp(%(at)s / 1000000.0), 'UTC'), 1)
+ON CONFLICT (space_id, hour) DO UPDATE SET joins = refused_joins.joins + 1;
+
+-- name: forget_refused_joins
+-- Counts that are older than a week.
+DELETE FROM refused_joins r
+WHERE r.space_id = %(space_id)s AND r.hour < now() - interval '7 days';

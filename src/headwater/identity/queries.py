@@ -4,7 +4,7 @@ batch adds. Contacts themselves are stored by contacts/.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from psycopg import Connection
@@ -12,6 +12,7 @@ from psycopg import Connection
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.directory import CROWD, EMAIL, Contact, Directory, IdentifierLink, Merge
+from headwater.identity.joins import WITHIN, Joins
 
 queries = Queries(__name__, "identity.sql")
 
@@ -63,3 +64,35 @@ def request_numbers(connection: Connection[Any], directory: Directory) -> Callab
                 numbered.id = drawn
 
     return number
+
+
+def request_joins(
+    connection: Connection[Any], space_id: int, keys: Collection[str], since: int
+) -> Callable[[], Joins]:
+    """Ask for the contacts that these browsers joined in the hour before `since` (µs since 1970)
+    and after; calling the result fetches them.
+    """
+    if not keys:
+        return Joins
+    values = {"space_id": space_id, "keys": list(keys), "since": since - WITHIN}
+    cursor = connection.execute(queries["joins"], values)
+    return lambda: Joins(cursor.fetchall())
+
+
+def write_joins(connection: Connection[Any], space_id: int, joins: Joins) -> None:
+    """Store the joins of a batch and count those refused, and delete what no longer counts."""
+    if joins.added:
+        values = [
+            {
+                "space_id": space_id, "browser": key, "contact_id": contact.final().id,
+                "joined_at": at,
+            }
+            for key, contact, at in joins.added
+        ]  # fmt: skip
+        oldest = min(at for _, _, at in joins.added) - WITHIN
+        connection.execute(queries["forget_joins"], {"space_id": space_id, "before": oldest})
+        connection.cursor().executemany(queries["add_join"], values)
+    if joins.refused:
+        values = [{"space_id": space_id, "at": at} for at in joins.refused.values()]
+        connection.cursor().executemany(queries["count_refused_join"], values)
+        connection.execute(queries["forget_refused_joins"], {"space_id": space_id})

@@ -18,6 +18,7 @@ from headwater.identity.directory import (
     Contact,
     Directory,
 )
+from headwater.identity.joins import Joins, browser_key
 from headwater.identity.junk import Junk
 from headwater.identity.senders import Sender
 
@@ -37,6 +38,12 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
     fingerprint: str | None = None
     """The fingerprint and the ip it was seen from, as one value."""
     sender: Sender = Sender.API_KEY
+    address_key: str | None = None
+    """Of a browser: its address, as `joins.address_key` returns it."""
+    may_join: bool = True
+    """False where the site leaves it to its server to say which known contact a browser is."""
+    is_refused: bool = False
+    """True when its strong identifiers were left out, as the browser may not join their contact."""
 
     @property
     def is_strong(self) -> bool:
@@ -80,13 +87,21 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
     return trusted, [f"{kind} ignored: not an identifier" for kind in ignored]
 
 
-def identify(directory: Directory, item: ItemIdentity) -> tuple[Contact, ItemIdentity]:
+def identify(
+    directory: Directory, item: ItemIdentity, joins: Joins | None = None
+) -> tuple[Contact, ItemIdentity]:
     """The contact of an event, merged or made as the rules ask, and the event's identifiers without
-    those that this sender may not give the contact; the others are linked to it.
+    those that this sender may not give the contact; the others are linked to it. `joins` holds what
+    browsers joined before.
     """
     contact = _strongly_known(directory, item)
     holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
-    if contact is not None:
+    is_claimed = contact is not None and contact is not holder
+    if is_claimed and not _may_join(joins or Joins(), item, contact):
+        # The browser says that it is neither the contact it joined before nor anybody we believe.
+        item = msgspec.structs.replace(item, email=None, tracking_id=None, is_refused=True)
+        contact = holder if holder is not None and holder.is_anonymous else None
+    elif contact is not None:
         if holder is not None and holder is not contact and holder.is_anonymous:
             contact = directory.merge(contact, holder, TRK_TOKEN, item.receipt_id, item.sender)
     elif holder is not None:
@@ -99,6 +114,14 @@ def identify(directory: Directory, item: ItemIdentity) -> tuple[Contact, ItemIde
     for key in item.pairs():
         directory.link(contact, key, item.at, item.receipt_id)
     return contact, item
+
+
+def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
+    """Return whether the sender of an item may say that it is a known contact."""
+    if item.sender.is_trusted:
+        return True
+    keys = [key for key in (browser_key(item.trk_token), item.address_key) if key is not None]
+    return item.may_join and joins.admit(keys, contact, item.receipt_id, item.received_at)
 
 
 def _strongly_known(directory: Directory, item: ItemIdentity) -> Contact | None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from headwater.http.fields import UNPRINTABLE
 from headwater.oauth.errors import OAuthError
 from headwater.oauth.redirects import (
     Redirect,
@@ -32,8 +33,8 @@ RECORDED_TEXTS = ("client_uri", "application_type", "logo_uri", "policy_uri", "t
 RECORDED_LISTS = ("grant_types", "response_types")
 """Other metadata that a client may send; it is kept and never enforced."""
 
-_HIDDEN = ("Cc", "Cs", "Zl", "Zp")
-"""Categories of characters that no name may hold: controls, surrogates, line separators."""
+_HIDDEN = ("Cc", "Cf", "Zl", "Zp")
+"""Categories of characters that pages leave out of a name: controls, marks, line separators."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def check_client_name(name: Any, brand: str) -> str:
         raise ValueError("is required")
     if len(name) > LONGEST_NAME:
         raise ValueError(f"must not be longer than {LONGEST_NAME} characters")
-    if any(unicodedata.category(char) in _HIDDEN for char in name):
+    if UNPRINTABLE.search(name):
         raise ValueError("must not hold control characters")
     # As people read it: with other forms of the same letters, and without marks that hide in it.
     visible = unicodedata.normalize("NFKC", visible_name(name))
@@ -165,8 +166,8 @@ def check_client_name(name: Any, brand: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """A client's name as a page shows it: without marks that turn the text around or hide in it."""
-    return "".join(char for char in name if unicodedata.category(char) != "Cf")
+    """A client's name as a page shows it: in one line, without marks that turn or hide text."""
+    return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN)
 
 
 def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:

@@ -22,6 +22,7 @@ from headwater.deliveries.outbox import OutboxDestination
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate, Recorded, RecordedEvents, Replaced, StoredEvent
 from headwater.identity.directory import Contact, Directory, Merge
+from headwater.identity.joins import Joins
 from headwater.identity.junk import Junk
 from headwater.identity.queries import KnownLink
 from headwater.identity.resolution import ItemIdentity
@@ -152,6 +153,8 @@ class Batch:
         """Stored events that events of the batch may repeat."""
         self.page_view_keys: set[str] = set()
         """Keys of stored page views that page views of the batch may repeat."""
+        self.joins = Joins()
+        """The known contacts that browsers of the batch joined within the hour."""
         self.links: list[KnownLink] = []
         """Stored identifiers that rows of the batch have."""
         self.rejections = parsed.rejections

@@ -17,6 +17,7 @@ from headwater.companies.domains import business_domain
 from headwater.contacts.batch_store import load_contact_rows, read_profiles
 from headwater.events.batch_store import SourceSeen, request_later, request_recorded
 from headwater.identity import queries as identity
+from headwater.identity.joins import browser_key
 from headwater.packed_views import packs
 from headwater.pipeline.batch import Batch
 from headwater.pipeline.duplicates import idempotency_key, order_key
@@ -48,11 +49,13 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     fetch_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
     identifiers = {key for item in batch.items for key in item.identity.pairs()}
     fetch_links = identity.request_links(connection, space_id, identifiers)
+    fetch_joins = identity.request_joins(connection, space_id, *_unsigned_browsers(batch))
     fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
     batch.recorded = fetch_recorded()
     batch.page_view_keys = fetch_keys()
     batch.clicks = fetch_clicks()
     batch.links = fetch_links()
+    batch.joins = fetch_joins()
     batch.companies = fetch_companies()
     batch.page_view_keys |= packs.find_keys(connection, space_id, packed_around(batch))
 
@@ -64,6 +67,21 @@ def load_contacts(connection: Connection[Any], batch: Batch) -> None:
         contacts = load_contact_rows(connection, batch.space.id, ids, batch.directory)
         identity.add_links(batch.directory, batch.links)
         batch.profiles = read_profiles(contacts, batch.directory, batch.companies)
+
+
+def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
+    """Return the keys of the browsers that say who they are without a signature, and when the first
+    of them did.
+    """
+    claims = [
+        item.identity for item in batch.items
+        if item.identity.is_strong and not item.identity.sender.is_trusted
+    ]  # fmt: skip
+    keys = {browser_key(claim.trk_token) for claim in claims} | {
+        claim.address_key for claim in claims
+    }
+    since = min((claim.received_at for claim in claims), default=0)
+    return {key for key in keys if key is not None}, since
 
 
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:

@@ -29,6 +29,7 @@ from headwater.history.causes import ChangeCause
 from headwater.history.former_rows import keep_replaced, keep_touchpoints, note_added
 from headwater.identity.directory import Contact
 from headwater.identity.moves import ContactMove
+from headwater.identity.queries import write_joins
 from headwater.inbox.queue import delete_rows
 from headwater.inbox.rejected import reject_rows
 from headwater.merging.merge_log import log_merges
@@ -64,6 +65,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
     write_links(connection, space_id, batch.directory)
+    write_joins(connection, space_id, batch.joins)
     write_name_parts(connection, space_id, batch.profiles, batch.names)
 
 
@@ -175,7 +177,7 @@ def _move(batch: Batch, profile: Profile) -> ContactMove | None:
 
 def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
     """Return the touchpoint that an event makes, or that was sent by itself."""
-    sent = item.event is None
+    sent = item.event is None and item.person is None
     warnings = item.warnings if sent else None
     origin_id = origin_of(item.contact)
     return StoredTouchpoint(

@@ -9,7 +9,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
+from headwater.browsing.accepted import (
+    AcceptedBots,
+    AcceptedHit,
+    AcceptedLanding,
+    AcceptedPerson,
+)
 from headwater.browsing.views import read_view
 from headwater.companies.assignment import Company
 from headwater.companies.domains import business_domain
@@ -17,11 +22,17 @@ from headwater.contacts.names import explicit_parts, full_name
 from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
+from headwater.identity.joins import SIGNED_ONLY
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
 from headwater.identity.senders import sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
+from headwater.sources.addresses import read_address
+from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.classify import explain
+from headwater.sources.evidence import Landing
+from headwater.sources.outcomes import Source
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
 from headwater.touchpoints.models import Touch
@@ -62,7 +73,7 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
     touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
-    item = _add_item(parsed, arrival, _identifiers(event), event.event_time)
+    item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
 
@@ -83,7 +94,10 @@ def _read_hit(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
-    _add_item(parsed, arrival, _identifiers(person), person.occurred_at).person = person
+    item = _add_item(parsed, arrival, _identifiers(person), person.occurred_at, person)
+    item.person = person
+    if person.landing is not None:
+        item.touch = _touch_of_landing(parsed, person.landing)
 
 
 def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
@@ -106,8 +120,35 @@ def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) 
     )
 
 
-def _add_item(parsed: ParsedRows, arrival: InboxRow, identifiers: Identifiers, at: int) -> Item:
-    """Add an item with an identity and a time, in ms since 1970, to the rows."""
+def _touch_of_landing(parsed: ParsedRows, landing: AcceptedLanding) -> Touch | None:
+    """Return the touch of the page view by which a person came; None for one without a source."""
+    space = parsed.space
+    view = Landing(landing.url, landing.referrer)
+    classified = explain(view, space.exclusions, space.source_names)
+    if not isinstance(classified.outcome, Source) or classified.outcome.name == "direct":
+        return None
+    return Touch(
+        at=landing.occurred_at * 1000, source_id=SOURCE_IDS[classified.outcome.name],
+        source_rule=classified.outcome.rule, ad=classified.ad, url=landing.url,
+        referrer_host=_host(landing.referrer) if landing.referrer else None,
+    )  # fmt: skip
+
+
+def _host(referrer: str) -> str | None:
+    address = read_address(referrer)
+    return None if address is None else address.host
+
+
+def _add_item(
+    parsed: ParsedRows,
+    arrival: InboxRow,
+    identifiers: Identifiers,
+    at: int,
+    claim: AcceptedEvent | AcceptedPerson | None = None,
+) -> Item:
+    """Add an item with an identity and a time, in ms since 1970, to the rows. `claim` is one that
+    may say who a browser is.
+    """
     sender = sender_of(arrival.sender, arrival.kind)
     kept, warnings = without_junk(identifiers, parsed.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
@@ -120,6 +161,8 @@ def _add_item(parsed: ParsedRows, arrival: InboxRow, identifiers: Identifiers, a
         trk_token=kept.trk_token,
         fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
         sender=sender,
+        address_key=claim.address_key if claim is not None else None,
+        may_join=claim is None or claim.join_rule != SIGNED_ONLY,
     )
     item = Item(arrival, identity)
     item.warn(warnings)
@@ -134,7 +177,9 @@ def match_and_merge(batch: Batch) -> None:
     """
     for item in batch.items:
         presented = item.identity
-        item.contact, item.identity = identify(batch.directory, presented)
+        item.contact, item.identity = identify(batch.directory, presented, batch.joins)
+        if item.identity.is_refused and item.person is not None:
+            item.person = item.touch = None  # they describe somebody else
         if item.identity is not presented:
             refused = [
                 kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None
@@ -243,7 +288,7 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
         path.add_touch(touch)
         return
     item.touch = None
-    if item.event is None:
+    if item.event is None and item.person is None:
         repeated = Duplicate(
             item.id, "repeated_touch", None, item.received_at, item.identity.sender
         )

@@ -48,6 +48,8 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
     ids: dict[str, str] = {}
     """Click ids of its URL: parameter in lower case → value byte for byte."""
     cookies: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
+    """Values of ids and cookies that cannot be one. They are not sent, and masked all the same."""
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,8 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """The event's own cookies, of browsing.accepted.COOKIES; they precede the click's."""
     url_click_ids: dict[str, str] = {}
     """Click ids of the event's own URL."""
+    left_out: tuple[str, ...] = ()
+    """As in Click."""
     click: Click | None = None
 
     def click_id(self, *names: str) -> str | None:

@@ -44,6 +44,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     for statement in (_CLEAR_EVENTS, _CLEAR_TOUCHPOINTS, _CLEAR_ATTEMPTS, _CLEAR_DELIVERIES):
         connection.execute(statement, values)
     connection.execute(queries["delete_clicks"], values)
+    connection.execute(queries["delete_joins"], values)
     _delete_tag_sets(connection, values)
     connection.execute(queries["delete_hits"], values)
     connection.execute(queries["delete_packed_hits"], values)

@@ -201,3 +201,8 @@ WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
           AND e.event_time >= x.range_start AND e.event_time < x.range_end)
     ELSE false
   END;
+
+-- name: delete_joins
+-- The browsers that joined the group lately.
+DELETE FROM unsigned_joins j
+WHERE j.space_id = %(space_id)s AND j.contact_id = ANY(%(group)s::bigint[]);

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from headwater.fits.choice import CITATION_OR_NULL, ChosenFit, cite
 from headwater.history.causes import ChangeCause
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.change_models import (
     ChangedEvent,
@@ -23,7 +22,6 @@ from headwater.reports.readings import ReportReading
 from headwater.reports.report_answer import (
     DATES,
     NAMED,
-    harmless,
     in_digits,
     number,
     written_moment,
@@ -63,17 +61,15 @@ def changes_csv(query: ChangeQuery, report: ChangeReport) -> bytes:
     """Return the rows as CSV, each with a line for both readings, for the difference and for every
     cause; without groups, those of everything.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
     groups = query.report.group_by
     names = _keys(groups, (GroupKey(None, None),) * len(groups))
-    writer.writerow([*names, "part", *map(str, report.columns)])
+    table = CsvTable([*names, "part", *map(str, report.columns)])
     changed = [(row.keys, row.change) for row in report.rows] if groups else [((), report.total)]
     for keys, change in changed:
-        written = [harmless(key) for key in _keys(groups, keys).values()]
+        written = _keys(groups, keys).values()
         for part, figures in _parts(change):
-            writer.writerow([*written, part, *(in_digits(f) for f in _figures(figures).values())])
-    return text.getvalue().encode()
+            table.add([*written, part, *(in_digits(f) for f in _figures(figures).values())])
+    return table.content()
 
 
 def _parts(change: FigureChange) -> Iterator[tuple[str, Figures]]:

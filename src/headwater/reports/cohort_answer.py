@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
 from headwater.fits.choice import CITATION_OR_NULL, cite
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import (
     NUMBER_OR_NULL,
     TEXT,
@@ -31,7 +30,7 @@ from headwater.reports.left_out_money import (
     left_out_answer,
     left_out_spend_answer,
 )
-from headwater.reports.report_answer import harmless, in_digits
+from headwater.reports.report_answer import in_digits
 
 UNATTRIBUTED = "unattributed"
 _OF_COHORT = ("new_customers", "spend", "cac", "payback", "payback_month")
@@ -112,22 +111,20 @@ def _numbers(figures: Sequence[Decimal]) -> list[float]:
 
 def cohorts_csv(report: CohortReport) -> bytes:
     """Return a line for every month since of every cohort; those of nobody come last."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
     keys = [str(report.group), f"{report.group}_name"] if report.group else []
-    writer.writerow(["month", *keys, *_OF_COHORT, *_OF_MONTH])
+    table = CsvTable(["month", *keys, *_OF_COHORT, *_OF_MONTH])
     for of in report.groups if report.group else (report.total,):
-        _write(writer, of, [harmless(of.key), harmless(of.label)] if keys else [])
+        _write(table, of, [of.key, of.label] if keys else [])
     if keys and report.unattributed is not None:
-        _write(writer, report.unattributed, ["", UNATTRIBUTED])
-    return text.getvalue().encode()
+        _write(table, report.unattributed, ["", UNATTRIBUTED])
+    return table.content()
 
 
-def _write(writer: Any, of: CohortGroup, names: list[str]) -> None:
+def _write(table: CsvTable, of: CohortGroup, names: list[str | None]) -> None:
     for cohort in of.cohorts:
         if cohort.new_customers or cohort.spend:
             for line in _lines(cohort):
-                writer.writerow([f"{cohort.month:%Y-%m}", *names, *line])
+                table.add([f"{cohort.month:%Y-%m}", *names, *line])
 
 
 def _lines(cohort: Cohort) -> Iterator[list[str]]:

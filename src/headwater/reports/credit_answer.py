@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.fits.choice import CITATION_OR_NULL, cite
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -30,7 +29,7 @@ from headwater.reports.credit_models import (
 )
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import NoCredit
-from headwater.reports.report_answer import DATES, harmless, in_digits, number, written_span
+from headwater.reports.report_answer import DATES, in_digits, number, written_span
 
 _TO = " > "
 _OF_EVENT = (
@@ -75,17 +74,15 @@ def credits_answer(
 
 def credits_csv(page: CreditsPage) -> bytes:
     """Return the events of a page as CSV, the sources of their touches in one column."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([*_OF_EVENT, "touches"])
+    table = CsvTable([*_OF_EVENT, "touches"])
     for row in page.rows:
         cells = [_cell(value) for value in _of_event(row).values()]
-        writer.writerow([*cells, _TO.join(touch.source for touch in row.touches)])
-    return text.getvalue().encode()
+        table.add([*cells, _TO.join(touch.source for touch in row.touches)])
+    return table.content()
 
 
-def _cell(value: str | float | None) -> str:
-    return in_digits(value) if isinstance(value, int | float) else harmless(value)
+def _cell(value: str | float | None) -> str | None:
+    return in_digits(value) if isinstance(value, int | float) else value
 
 
 def _row(row: EventCredit) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.path_models import (
@@ -54,13 +53,11 @@ def paths_answer(query: PathsQuery, report: PathReport) -> dict[str, Any]:
 
 def paths_csv(report: PathReport) -> bytes:
     """Return the listed paths as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
+    table = CsvTable(_COLUMNS)
     for path, figures in report.paths:
         digits = [in_digits(figure) for figure in _numbers(figures)]
-        writer.writerow([STEP_SEPARATOR.join(path.steps), path.more, *digits])
-    return text.getvalue().encode()
+        table.add([STEP_SEPARATOR.join(path.steps), path.more, *digits])
+    return table.content()
 
 
 def _table(

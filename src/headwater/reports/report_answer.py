@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -11,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from headwater.fits.choice import CITATION_OR_NULL, cite
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import (
@@ -86,13 +85,11 @@ def _ripeness(ripeness: Ripeness) -> dict[str, Any]:
 
 def ripeness_csv(ripeness: Ripeness) -> bytes:
     """Return the days that are not ripe as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(["day", *_OF_DAYS])
+    table = CsvTable(["day", *_OF_DAYS])
     for day in ripeness.days:
         figures = (round(getattr(day, name), 4) for name in _OF_DAYS)
-        writer.writerow([day.day, *map(in_digits, figures)])
-    return text.getvalue().encode()
+        table.add([day.day, *map(in_digits, figures)])
+    return table.content()
 
 
 BEFORE_FIRST_EVENT = "before_first_event"
@@ -104,16 +101,12 @@ _OF_DAYS = ("value", "share_in", "expected", "low", "high")
 
 
 def report_csv(query: ReportQuery, report: Report) -> bytes:
-    """Return a report's columns and rows as CSV. Text that a spreadsheet would run as a formula
-    gets an apostrophe before it.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(columns(query, report))
+    """Return a report's columns and rows as CSV."""
+    table = CsvTable(columns(query, report))
     for row in report.rows or ((report.total,) if not query.group_by else ()):
-        keys = [harmless(key) for key in _keys(query, row)]
-        writer.writerow([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
-    return text.getvalue().encode()
+        keys = _keys(query, row)
+        table.add([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
+    return table.content()
 
 
 def columns(query: ReportQuery, report: Report) -> list[str]:
@@ -201,11 +194,6 @@ def number(figure: Figure) -> float | None:
 def in_digits(figure: float | None) -> str:
     """Return a figure in digits, never with an exponent."""
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
-
-
-def harmless(text: str | None) -> str:
-    """Return a text that no spreadsheet runs as a formula."""
-    return f"'{text}" if text and text[0] in "=+-@\t\r" else text or ""
 
 
 def written_span(span: DateTimeSpan) -> dict[str, str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from headwater.events.parameters import EVENT_NAMES_PARAMETER
 from headwater.fits.choice import CITATION_OR_NULL, FIT, cite
+from headwater.http.csv_table import CsvTable
 from headwater.http.fields import one_of
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input, Parameter
@@ -38,7 +37,6 @@ from headwater.reports.parameters import (
 from headwater.reports.report_answer import (
     DATES,
     NOT_COMPARED,
-    harmless,
     in_digits,
     number,
     uncompared,
@@ -123,21 +121,19 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
 
 def spend_csv(report: CostReport) -> bytes:
     """Return the rows as CSV, and what has no place as the last of them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(_columns(report))
+    table = CsvTable(_columns(report))
     then = report.comparable
     if report.group is None:
         whole = _row_values(report, report.total, then and then.total)
-        writer.writerow(map(in_digits, whole))
-        return text.getvalue().encode()
+        table.add(map(in_digits, whole))
+        return table.content()
     for row in report.rows:
-        names = (harmless(row.key), harmless(row.label))
+        names = (row.key, row.label)
         figures = _row_values(report, row.figures, row.compared)
-        writer.writerow([*names, *map(in_digits, figures)])
+        table.add([*names, *map(in_digits, figures)])
     rest = _row_values(report, report.without_place, then and then.without_place)
-    writer.writerow(["", "unmatched", *map(in_digits, rest)])
-    return text.getvalue().encode()
+    table.add(["", "unmatched", *map(in_digits, rest)])
+    return table.content()
 
 
 def _columns(report: CostReport) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from headwater.history.causes import ChangeCause
+from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, WHOLE, Schema, object_schema
 from headwater.http.parameters import Input
 from headwater.reports.change_answer import READING, event_answer, reading_answer
@@ -24,7 +23,6 @@ from headwater.reports.left_out_money import (
 from headwater.reports.parameters import COMPARE
 from headwater.reports.report_answer import (
     DATES,
-    harmless,
     in_digits,
     written_span,
 )
@@ -83,19 +81,17 @@ def spend_changes_csv(report: CostChangeReport) -> bytes:
     """Return the rows as CSV, each with a line for both readings, for the difference and for every
     cause, which ratios have none of; then those of what is in no row, and of everything.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
     group = [f"{report.group}", f"{report.group}_name"] if report.group else []
-    writer.writerow([*group, "part", *FIGURES])
+    table = CsvTable([*group, "part", *FIGURES])
     changed = [([row.key, row.label], row.change) for row in report.rows]
     if report.group:
         changed.append((["", "unmatched"], report.without_place))
     for keys, change in [*changed, (["", "total"], report.total)]:
-        written = [harmless(key) for key in keys] if group else []
+        written = keys if group else []
         for part, figures in _parts(change):
             cells = (in_digits(figures.get(name)) for name in FIGURES)
-            writer.writerow([*written, part, *cells])
-    return text.getvalue().encode()
+            table.add([*written, part, *cells])
+    return table.content()
 
 
 def _parts(change: CostChange) -> Iterator[tuple[str, dict[str, float | None]]]:

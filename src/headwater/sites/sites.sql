@@ -1,34 +1,40 @@
 -- name: create
 -- A new site.
-INSERT INTO sites (space_id, name, site_key, origins, accepts_amounts, signing_secret)
-VALUES (%(space_id)s, %(name)s, %(site_key)s, %(origins)s, %(accepts_amounts)s,
+INSERT INTO sites (space_id, name, site_key, origins, accepts_amounts, signed_only, signing_secret)
+VALUES (%(space_id)s, %(name)s, %(site_key)s, %(origins)s, %(accepts_amounts)s, %(signed_only)s,
         %(signing_secret)s)
-RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
+       created_at, revoked_at;
 
 -- name: list
 -- A Space's sites, revoked ones included, the oldest first.
-SELECT id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at
+SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
+       created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s ORDER BY id;
 
 -- name: fetch
 -- One site, revoked or not.
-SELECT id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at
+SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
+       created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s AND id = %(site_id)s;
 
 -- name: change
--- What a site is called, where its pages come from, and whether they may tell amounts, from now on;
--- NULL changes nothing.
+-- A site's name, the origins of its pages, and what it believes of them, from now on; NULL changes
+-- nothing.
 UPDATE sites SET name = coalesce(%(name)s, name),
        origins = coalesce(%(origins)s, origins),
-       accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts)
+       accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts),
+       signed_only = coalesce(%(signed_only)s, signed_only)
 WHERE space_id = %(space_id)s AND id = %(site_id)s
-RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
+       created_at, revoked_at;
 
 -- name: revoke
 -- End a site; one that is revoked keeps the time of it.
 UPDATE sites SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(site_id)s
-RETURNING id, name, site_key, origins, accepts_amounts, bot_hits, created_at, revoked_at;
+RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
+       created_at, revoked_at;
 
 -- name: secret
 -- The secret of a site's signatures, encrypted, and the key it is bound to.
@@ -48,7 +54,7 @@ WHERE space_id = %(space_id)s AND id = %(site_id)s;
 SELECT w.site_key, w.space_id, w.id, w.origins, s.subscription = 'active',
        coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
                  WHERE l.space_id = w.space_id), '{}'),
-       w.accepts_amounts, w.signing_secret, w.former_secret,
+       w.accepts_amounts, w.signed_only, w.signing_secret, w.former_secret,
        extract(epoch FROM w.former_until)::float8
 FROM sites w
 JOIN spaces s ON s.id = w.space_id

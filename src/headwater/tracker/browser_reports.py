@@ -7,20 +7,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
-from headwater.browsing.accepted import COOKIES
+from headwater.browsing.accepted import COOKIES, AcceptedLanding
 from headwater.browsing.agents import Agent
 from headwater.browsing.places import Place
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
-from headwater.ingest.forms import Check, Form, Identifier, nonblank_texts
+from headwater.ingest.forms import Address, Check, Form, Identifier, nonblank_texts
 from headwater.ingest.payload import Consent
+from headwater.sources.addresses import read_address
 
 MAX_ITEMS = 50
+MAX_AGO = 7 * 86_400_000
+"""A week, in milliseconds, for which an item that could not be sent may wait in a browser."""
 LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
@@ -38,6 +41,7 @@ class BrowserReport:
     language: str | None = None
     consent: Consent = field(default_factory=Consent)
     cookies: dict[str, str] = field(default_factory=dict[str, str])
+    landing: AcceptedLanding | None = None
 
 
 class _ReportPayload(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,9 +50,16 @@ class _ReportPayload(msgspec.Struct, frozen=True, kw_only=True):
     language: Identifier = None
     consent: Consent | None = None
     cookies: dict[str, Any] | None = None
+    landing: Any = None
 
 
-def _normalise(payload: _ReportPayload, _: float, check: Check) -> BrowserReport:
+class _Landing(msgspec.Struct, frozen=True):
+    url: Annotated[str, Meta(max_length=2048)]
+    ago: int | float
+    referrer: Address = None
+
+
+def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserReport:
     texts = nonblank_texts(payload, ("token", "fingerprint"))
     if not TOKEN.fullmatch(texts.get("token", "-")):
         check.add("token", "must be letters, digits and - . _ ~ only.")
@@ -58,6 +69,22 @@ def _normalise(payload: _ReportPayload, _: float, check: Check) -> BrowserReport
         language=language_tag(payload.language),
         consent=payload.consent or Consent(),
         cookies=_cookies(payload.cookies or {}),
+        landing=_landing(payload.landing, now),
+    )
+
+
+def _landing(value: Any, now: float) -> AcceptedLanding | None:
+    """Return the page view by which the visitor came. One that cannot be one is left out: it only
+    adds to what the items say.
+    """
+    try:
+        landing = msgspec.convert(value, _Landing)
+    except msgspec.ValidationError:
+        return None
+    if not 0 <= landing.ago <= MAX_AGO or not read_address(landing.url):
+        return None
+    return AcceptedLanding(
+        occurred_at=int(now * 1000 - landing.ago), url=landing.url, referrer=landing.referrer
     )
 
 
@@ -152,6 +179,9 @@ class Browser:
     language: str | None
     cookies: dict[str, str]
     consent: Consent
+    address_key: str
+    """Of the address the report came from, as `identity.joins` counts it."""
+    landing: AcceptedLanding | None = None
 
     def visitor(self) -> dict[str, str]:
         """Return the identifiers of the visitor. An address counts only with a fingerprint."""

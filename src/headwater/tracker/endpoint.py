@@ -29,6 +29,7 @@ from headwater.http.errors import (
     Unauthorized,
     bound,
 )
+from headwater.identity.joins import address_key
 from headwater.identity.senders import Sender
 from headwater.ingest.endpoints import (
     Endpoint,
@@ -45,7 +46,7 @@ from headwater.tracker.browser_reports import TOKEN, Body, Browser, BrowserRepor
 from headwater.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
 from headwater.tracker.shares import Shares
 
-MAX_BODY = 64 * 1024
+MAX_BODY = 256 * 1024
 COOKIE = "trk_token"
 COOKIE_SECONDS = 400 * 86_400
 """The longest that browsers keep any cookie."""
@@ -166,6 +167,8 @@ class HitsEndpoint(Endpoint):
             language=report.language or language_tag(_text(headers, b"accept-language")),
             cookies=report.cookies,
             consent=report.consent,
+            address_key=address_key(address_subject(ip)),
+            landing=report.landing,
         )
 
     async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:

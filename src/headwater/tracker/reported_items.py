@@ -15,6 +15,7 @@ from msgspec import Meta, Raw
 from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.identity.emails import parse_written_email
+from headwater.identity.joins import SIGNED_ONLY
 from headwater.identity.senders import Sender
 from headwater.ingest.forms import Address, Check, Code, Form, Identifier, nonblank_texts
 from headwater.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
@@ -23,10 +24,8 @@ from headwater.sites.signatures import Signature, WrongTimeError
 from headwater.sites.sites import ActiveSite
 from headwater.sources.addresses import read_address
 from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
-from headwater.tracker.browser_reports import Browser
+from headwater.tracker.browser_reports import MAX_AGO, Browser
 
-MAX_AGO = 7 * 86_400_000
-"""A week, in milliseconds, for which an item that could not be sent may wait in a browser."""
 _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
@@ -190,7 +189,9 @@ def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> Acc
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
         person = PERSON_FORM.accept(raw, now)
-        row = _encode(msgspec.structs.replace(person, **visitor))
+        claim = _claim(browser, site)
+        landing = None if browser.token else browser.landing
+        row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
         return AcceptedItem("identify", row, _sender(raw, person, site, now))
     hit = PAGE_FORM.accept(raw, now)
     row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
@@ -211,6 +212,12 @@ def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> S
     except ValueError as error:
         raise Invalid.of("signature", str(error)) from None
     return Sender.SIGNED_BROWSER
+
+
+def _claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
+    """Return what limits the known contacts that a browser may say it is."""
+    rule = SIGNED_ONLY if site.signed_only else None
+    return {"address_key": browser.address_key, "join_rule": rule}
 
 
 def _technical_fields(browser: Browser) -> dict[str, Any]:
@@ -248,6 +255,8 @@ def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
     event = EVENT_FORM.accept(_encode({**defaults, **members, **known}), now)
     if event.amount is not None:
         _check_amount(event.amount, site)
+    if event.email or event.tracking_id:
+        event = msgspec.structs.replace(event, **_claim(browser, site))
     return _encode(event)
 
 

@@ -3,8 +3,10 @@
  *
  * It must never disturb its page: whatever the page calls is guarded, and so is every listener.
  * Nothing is taken for granted: storage, cookies and whole interfaces may be missing, empty or
- * throw. Its globals are trk, trkToken and trkFingerprint. Comments and white space are removed
- * before it is served; names are not shortened, as compression does that as well.
+ * throw, and a page's libraries may have changed the methods of arrays, of Object and of JSON. So
+ * it writes its own JSON, walks lists by index, and reads nothing that an object inherits.
+ * Its globals are trk, trkToken and trkFingerprint. Comments and white space are removed before it
+ * is served; names are not shortened, as compression does that as well.
  */
 ((window, document, navigator) => {
   'use strict';
@@ -12,21 +14,97 @@
   const TOKEN = 'trk_token';
   const TOKEN_FORM = /^[\w.~-]{1,255}$/;
   const COOKIE_SECONDS = 34560000; // 400 days, the longest that browsers allow
-  const MOST = 50; // items in a report, and waiting
-  const OLDEST = 86400000; // what could not be sent for a day is let go
-  const LONGEST_URL = 2048;
-  const LONGEST_KEPT_ALIVE = 20000; // letters; browsers bound what may outlive its page, in bytes
+  const MAX_AGE = 86400000; // after a day, items that could not be sent are dropped
+  const MAX_URL = 2048;
+  const MAX_COOKIE = 1024;
+  const MAX_ITEM = 250000; // bytes; the server takes a little more
+  const MAX_ITEMS = 50; // in a report
+  const MAX_BYTES = 20000; // of a report's items: browsers let 64 KB in all outlive a page
+  const MAX_ANSWER_TIME = 30000;
+
+  // What waits is bounded, except for the items of the highest rank.
+  const PLAIN_VIEW = 0;
+  const PLAIN_EVENT = 1;
+  const TAGGED = 2; // a view with a campaign, or a person
+  const NEVER_DROPPED = 3; // a conversion, or the view by which the visitor came
+  const MAX_WAITING = 200;
+  const MAX_WAITING_BYTES = 500000;
+  const CAMPAIGN = /[?&#](utm_|trk_|mtm_|pk_|hsa_|\w*clid|\w*click_?id|\w*braid|\w*_cid|\w*fat_id|epik|oppref)[^&=]*=/i;
+  const CONVERSION = /purchase|order|pay|lead|sign|regist|subscri|book|checkout|trial|conver/i;
 
   /* An error stays in here. */
-  const guard = (action) => function () {
+  const guard = (action) => function (first, second, third) {
     try {
-      return action.apply(this, arguments);
+      return action(first, second, third);
     } catch (error) {
       return undefined;
     }
   };
 
-  const listen = (target, type, action) => target.addEventListener(type, guard(action), true);
+  const listen = guard((target, type, action) => target.addEventListener(type, guard(action), true));
+
+  const later = guard((action, pause) => setTimeout(guard(action), pause));
+
+  const now = () => guard(() => +Date.now())() || guard(() => +new Date())() || 0;
+
+  const each = (list, action) => {
+    for (let index = 0; index < list.length; index++) action(list[index], index);
+  };
+
+  const filter = (list, test) => {
+    const found = [];
+    each(list, (value, index) => {
+      if (test(value, index)) found[found.length] = value;
+    });
+    return found;
+  };
+
+  /* The object's own members, by name. */
+  const members = (object, action) => {
+    if (object && typeof object === 'object') {
+      for (const name in object) {
+        if (Object.prototype.hasOwnProperty.call(object, name)) action(name, object[name]);
+      }
+    }
+  };
+
+  // JSON, in ASCII so that letters are bytes. JSON.stringify obeys the toJSON that libraries give
+  // to arrays and texts, and may be replaced.
+
+  const quote = (text) => '"' + text
+    .replace(/[\0\ud800-\udfff]/gu, '\ufffd') // half a pair of surrogates, which nobody can store
+    .replace(/["\\\u0001-\u001f\u007f-\uffff]/g, (letter) =>
+      '\\u' + ('000' + letter.charCodeAt(0).toString(16)).slice(-4)) + '"';
+
+  const kindOf = (value) => Object.prototype.toString.call(value);
+
+  const json = (value, above) => {
+    if (value && typeof value === 'object') {
+      if (typeof value.toISOString === 'function') value = value.toISOString();
+      else if (/String|Number|Boolean/.test(kindOf(value))) value = value.valueOf();
+      else if (typeof value.toJSON === 'function' && !Array.isArray(value) &&
+        value.toJSON !== Object.prototype.toJSON) value = value.toJSON();
+    }
+    if (typeof value === 'string') return quote(value);
+    if (typeof value === 'number') return isFinite(value) ? '' + value : 'null';
+    if (value === null || typeof value === 'boolean') return '' + value;
+    if (typeof value === 'bigint') throw value;
+    if (typeof value !== 'object') return undefined;
+    for (let one = above; one; one = one.above) if (one.value === value) throw value;
+    const inside = { value: value, above: above };
+    let text = '';
+    if (Array.isArray(value)) {
+      each(value, (one) => {
+        text += ',' + (json(one, inside) || 'null');
+      });
+      return '[' + text.slice(1) + ']';
+    }
+    members(value, (name, one) => {
+      const written = json(one, inside);
+      if (written) text += ',' + quote(name) + ':' + written;
+    });
+    return '{' + text.slice(1) + '}';
+  };
 
   // Storage. Reading the property itself may throw, as in a frame whose storage is blocked.
 
@@ -48,29 +126,37 @@
       (domain ? ';domain=' + domain : '') + (location.protocol === 'https:' ? ';secure' : '');
   });
 
-  const parse = guard((text) => JSON.parse(text));
-
-  /* A random UUID; crypto.randomUUID is missing on pages without TLS. */
+  /* A random UUID; crypto.randomUUID is missing on pages without TLS. Two never are the same, even
+   * where the page has replaced what is random by something that is not. */
+  let made = 0;
   const uuid = () => {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    bytes[6] = (bytes[6] & 15) | 64;
-    bytes[8] = (bytes[8] & 63) | 128;
-    return Array.from(bytes, (byte, index) =>
-      (/^(4|6|8|10)$/.test(index) ? '-' : '') + (byte + 256).toString(16).slice(1)
-    ).join('');
+    const strong = guard(() => crypto.getRandomValues(new Uint8Array(16)))() || [];
+    let text = '';
+    made++;
+    for (let index = 0; index < 16; index++) {
+      let byte = (strong[index] ^ Math.random() * 256 ^ (index < 2 ? made >> 8 * index : 0)) & 255;
+      if (index === 6) byte = (byte & 15) | 64;
+      if (index === 8) byte = (byte & 63) | 128;
+      text += (/^(4|6|8|10)$/.test(index) ? '-' : '') + (byte + 256).toString(16).slice(1);
+    }
+    return text;
   };
 
   const track = () => {
     const script = document.currentScript || document.querySelector('script[data-site]');
     const trk = window.trk && typeof window.trk === 'object' ? window.trk : {};
-    // Tag managers may load a script and not give it attributes: its address has them then.
-    const address = new URL(script.src);
-    const options = Object.assign(Object.fromEntries(address.searchParams), script.dataset);
-    const site = options.site;
+    /* An attribute of the tag. Tag managers may load a script and not give it attributes: its
+     * address has them then. */
+    const option = (name) => {
+      const match = script.src.match('[?&]' + name + '(?:=([^&#]*))?(?=[&#]|$)');
+      const value = script.getAttribute('data-' + name);
+      return value !== null || !match ? value : decodeURIComponent(match[1] || '');
+    };
+    const site = option('site');
     if (!site || trk.site) return; // a second copy on the page stays quiet
 
     // Relative to this script, so that a proxy may put both below any path.
-    const endpoint = new URL('__ENDPOINT__', address).href;
+    const endpoint = script.src.replace(/[?#].*/, '').replace(/[^/]*$/, '__ENDPOINT__');
     const QUEUE = 'trk_queue.' + site;
     const CONSENT = 'trk_consent.' + site;
 
@@ -78,24 +164,43 @@
     let queue = [];
     let flying = []; // of the queue, what a request is on its way with
     let failures = 0;
+    let together = MAX_ITEMS;
     let timer;
-    let previous = document.referrer;
+    let previous = '' + (document.referrer || '');
     let shown;
+    let landing; // the first view of this page
 
     // Consent: what the visitor said to this site. Where they said nothing, the site's own rule and
     // what their browser asks for decide.
 
-    const wary = options.consent === 'required' ||
+    const wary = option('consent') === 'required' ||
       navigator.doNotTrack === '1' || navigator.globalPrivacyControl === true;
-    let choice = parse(read(CONSENT)); // true, false, or what they agree to in advertising
 
-    const allowed = () => choice === undefined || choice === null ? !wary : choice !== false;
+    /* True, false, or what they agree to in advertising; undefined before they said anything. */
+    const readChoice = guard((text) => {
+      const part = (name) => {
+        const match = text.match('"' + name + '":(true|false)');
+        return match ? match[1] === 'true' : undefined;
+      };
+      if (!text) return undefined;
+      return text[0] !== '{' ? text !== 'false' : {
+        ad_user_data: part('ad_user_data'), ad_personalization: part('ad_personalization')
+      };
+    });
+
+    let choice = readChoice(read(CONSENT));
+
+    const allowed = () => choice === undefined ? !wary : choice !== false;
+
+    /* Consent to one use: nothing said is nothing, and what we don't understand is no. */
+    const agreed = (value) =>
+      value === undefined || value === null ? undefined : value === true || value === 'granted';
 
     const consent = (given) => {
       const before = allowed();
       choice = given && typeof given === 'object' ? {
-        ad_user_data: given.ad_user_data,
-        ad_personalization: given.ad_personalization
+        ad_user_data: agreed(given.ad_user_data),
+        ad_personalization: agreed(given.ad_personalization)
       } : !!given;
       if (!choice) {
         // That somebody refused is stored only where it would not be taken for granted.
@@ -103,10 +208,10 @@
         forget();
         return;
       }
-      write(CONSENT, JSON.stringify(choice));
+      write(CONSENT, json(choice));
       if (!before) {
-        queue = stored().concat(queue);
-        store(queue);
+        queue = joined(stored(), queue);
+        store();
         moved();
       }
       flush();
@@ -114,14 +219,14 @@
 
     const forget = () => {
       queue = [];
-      token = shown = undefined;
-      previous = document.referrer;
+      token = shown = landing = undefined;
+      previous = '' + (document.referrer || '');
       write(QUEUE);
       write(TOKEN);
       // The server set the cookie for the registrable domain, which is one of these.
-      location.hostname.split('.').forEach((_, index, labels) => {
-        writeCookie('', 0, labels.slice(index).join('.'));
-      });
+      for (let host = location.hostname; host; host = host.replace(/^[^.]*\.?/, '')) {
+        writeCookie('', 0, host);
+      }
       writeCookie('', 0);
     };
 
@@ -130,15 +235,16 @@
 
     const trkToken = () => {
       if (!allowed()) return '';
-      const isToken = (value) => TOKEN_FORM.test(value || '');
-      token = [readCookie(TOKEN), read(TOKEN), token].find(isToken);
+      const known = filter([readCookie(TOKEN), read(TOKEN), token], (value) =>
+        typeof value === 'string' && TOKEN_FORM.test(value));
+      token = known[0];
       if (!token) keep(uuid());
       return token || '';
     };
 
     const keep = (value) => {
       token = value;
-      if (write(TOKEN, value)) return;
+      if (write(TOKEN, value) && read(TOKEN) === value) return;
       writeCookie(value, COOKIE_SECONDS);
       token = readCookie(TOKEN);
     };
@@ -153,148 +259,276 @@
     // The fingerprint: what the browser tells of itself, hashed. Many people share one.
 
     const hash = (text, seed) => {
-      for (const letter of text) {
-        seed = Math.imul(seed ^ letter.codePointAt(0), 16777619);
+      for (let index = 0; index < text.length; index++) {
+        seed = Math.imul(seed ^ text.charCodeAt(index), 16777619);
         seed ^= seed >>> 15;
       }
-      return (seed >>> 0).toString(16).padStart(8, '0');
+      return ('0000000' + (seed >>> 0).toString(16)).slice(-8);
     };
 
     const trkFingerprint = () => {
       if (!allowed()) return '';
-      const text = [
+      let text = '';
+      each([
         navigator.userAgent, Math.max(screen.width, screen.height),
         Math.min(screen.width, screen.height), screen.colorDepth,
-        Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.languages,
+        guard(() => Intl.DateTimeFormat().resolvedOptions().timeZone)(), navigator.languages,
         navigator.platform, navigator.hardwareConcurrency
-      ].join();
+      ], (part) => {
+        text += part + ',';
+      });
       return hash(text, 2166136261) + hash(text, 374761393);
     };
 
-    // The queue. Storage has what is not known to have arrived; the next page sends it again, under
-    // the same keys, by which the server drops what comes twice.
+    // The queue. Storage has what is not known to have arrived, a line for each item; the next page
+    // sends it again, under the same keys, by which the server drops what comes twice.
 
-    const store = (items) => write(QUEUE, items.length && JSON.stringify(items));
+    const store = (gone) => {
+      let text = '';
+      each(joined(without(stored(), gone || []), queue), (item) => {
+        text += item.at + ' ' + item.rank + ' ' + item.key + ' ' + item.body + '\n';
+      });
+      write(QUEUE, text);
+    };
 
     /* What this and other pages of the site have not yet seen arrive. */
     const stored = () => {
-      const items = parse(read(QUEUE));
-      return Array.isArray(items) ? items.filter((item) => Date.now() - item.at < OLDEST) : [];
+      const items = [];
+      ('' + (read(QUEUE) || '')).replace(/^(\d+) (\d) ([\da-f-]{36}) (\{.*)$/gm,
+        (line, at, rank, key, body) => {
+          if (now() - at < MAX_AGE) items[items.length] = { at: +at, rank: +rank, key: key, body: body };
+        });
+      return items;
     };
 
-    const put = (type, fields) => {
+    const without = (items, gone) => filter(items, (item) => {
+      let kept = true;
+      each(gone, (other) => {
+        if (other.key === item.key) kept = false;
+      });
+      return kept;
+    });
+
+    const joined = (items, more) => {
+      const all = without(items, more);
+      each(more, (item) => {
+        all[all.length] = item;
+      });
+      return bounded(all);
+    };
+
+    /* As many items as may wait: of the lowest rank, the oldest go first. */
+    const bounded = (items) => {
+      let spare = filter(items, (item) => item.rank < NEVER_DROPPED);
+      let bytes = 0;
+      each(spare, (item) => {
+        bytes += item.body.length;
+      });
+      while (spare.length > MAX_WAITING || bytes > MAX_WAITING_BYTES) {
+        let gone = spare[0];
+        each(spare, (item) => {
+          if (item.rank < gone.rank) gone = item;
+        });
+        bytes -= gone.body.length;
+        spare = without(spare, [gone]);
+        items = without(items, [gone]);
+      }
+      return items;
+    };
+
+    const put = (type, fields, rank) => {
       if (choice === false) return;
       // As it is now: what JSON cannot write, today or after a change, must not hold up the others.
-      let plain;
+      const key = uuid();
+      let body = '{"type":"' + type + '","key":"' + key + '"';
       try {
-        plain = JSON.parse(JSON.stringify(Object.assign({}, fields)));
+        members(fields, (name, value) => {
+          const written = /^(type|key|ago)$/.test(name) ? undefined : json(value);
+          if (written) body += ',' + quote(name) + ':' + written;
+        });
+        if (body.length > MAX_ITEM) throw new Error('more than ' + MAX_ITEM + ' bytes');
       } catch (error) {
-        console.warn('trk: JSON cannot write this ' + type, error);
+        guard(() => console.warn('trk: JSON cannot write this ' + type, error))();
         return;
       }
-      const item = Object.assign({}, plain, { type: type, key: uuid(), at: Date.now() });
-      queue = queue.concat(item).slice(-MOST);
-      if (!allowed()) return;
-      store(stored().concat(item).slice(-MOST));
-      plan(0); // what a page calls in one go makes one report
+      queue = joined(queue, [{ at: now(), rank: rank, key: key, body: body }]);
+      if (allowed()) plan(0); // what a page calls in one go makes one report
     };
 
     const plan = (pause) => {
-      clearTimeout(timer);
-      timer = setTimeout(guard(flush), pause);
+      guard(clearTimeout)(timer);
+      timer = later(flush, pause);
+      if (!timer && !pause) flush(); // the page has broken its timers
     };
-
-    const without = (items, gone) =>
-      items.filter((item) => !gone.some((other) => other.key === item.key));
 
     /* A report of some items. Ages instead of times: the clock may be wrong. */
     const report = (items) => {
-      const ads = typeof choice === 'object' && choice || {};
+      const ads = choice && typeof choice === 'object' ? choice : {};
       const cookies = {};
-      ['fbp', 'fbc', 'ttp', 'scid', 'rdt_uuid'].forEach((name) => {
-        if (ads.ad_user_data !== false) cookies[name] = readCookie('_' + name) || undefined;
+      const age = (at) => Math.min(Math.max(0, now() - at) || 0, MAX_AGE);
+      each(['fbp', 'fbc', 'ttp', 'scid', 'rdt_uuid'], (name) => {
+        const value = ads.ad_user_data !== false && readCookie('_' + name);
+        if (value && value.length <= MAX_COOKIE) cookies[name] = value;
       });
-      return JSON.stringify({
+      const known = trkToken();
+      const head = json({
         site: site,
-        token: trkToken() || undefined,
+        token: known || undefined,
         fingerprint: guard(trkFingerprint)(),
-        language: navigator.language,
+        language: '' + navigator.language,
         consent: ads,
         cookies: cookies,
-        items: items.map((item) => Object.assign({}, item, {
-          ago: Math.max(0, Date.now() - item.at), at: undefined
-        }))
+        // Without a token, nothing else tells the server that this view and this person are one.
+        landing: known || !landing ? undefined :
+          { url: landing.url, referrer: landing.referrer, ago: age(landing.at) }
       });
+      let text = '';
+      each(items, (item) => {
+        text += ',' + item.body + ',"ago":' + age(item.at) + '}';
+      });
+      return head.slice(0, -1) + ',"items":[' + text.slice(1) + ']}';
+    };
+
+    /* The first items that fit into one report. */
+    const pack = (items) => {
+      let bytes = 0;
+      return filter(items, (item, index) => {
+        bytes += item.body.length;
+        return !index || index < together && bytes < MAX_BYTES;
+      });
+    };
+
+    const isSmall = (body) => body.length < 3 * MAX_BYTES;
+
+    /* Sends a body, and tells the status of the answer with its text; 0 where none came. After a
+     * failure the other way is tried, as a page may have broken one of them. */
+    const send = (body, answered) => {
+      let over = false;
+      const end = guard((status, text) => {
+        if (over) return;
+        over = true;
+        guard(clearTimeout)(patience);
+        answered(+status || 0, '' + text);
+      });
+      const patience = later(() => end(0), MAX_ANSWER_TIME);
+      const ways = [() => {
+        // A text body needs no question beforehand.
+        fetch(endpoint, {
+          method: 'POST', body: body, credentials: 'include', keepalive: isSmall(body)
+        }).then((answer) => answer.text().then((text) => end(answer.status, text))).then(
+          undefined, () => end(0));
+      }, () => {
+        const request = new XMLHttpRequest();
+        request.open('POST', endpoint);
+        request.withCredentials = true;
+        request.onload = () => end(request.status, request.responseText);
+        request.onerror = request.onabort = () => end(0);
+        request.send(body);
+      }];
+      try {
+        ways[failures % 2]();
+      } catch (error) {
+        try {
+          ways[(failures + 1) % 2]();
+        } catch (worse) {
+          end(0);
+        }
+      }
     };
 
     const flush = () => {
-      if (flying.length || !queue.length || !allowed()) return;
-      clearTimeout(timer);
-      let length = 0;
-      const items = queue.slice(0, MOST).filter((item, index) => {
-        length += JSON.stringify(item).length;
-        return !index || length < LONGEST_KEPT_ALIVE;
-      });
-      flying = items;
-      const sent = Date.now();
-      // A text body needs no question beforehand.
-      fetch(endpoint, {
-        method: 'POST', body: report(items), credentials: 'include',
-        keepalive: JSON.stringify(items).length < LONGEST_KEPT_ALIVE
-      }).then((answer) => {
-        // Refused for good, unless the server was away or busy.
-        if (answer.status > 499 || /^4(08|25|29)$/.test(answer.status)) throw answer;
-        queue = without(queue, items);
-        store(without(stored(), items));
-        failures = 0;
-        return answer.json();
-      }).then((told) => {
+      if (!queue.length || !allowed()) return;
+      guard(clearTimeout)(timer);
+      store();
+      if (flying.length) return;
+      const items = flying = pack(queue);
+      const sent = now();
+      send(report(items), (status, text) => {
         flying = [];
-        // The server takes an age from when a report arrives. A report on a new connection takes
-        // longer: what happened meanwhile must not seem to have come before it.
-        queue.forEach((item) => {
-          if (item.at >= sent) item.at = Date.now();
-        });
-        if (allowed()) adopt(told.token);
-        else forget(); // consent was withdrawn meanwhile
+        const refused = status > 399 && status < 500 && !/^4(08|25|29)$/.test(status);
+        if (!refused && !/"results"/.test(text)) {
+          // The server was away or busy, or somebody else has answered.
+          const pause = Math.min(300, Math.pow(2, failures++)) * (750 + Math.random() * 500);
+          if (queue.length) plan(pause);
+          return;
+        }
+        if (items.length > 1 && /^4(00|13|22)$/.test(status) && !/"results"/.test(text)) {
+          together = 1; // one of them may be at fault: each goes alone
+        } else {
+          arrived(items, sent);
+        }
+        const match = text.match(/"token":"([\w.~-]{1,255})"/);
+        if (!allowed()) forget(); // consent was withdrawn meanwhile
+        else if (match) adopt(match[1]);
         flush();
-      }).catch(guard(() => {
-        flying = [];
-        const pause = Math.min(300, Math.pow(2, failures++)) * (750 + Math.random() * 500);
-        if (queue.length) plan(pause);
-      }));
+      });
     };
 
-    /* The page may be ending: what no request is on its way with goes as it is. */
+    const arrived = (items, sent) => {
+      queue = without(queue, items);
+      store(items);
+      failures = 0;
+      if (!queue.length) together = MAX_ITEMS;
+      // The server takes an age from when a report arrives. A report on a new connection takes
+      // longer: what happened meanwhile must not seem to have come before it.
+      each(queue, (item) => {
+        if (item.at >= sent) item.at = now();
+      });
+    };
+
+    /* The page may be ending: what no request is on its way with goes as it is, the most important
+     * first, as browsers bound what may outlive a page. */
     const leave = () => {
-      const items = without(queue, flying);
-      if (items.length && allowed()) navigator.sendBeacon(endpoint, report(items));
+      if (!allowed()) return;
+      if (queue.length) store();
+      let items = [];
+      for (let rank = NEVER_DROPPED; rank >= PLAIN_VIEW; rank--) {
+        each(without(queue, flying), (item) => {
+          if (item.rank === rank) items[items.length] = item;
+        });
+      }
+      while (items.length) {
+        const packed = pack(items);
+        const body = report(packed);
+        if (guard(() => navigator.sendBeacon(endpoint, body))() !== true) {
+          guard(() => fetch(endpoint, {
+            method: 'POST', body: body, credentials: 'include', keepalive: true
+          }).then(undefined, () => {}))();
+        }
+        items = without(items, packed);
+      }
     };
 
     // Page views.
 
+    const hostOf = (url) => url.split('/')[2];
+
     const page = () => {
-      const url = location.href;
-      put('page', { url: url.slice(0, LONGEST_URL), referrer: previous.slice(0, LONGEST_URL) });
+      const url = '' + location.href;
+      const view = { url: url.slice(0, MAX_URL), referrer: previous.slice(0, MAX_URL) };
+      const came = hostOf(previous) !== hostOf(url);
+      if (!landing) landing = { url: view.url, referrer: view.referrer, at: now() };
       previous = url;
+      put('page', view, came ? NEVER_DROPPED : CAMPAIGN.test(url) ? TAGGED : PLAIN_VIEW);
     };
 
     /* Counts when the path or the query has changed; the fragment only where the site asks. */
     const moved = () => {
-      const place = location.pathname + location.search + ('hash' in options ? location.hash : '');
+      const place = location.pathname + location.search +
+        (option('hash') !== null ? location.hash : '');
       if (place === shown || choice === false) return;
       shown = place;
       page();
     };
 
-    const follow = (name) => {
+    const follow = guard((name) => {
       const original = history[name];
       history[name] = function () {
         const result = original.apply(this, arguments); // what this throws is the page's
         guard(moved)();
         return result;
       };
-    };
+    });
 
     // Forms: who sends one is often who it says.
 
@@ -310,44 +544,56 @@
       const form = event.target;
       const asked = form.getAttribute('data-trk');
       const found = {};
-      if (asked === 'off' || asked === null && !('forms' in options)) return;
-      Array.from(form.elements).forEach((field) => {
+      if (asked === 'off' || asked === null && option('forms') === null) return;
+      each(form.elements, (field) => {
         const purpose = field.getAttribute('autocomplete') || form.getAttribute('autocomplete') || '';
         const value = /^(text|email|tel)$/.test(field.type) && field.value.trim();
-        const words = [purpose.split(' ').pop(), field.type, field.name, field.id];
+        const words = [purpose.replace(/.* /, ''), field.type, field.name, field.id];
         if (!value || /^off$|cc-|pass|one-time/i.test(purpose)) return;
-        if (/card|cvc|cvv|iban|pass/i.test(words)) return;
-        const known = FIELDS.find((each) => words.some((word) => each[1].test(word)));
+        if (filter(words, (word) => /card|cvc|cvv|iban|pass/i.test(word)).length) return;
+        const known = filter(FIELDS, (one) =>
+          filter(words, (word) => one[1].test(word)).length)[0];
         if (known && (known[0] !== 'email' || /@/.test(value))) found[known[0]] = value;
       });
-      if (found.email || found.phone) put('identify', found);
+      if (found.email || found.phone) identify(found);
     };
 
     // What the page calls.
 
-    const calls = {
-      page: page,
-      identify: (person) => put('identify', person),
-      track: (name, fields) => put('event', Object.assign(
-        { url: location.href.slice(0, LONGEST_URL) }, fields, { event_name: name }
-      )),
-      consent: consent
+    const identify = (person) => put('identify', person, TAGGED);
+
+    const trackEvent = (name, fields) => {
+      const event = { url: ('' + location.href).slice(0, MAX_URL) };
+      let isConversion = CONVERSION.test(name);
+      members(fields, (field, value) => {
+        event[field] = value;
+        isConversion = isConversion || /^(amount|order_id|checkout_token)$/.test(field);
+      });
+      event.event_name = name;
+      // An event takes no landing: the person goes before it.
+      if ((event.email || event.tracking_id) && allowed() && !trkToken()) {
+        identify({ email: event.email, tracking_id: event.tracking_id });
+      }
+      put('event', event, isConversion ? NEVER_DROPPED : PLAIN_EVENT);
     };
+
+    const calls = { page: page, identify: identify, track: trackEvent, consent: consent };
 
     /* What was called before we came: ['track', arguments], or a function to run now. */
     const replay = guard((call) => {
       if (typeof call === 'function') call();
-      else trk[call[0]].apply(trk, call[1]);
+      else trk[call[0]](call[1][0], call[1][1]);
     });
 
     const start = guard(() => {
       const waiting = trk.q || [];
-      Object.keys(calls).forEach((name) => {
-        trk[name] = guard(calls[name]);
+      members(calls, (name, call) => {
+        trk[name] = guard(call);
       });
       trk.q = { push: replay };
       if (allowed()) queue = stored();
-      ['pushState', 'replaceState'].forEach(follow);
+      follow('pushState');
+      follow('replaceState');
       listen(window, 'popstate', moved);
       listen(window, 'hashchange', moved);
       listen(window, 'pageshow', (event) => event.persisted && page());
@@ -355,8 +601,8 @@
       listen(window, 'online', flush);
       listen(document, 'visibilitychange', () => document.hidden && flush());
       listen(document, 'submit', submitted);
-      moved();
-      waiting.forEach(replay);
+      guard(moved)();
+      each(waiting, replay);
     });
 
     trk.site = site;

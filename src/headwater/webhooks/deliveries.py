@@ -23,7 +23,8 @@ from headwater.identity.senders import Sender
 from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
-from headwater.webhooks.interpretation import draft_event, finish, headers_kept
+from headwater.webhooks.drafting import Draft, make_draft
+from headwater.webhooks.interpretation import finish, headers_kept
 from headwater.webhooks.models import (
     Delivery,
     DeliverySummary,
@@ -50,10 +51,13 @@ UNFINISHED = "It was not finished; the sender will try again."
 
 
 async def outcome_of(
-    connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest
-) -> WebhookOutcome:
-    """Return the outcome of a message that passed the signature check."""
-    draft = draft_event(reader, message)
+    connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest,
+    draft: Draft | None = None,
+) -> WebhookOutcome:  # fmt: skip
+    """Return the outcome of a message that passed the signature check. The draft is made here
+    unless it was made before.
+    """
+    draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
         return _masked(draft, {})
     order = draft.mapped.order

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from headwater.http.fields import is_blank
 from headwater.sources.resolve import SourceParameters, resolve
 from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
-from headwater.webhooks.values import ANY, TEXT, Function, to_number, to_text
+from headwater.webhooks.values import ANY, TEXT, Function, ValueKind, to_number, to_text
 
 _MAX_PARAMETERS = 200
 
@@ -102,6 +102,13 @@ def _url_host(value: Any) -> str | None:
     return host.removeprefix("www.") if host else None
 
 
+def _url_function(
+    function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]
+) -> Function:
+    """Return a function that parses addresses, which costs far more than to look at a value."""
+    return Function(_unless_blank(function), takes, steps=steps, characters_a_step=20)
+
+
 OWN_FUNCTIONS: Mapping[str, Function] = {
     "not_blank": Function(_not_blank, (ANY,), repeats=True, lazy=True),
     "header": Function(_header, (TEXT,), reads_headers=True),
@@ -112,9 +119,9 @@ OWN_FUNCTIONS: Mapping[str, Function] = {
     "total": Function(_unless_blank(_total), (ANY,), deep=True),
     "from_milliseconds": Function(_unless_blank(_from_milliseconds), (ANY,)),
     "join_words": Function(_join_words, (ANY,), repeats=True, deep=True),
-    "url_parameter": Function(_unless_blank(_url_parameter), (ANY, TEXT)),
-    "absolute_url": Function(_unless_blank(_absolute_url), (ANY, ANY)),
-    "url_host": Function(_unless_blank(_url_host), (ANY,)),
-    "url_source": Function(_unless_blank(_url_source), (ANY,)),
+    "url_parameter": _url_function(_url_parameter, 15, (ANY, TEXT)),
+    "absolute_url": _url_function(_absolute_url, 15, (ANY, ANY)),
+    "url_host": _url_function(_url_host, 10, (ANY,)),
+    "url_source": _url_function(_url_source, 40, (ANY,)),
 }
 FUNCTIONS: Mapping[str, Function] = {**STANDARD_FUNCTIONS, **OWN_FUNCTIONS}

@@ -80,8 +80,11 @@ class Interpreter(_Standard):
         if function.lazy:
             return function.call(self.visit(child, value) for child in children)
         arguments = [self.visit(child, value) for child in children]
+        self._budget.spend(function.steps)
         for argument in arguments:
             self._budget.spend_on(argument, deep=function.deep)
+            if isinstance(argument, str):
+                self._budget.spend(len(argument) // function.characters_a_step)
         function.check_kinds(name, arguments)
         if function.reads_headers:
             return function.call(self._headers, *arguments)

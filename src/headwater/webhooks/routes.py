@@ -30,6 +30,7 @@ from headwater.webhooks.deliveries import (
     forget_delivery,
     outcome_of,
 )
+from headwater.webhooks.drafting import make_draft
 from headwater.webhooks.interpretation import check_signature
 from headwater.webhooks.models import Status, UnverifiedRequest, WebhookOutcome, WebhookRequest
 from headwater.webhooks.providers import PROVIDERS
@@ -51,10 +52,11 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     message = await _read(request)
     await _count(request, inbox, webhook)
     message, distrust = _believe(webhook, shared.sealing_key, message)
+    space_id, reader = webhook.caller.space_id, webhook.reader
+    draft = distrust or (PAUSED if webhook.paused else None)
+    draft = draft or await make_draft(space_id, reader, message)
     async with shared.database.transaction() as connection:
-        space_id = webhook.caller.space_id
-        outcome = distrust or (PAUSED if webhook.paused else None)
-        outcome = outcome or await outcome_of(connection, space_id, webhook.reader, message)
+        outcome = distrust or await outcome_of(connection, space_id, reader, message, draft)
         columns = delivery_columns(webhook.reader, message, outcome, believed=distrust is None)
         delivery_id = await begin_delivery(connection, space_id, webhook.id, columns)
     receipt_id = await _accept(shared, inbox, webhook, outcome, delivery_id)

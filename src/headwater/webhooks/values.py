@@ -89,6 +89,10 @@ class Function:
     """True when its work grows with all that its arguments contain, not only with their length."""
     lazy: bool = False
     """True when it is passed one iterator that evaluates each argument when it is reached."""
+    steps: int = 0
+    """The steps of work that a call takes besides those for its arguments."""
+    characters_a_step: int = 100
+    """The characters of its texts that take a step."""
     reads_headers: bool = False
     """True when it is passed the delivery's headers first; its argument has to be a literal."""
 

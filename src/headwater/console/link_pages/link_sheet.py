@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from headwater.http.csv_table import CsvTable
 from headwater.http.suggestions import Names
-from headwater.reports.report_answer import harmless
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.explanation import VisitExplanation, explain_visit
@@ -86,12 +86,8 @@ def read_sheet(
 
 
 def write_sheet(sheet: LinkSheet) -> bytes:
-    """Return the table with its links as CSV. Text that a spreadsheet would run as a formula gets
-    an apostrophe before it.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(["line", *COLUMNS, "link", "counts_as", "rule", "problem"])
+    """Return the table with its links as CSV."""
+    table = CsvTable(["line", *COLUMNS, "link", "counts_as", "rule", "problem"])
     for row in sheet.rows:
         parts = row.parts or LinkParts("")
         cells = [
@@ -99,8 +95,8 @@ def write_sheet(sheet: LinkSheet) -> bytes:
             row.link, (row.visit and row.visit.source) or "",
             row.visit.reason.rule if row.visit else "", row.problem,
         ]  # fmt: skip
-        writer.writerow([row.line, *map(harmless, cells)])
-    return text.getvalue().encode("utf-8", "replace")
+        table.add([row.line, *cells])
+    return table.content()
 
 
 def _check_length(cells: Sequence[str]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +22,7 @@ from headwater.console.order_pages.webhook_view import orders_path, read_path_id
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.events.accepted import EVENT_NAMES
-from headwater.exports.csv_rows import safe_cell
+from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.imports.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
 from headwater.imports.files import FileRow
@@ -148,22 +146,20 @@ async def _changed(request: Request, change: Any, message: FlashMessage) -> Resp
 async def send_refused(request: Request) -> Response:
     """Send the refused rows as CSV: the line and the reason, and then their own cells."""
     visitor = await require_visitor(request)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor)
         space_id = inside.space.id
         job = await fetch_job(connection, space_id, read_path_id(request, "import_id"))
         columns = list(Reading(**job.reading).columns) if job.reading else []
-        writer.writerow(["line", "reason", *map(safe_cell, columns)])
+        table = CsvTable(["line", "reason", *columns])
         after = 0
         while rows := await list_refused(connection, space_id, job.id, REFUSED_PAGE, after):
             for row in rows:
                 cells = [row.cells.get(column, "") for column in columns]
-                writer.writerow([row.line, *map(safe_cell, [row.reason, *cells])])
+                table.add([row.line, row.reason, *cells])
             after = rows[-1].row
     headers = {"Content-Disposition": f'attachment; filename="import-{job.id}-refused.csv"'}
-    content = text.getvalue().encode("utf-8-sig", "replace")
+    content = table.content("utf-8-sig")
     return Response(content, 200, headers, "text/csv; charset=utf-8")
 
 

@@ -17,6 +17,7 @@ from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.path_parameters import parse_id
 from headwater.spaces.models import Space
 from headwater.webhooks.deliveries import outcome_of
+from headwater.webhooks.drafting import make_draft
 from headwater.webhooks.interpretation import UNSIGNED
 from headwater.webhooks.models import (
     Delivery,
@@ -95,7 +96,8 @@ async def try_body(
     connection: AsyncConnection, space: Space, reader: ReadContext, message: WebhookRequest
 ) -> OutcomeView:
     """The outcome that a believed body would have now. Nothing is stored."""
-    return view_outcome(await outcome_of(connection, space.id, reader, message))
+    draft = await make_draft(space.id, reader, message)
+    return view_outcome(await outcome_of(connection, space.id, reader, message, draft))
 
 
 def kept_message(delivery: Delivery) -> WebhookRequest | None:

@@ -4,8 +4,6 @@ and one of each event name chosen as the current one.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,6 +35,7 @@ from headwater.fits.store import (
     list_fits,
     make_fit,
 )
+from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
 from headwater.http.path_parameters import parse_id
 from headwater.sources.titles import title_of
@@ -93,14 +92,12 @@ async def show_fit(request: Request) -> Response:
 async def send_weights(request: Request) -> Response:
     """The weights of a fit as CSV."""
     _, fit, weights = await _load(request)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(CSV_COLUMNS)
+    table = CsvTable(CSV_COLUMNS)
     for each in weights:
         figures = (f"{figure:f}" for figure in (each.weight, each.low, each.high))
-        writer.writerow([each.model, each.source, *figures])
+        table.add([each.model, each.source, *figures])
     headers = {"Content-Disposition": f'attachment; filename="fit-{fit.id}.csv"'}
-    return Response(text.getvalue(), 200, headers, "text/csv; charset=utf-8")
+    return Response(table.content(), 200, headers, "text/csv; charset=utf-8")
 
 
 async def post_choice(request: Request) -> Response:

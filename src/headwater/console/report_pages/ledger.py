@@ -4,8 +4,6 @@ currency and in that of reports. Rows of some days can be deleted, once their nu
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -27,13 +25,13 @@ from headwater.console.pages import redirect, render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
 from headwater.http.pagination import Position
 from headwater.http.parameters import Input, JsonInput, Query
 from headwater.reports.cost_figures import MILLIONTHS
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan
-from headwater.reports.report_answer import harmless
 from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.reports.spent import load_exchange
 from headwater.spend.breakdown import LedgerRow, Piece
@@ -249,9 +247,7 @@ def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
 async def send_csv(request: Request) -> Response:
     """The chosen rows as CSV, as they are stored, the latest days first."""
     visitor = await require_visitor(request)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
+    table = CsvTable(_COLUMNS)
     async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
         inside = await enter(connection, request, visitor)
         query = Query(request.scope["query_string"])
@@ -260,19 +256,19 @@ async def send_csv(request: Request) -> Response:
         for _ in range(MOST_IN_CSV // 1000):
             page = await list_spend(connection, inside.space.id, choice, 1000, at)
             for row in _decoded(page.lines):
-                writer.writerow([_cell(getattr(row, name)) for name in _COLUMNS])
+                table.add([_cell(getattr(row, name)) for name in _COLUMNS])
             if (at := page.next) is None:
                 break
     first, last = (datetime.combine(each, datetime.min.time()) for each in (
         choice.first_day, choice.last_day
     ))  # fmt: skip
-    return csv_response("spend-ledger", DateTimeSpan(first, last), text.getvalue().encode())
+    return csv_response("spend-ledger", DateTimeSpan(first, last), table.content())
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> str | None:
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return "" if value is None else harmless(f"{value}")
+    return None if value is None else f"{value}"
 
 
 async def post_delete(request: Request) -> Response:

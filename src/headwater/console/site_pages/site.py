@@ -28,7 +28,7 @@ from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.path_parameters import parse_id
 from headwater.sites.refusals import list_refusals
-from headwater.sites.sites import Site, change_site, fetch_site, revoke_site
+from headwater.sites.sites import Site, SiteChange, change_site, fetch_site, revoke_site
 from headwater.sites.snippets import TITLES, Installation, ShopSystem, Snippet, describe_shop
 
 CONFIRM = "confirm"
@@ -48,7 +48,7 @@ async def show_site(request: Request) -> Response:
 
 
 async def post_change(request: Request) -> Response:
-    """Change a site's name, origins and amounts."""
+    """Change a site's settings."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, "change site")
     site_id = read_site_id(request)
@@ -56,10 +56,8 @@ async def post_change(request: Request) -> Response:
         async with services(request).database.transaction() as connection:
             inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
             new = read_site(form)
-            await change_site(
-                connection, inside.space.id, site_id,
-                name=new.name, origins=new.origins, accepts_amounts=new.accepts_amounts,
-            )  # fmt: skip
+            change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
+            await change_site(connection, inside.space.id, site_id, change)
     except Invalid as error:
         values = {"typed": typed_site(form), "errors": site_errors(error.errors)}
         return await _refuse(request, values)
@@ -114,6 +112,7 @@ async def _page(
         "typed": {
             "name": site.name, "origins": "\n".join(site.origins),
             "amounts": "accept" if site.accepts_amounts else "refuse",
+            "identify": "signed" if site.signed_only else "any",
         },
     }  # fmt: skip
     status = 422 if "errors" in values else 200

@@ -79,12 +79,15 @@ def read_site(form: PostedForm) -> NewSite:
             errors["origins"] = ["Write the address of the shop, such as https://shop.example."]
     if errors:
         raise Invalid(errors)
-    return NewSite(name, origins, form.text("amounts") != "refuse")
+    return NewSite(
+        name, origins, accepts_amounts=form.text("amounts") != "refuse",
+        signed_only=form.text("identify") == "signed",
+    )  # fmt: skip
 
 
 def typed_site(form: PostedForm) -> dict[str, str]:
     """Return what was typed, for the form to show it again."""
-    return {name: form.text(name) for name in ("name", "origins", "amounts")}
+    return {name: form.text(name) for name in ("name", "origins", "amounts", "identify")}
 
 
 def site_errors(errors: Errors) -> Errors:
@@ -108,7 +111,7 @@ async def _page(
         "ended_before": len(ended) - PER_PAGE,
         "activity": await read_activity(connection, inside.space.id, listed.rows),
         "most_views": MOST_VIEWS,
-        "typed": {"name": "", "origins": "", "amounts": "accept"},
+        "typed": {"name": "", "origins": "", "amounts": "accept", "identify": "any"},
         "once": hidden_token(once_token(inside.visitor.form_key, FORM)),
     }
     return render(request, "sites.html", status=status, **(common | values))

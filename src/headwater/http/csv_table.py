@@ -1,0 +1,44 @@
+"""CSV for people: the cells of every table that Headwater writes for a spreadsheet come from here.
+A spreadsheet shows them and never runs them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+
+FORMULA = "=+\\-@＝＋－＠"  # noqa: RUF001 # the wide forms, which some spreadsheets take for the same
+"""The characters that begin a formula, for the inside of a pattern's brackets."""
+BEFORE = r"\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff"
+"""The characters that a spreadsheet may pass over before one."""
+_RISKY = re.compile(f"[{BEFORE}]*[{FORMULA}]|'*[\t\r\n]")
+_NUMBER = re.compile(r"[+-]?[\d\s().,-]+(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def safe_cell(text: str) -> str:
+    """Return the text, with an apostrophe before it where a spreadsheet would run it as a formula:
+    names and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
+
+    A text that has apostrophes before such a beginning gets one more. To get the texts back, take
+    one apostrophe from each cell that begins with one and would run as a formula.
+    """
+    return f"'{text}" if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+class CsvTable:
+    """A table as CSV in memory."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._text = io.StringIO()
+        self._writer = csv.writer(self._text, lineterminator="\r\n")
+        self.add(columns)
+
+    def add(self, cells: Iterable[str | int | None]) -> None:
+        """Add a row. A missing value is an empty cell."""
+        self._writer.writerow(["" if cell is None else safe_cell(f"{cell}") for cell in cells])
+
+    def content(self, encoding: str = "utf-8") -> bytes:
+        """Return the file. A half of a character becomes a question mark."""
+        return self._text.getvalue().encode(encoding, "replace")

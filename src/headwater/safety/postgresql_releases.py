@@ -1,0 +1,35 @@
+"""The minor releases of PostgreSQL: when a version came out, and when others were due since. Pure.
+
+The project publishes them on the second Thursday of February, May, August and November
+(https://www.postgresql.org/developer/roadmap/), so that no list has to be fetched.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+RELEASED = {
+    180004: date(2026, 5, 14),
+    180005: date(2026, 8, 13),
+    180006: date(2026, 11, 12),
+}
+"""The days of the minor releases that can be bundled, by `server_version_num`."""
+MONTHS = (2, 5, 8, 11)
+_THURSDAY = 3
+
+
+def missed_releases(version: int, today: date) -> list[date]:
+    """Return the days on which minor releases were due after this version, up to today. Empty for
+    a version that is not known.
+    """
+    released = RELEASED.get(version)
+    if released is None:
+        return []
+    years = range(released.year, today.year + 1)
+    planned = [_second_thursday(year, month) for year in years for month in MONTHS]
+    return [day for day in planned if released < day <= today]
+
+
+def _second_thursday(year: int, month: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(_THURSDAY - first.weekday()) % 7 + 7)

@@ -1,0 +1,204 @@
+"""What somebody gains who knows customers' addresses: few contacts an hour for each browser and
+address, none where the site leaves it to its own server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.alerts.problems import list_problems
+from headwater.alerts.rules import Rule
+from headwater.identity.directory import Contact, Directory
+from headwater.identity.joins import MAX_JOINED, WITHIN, Joins, address_key
+from headwater.identity.resolution import ItemIdentity, identify
+from headwater.identity.senders import Sender
+from headwater.pipeline.batch_runner import process_space
+from tests.support.reading_fixtures import Api
+from tests.support.sites import Site, event, page
+from tests.support.sites import identify as says
+
+AFFILIATE = "https://shop.example/?utm_source=affiliate66&utm_medium=cpc"
+ALL = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
+HOUR = WITHIN
+
+
+def process(site: Site) -> None:
+    while process_space(site.connection, site.space_id).rows:
+        pass
+
+
+def order(api: Api, email: str, **values: Any) -> None:
+    body = {"event_name": "purchase", "email": email, "amount": 10, **values}
+    assert api.send("POST", "/events/track", json=body).status_code == 202
+
+
+def customer(number: int) -> str:
+    return f"customer{number}@shopper.example"
+
+
+@pytest.fixture
+def customers(site: Site, api: Api) -> list[str]:
+    emails = [customer(number) for number in range(12)]
+    for email in emails:
+        order(api, email)
+    process(site)
+    return emails
+
+
+def touched(site: Site) -> int:
+    """The number of customers on whose path the affiliate is."""
+    row = site.connection.execute(
+        "SELECT count(DISTINCT t.contact_id) FROM touchpoints t JOIN contact_identifiers i"
+        " ON i.space_id = t.space_id AND i.contact_id = t.contact_id AND i.kind = 'email'"
+        " WHERE t.space_id = %s AND i.value LIKE 'customer%%'",
+        (site.space_id,),
+    ).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def alerts(site: Site, database_url: str) -> list[tuple[Rule, int]]:
+    async def read() -> list[tuple[Rule, int]]:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            found = await list_problems(connection, site.space_id)
+            return [(alert.kind, alert.count) for alert in found]
+
+    return asyncio.run(read())
+
+
+def test_it_works(site: Site, customers: list[str], database_url: str) -> None:
+    """All customers in one request: three are joined, the rest is refused, and an alert says so."""
+    items = [item for email in customers for item in (page(AFFILIATE), says(email=email))]
+    assert site.report(*items).status_code == 202
+    process(site)
+    assert touched(site) == MAX_JOINED
+    assert alerts(site, database_url) == [(Rule.JOINS_REFUSED, len(customers) - MAX_JOINED)]
+    assert site.rows() == []
+
+
+def test_one_request_after_another(site: Site, customers: list[str]) -> None:
+    for email in customers:
+        site.report(page(AFFILIATE), says(email=email))
+        process(site)
+    assert touched(site) == MAX_JOINED
+
+
+def test_a_new_token_for_each(site: Site, customers: list[str]) -> None:
+    """The address is the same."""
+    for number, email in enumerate(customers):
+        site.report(page(AFFILIATE), says(email=email), token=f"tok-{number}")
+    process(site)
+    assert touched(site) == MAX_JOINED
+
+
+def test_events_that_say_who_buys(site: Site, customers: list[str]) -> None:
+    for email in customers:
+        site.report(event(email=email, trk_source="affiliate66", trk_type="paid"))
+    process(site)
+    assert touched(site) == MAX_JOINED
+    row = site.connection.execute(
+        "SELECT count(*) FROM events WHERE space_id = %s AND sender = 'browser'", (site.space_id,)
+    ).fetchone()
+    assert row == (len(customers),)  # all are stored
+
+
+def test_nobody_gets_what_a_refused_browser_says(
+    site: Site, customers: list[str], api: Api
+) -> None:
+    for number, email in enumerate(customers):
+        site.report(says(email=email, profile_field_1=f"from {number}"))
+    process(site)
+    filled = [
+        api.get(f"/contacts/by-email/{email}").json()["custom_fields"].get("profile_field_1")
+        for email in customers
+    ]
+    assert filled == ["from 0", "from 1", "from 2", *[None] * 9]
+
+
+def test_who_joined_before_may_come_back(site: Site, customers: list[str]) -> None:
+    for email in [*customers[:3], *customers[:3]]:
+        site.report(says(email=email))
+    site.report(page(AFFILIATE))  # of the third
+    process(site)
+    assert touched(site) == 1
+
+
+def test_signed_identifies_and_the_server_have_no_limit(
+    site: Site, customers: list[str], api: Api
+) -> None:
+    for number, email in enumerate(customers):
+        site.report(page(AFFILIATE), token=f"t-{number}")
+        order(api, email, trk_token=f"t-{number}")
+    process(site)
+    assert touched(site) == len(customers)
+
+
+def test_a_site_that_signs(site: Site, customers: list[str], database_url: str) -> None:
+    """Nobody is joined by a page alone, and there is no alert: that is what the site wanted."""
+    site.connection.execute("UPDATE sites SET signed_only = true WHERE id = %s", (site.id,))
+    site.report(page(AFFILIATE), says(email=customers[0]))
+    site.report(page(AFFILIATE), says(email="new@shopper.example"), token="tok-2")
+    process(site)
+    assert touched(site) == 0
+    assert alerts(site, database_url) == []
+    row = site.connection.execute(
+        "SELECT count(*) FROM contact_identifiers WHERE space_id = %s AND value = %s",
+        (site.space_id, "new@shopper.example"),
+    ).fetchone()
+    assert row == (1,)  # a contact that nobody knew
+
+
+class TestDecisions:
+    """The rule by itself, over kinds of browsers."""
+
+    def contacts(self, count: int) -> tuple[Directory, list[Contact]]:
+        directory = Directory(0, 0)
+        made = [
+            identify(directory, self.item(number, 0, email=customer(number), sender=Sender.API_KEY),
+                     Joins())[0]
+            for number in range(count)
+        ]  # fmt: skip
+        return directory, made
+
+    def item(self, number: int, at: int, **more: Any) -> ItemIdentity:
+        given = {"sender": Sender.BROWSER, **more}
+        return ItemIdentity(number + 1, at, at, **given)
+
+    @pytest.mark.parametrize(
+        ("tokens", "addresses"), list(product(("one", "many", "none"), ("one", "many")))
+    )
+    def test_kinds_of_browsers(self, tokens: str, addresses: str) -> None:
+        directory, known = self.contacts(8)
+        joins = Joins()
+        joined = 0
+        for number, contact in enumerate(known):
+            token = {"one": "t", "many": f"t{number}", "none": None}[tokens]
+            address = "1.1.1.1" if addresses == "one" else f"1.1.1.{number}"
+            item = self.item(
+                100 + number, 0, email=customer(number), trk_token=token,
+                address_key=address_key(address),
+            )  # fmt: skip
+            found, kept = identify(directory, item, joins)
+            joined += found is contact
+            assert (found is contact) == (kept.email is not None)
+        is_one = tokens == "one" or addresses == "one"
+        assert joined == (MAX_JOINED if is_one else len(known))
+        assert len(joins.refused) == len(known) - joined
+
+    @pytest.mark.parametrize("gap", [1, HOUR // 4, HOUR // 3 - 1, HOUR // 2, HOUR - 1])
+    def test_within_the_hour(self, gap: int) -> None:
+        """Never more than three in any hour, and no fewer than three."""
+        directory, known = self.contacts(12)
+        joins, times = Joins(), []
+        for number, contact in enumerate(known):
+            item = self.item(100 + number, number * gap, email=customer(number), trk_token="t")
+            if identify(directory, item, joins)[0] is contact:
+                times.append(number * gap)
+        for at in times:
+            assert sum(at <= other < at + HOUR for other in times) <= MAX_JOINED
+        assert len(times) >= min(len(known), MAX_JOINED)
