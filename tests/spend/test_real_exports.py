@@ -22,9 +22,10 @@ from headwater.imports import importer as import_run
 from headwater.imports.columns import Columns
 from headwater.imports.files import open_source
 from headwater.imports.kinds import KINDS
-from headwater.imports.spend import SpendChoices, SpendReading, read_table
+from headwater.imports.choices import FileChoices
+from headwater.imports.file_readings import FileReading, read_file
 from headwater.imports.spend_rows import make_total_test
-from headwater.spend.file_formats import recognize
+from headwater.spend.file_headers import recognize
 from tests.spend.test_spend_import import EXPORTS, write
 from tests.support.factories import Stage, make_stage
 from tests.support.importing import Importer
@@ -92,9 +93,9 @@ def test_a_header_that_may_be_anybodys_is_nobodys(header: str, name: str | None)
     assert (known and known.form.name) == name
 
 
-def reading(importer: Importer, text: str, **choices: str) -> SpendReading:
+def reading(importer: Importer, text: str, **choices: str) -> FileReading:
     with open_source(str(write(importer, text)), None) as source:
-        return read_table(source, SpendChoices(**choices), {})
+        return read_file("spend", source, FileChoices(**choices), {})
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ CELLS = {
 
 def by_all_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLine | None:
     values = columns.pick(dict(row.values))
-    typed(values, NUMBERS, (), notation)
-    if isinstance(values.get(DAY), str):
-        values[DAY] = notation.time(values[DAY])
     try:
+        typed(values, NUMBERS, (), notation)
+        if isinstance(values.get(DAY), str):
+            values[DAY] = notation.time(values[DAY])
         return line_of(read({**AS_OF, **values, "place": row.number}, 0.0))
     except Invalid:
         return None

@@ -107,7 +107,7 @@ def key_of(group: Group | None, piece: Piece) -> Key:
             source = source_of(row.platform)
             return channel_of(source) if source and group is Group.CHANNEL else source
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
-            return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None
+            return (row.path[_DEPTH[group]] or None) if len(row.path) > _DEPTH[group] else None
         case Group.COUNTRY:
             return row.country or None
         case _:
