@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from headwater.imports.amounts import DecimalsSurvey
 from headwater.imports.dialects import DELIMITERS, Dialect, FileSurvey, delimiter_of, read_dialect
 from headwater.imports.guesses import guess_columns
 from headwater.imports.kinds import KINDS
-from headwater.imports.amounts import DecimalsSurvey
 from headwater.imports.notation import Notation
 from headwater.imports.times import DatesSurvey
 from headwater.imports.uploads import sample_rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors
 from headwater.imports.amounts import DECIMALS, parse_amount
 from headwater.imports.dialects import UnreadableError
 from headwater.imports.notation import Notation
@@ -105,9 +105,9 @@ def _at(values: dict[str, Any], column: str) -> Any:
 
 def typed(
     values: dict[str, Any], numbers: Collection[str], flags: Collection[str], notation: Notation
-) -> None:
-    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Raises
-    Invalid for a number that is written in another way.
+) -> Errors:
+    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Return
+    the errors of numbers that are written in another way, which stay as they are.
     """
     errors: Errors = {}
     for name in values.keys() & set(numbers):
@@ -120,8 +120,7 @@ def typed(
         values[name] = True if word in _TRUE else False if word in _FALSE else values[name]
     for name in [name for name, value in values.items() if value is None or value == ""]:
         del values[name]
-    if errors:
-        raise Invalid(errors)
+    return errors
 
 
 def _number(text: str, notation: Notation) -> Decimal | None:
@@ -137,19 +136,20 @@ def _number(text: str, notation: Notation) -> Decimal | None:
     return number
 
 
-def name_currency(values: dict[str, Any], money: Collection[str], default: str) -> None:
+def name_currency(values: dict[str, Any], money: Collection[str], default: str) -> Errors:
     """Take the currency of a row from the signs next to its amounts, such as `12,50 €`, where no
-    column has it. Raises Invalid for amounts in another currency than the row's, or `default`.
+    column has it. Return the errors of amounts in another currency than the row's, or `default`.
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
     amounts = [amount for cell in cells if (amount := parse_amount(cell)) and amount.currencies]
     if not amounts:
-        return
+        return {}
     possible = frozenset.intersection(*(amount.currencies or frozenset() for amount in amounts))
     given = str(values.get("currency") or "").strip().upper()
     if not given and len(possible) == 1:
         values["currency"] = next(iter(possible))
     elif (given or default) not in possible:
         accepted = " or ".join(sorted(possible)) or "the same for all amounts"
-        rule = f"must be {accepted}, because of the sign in {cells[0].strip()[:30]}."
-        raise Invalid.of("currency", rule)
+        sign = cells[0].strip()[:30]
+        return {"currency": [f"The currency must be {accepted}, because of the sign in {sign}."]}
+    return {}

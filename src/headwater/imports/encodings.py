@@ -111,7 +111,10 @@ def _is_odd(before: str, letter: str, after: str) -> bool:
     if kind == "Cc":
         return True
     if kind not in ("Ll", "Lu", "Lo") and _script_of(letter) != "EASTERN":
-        return before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
+        is_within = before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
+        return (
+            is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
+        )
     script = _script_of(letter)
     if any(near.isalpha() and _script_of(near) != script for near in (before, after)):
         return True

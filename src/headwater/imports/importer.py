@@ -172,15 +172,22 @@ class Import:
         """A row, checked as the API would check it. Raises Invalid."""
         self._check(row)
         values = self.columns.pick(row.values)
+        errors: Errors = {}
         if self.source.form == "csv":
-            name_currency(values, self.kind.money, self.space.currency)
-            typed(values, self.kind.numbers, self.kind.flags, self.notation)
+            errors = name_currency(values, self.kind.money, self.space.currency)
+            errors |= typed(values, self.kind.numbers, self.kind.flags, self.notation)
             self._read_times(values)
         self._set_offset(values)
         values = {**self.defaults, **values}
         if self.kind.place is not None:
             values[self.kind.place] = row.number
-        return self.kind.read(values, now)
+        try:
+            item = self.kind.read(values, now)
+        except Invalid as invalid:
+            raise Invalid({**invalid.errors, **errors}) from None
+        if errors:
+            raise Invalid(errors)
+        return item
 
     def _read_times(self, values: dict[str, Any]) -> None:
         for name in self.kind.times:

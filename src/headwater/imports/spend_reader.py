@@ -135,7 +135,8 @@ def _reader(name: str, notation: Notation) -> Callable[[str], Any]:
         if name in MONEY and (amount := parse_amount(text)) and amount.currencies:
             raise ValueError  # it has to be that of the row
         values: dict[str, Any] = {name: notation.time(text) if name == DAY else text}
-        typed(values, NUMBERS, (), notation)
+        if typed(values, NUMBERS, (), notation):
+            raise ValueError  # the row will say so
         clean(values)
         return kind.read(values[name]) if name in values else None
 

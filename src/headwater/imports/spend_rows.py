@@ -45,8 +45,10 @@ def make_total_test(columns: Columns) -> RowTest:
         ):
             return not any(_is_filled(values.get(place)) for place in ids)
         text = (values.get(day) or "") if day else ""
-        if not text[:1].isdigit():
-            return day is not None and _is_note(values, first, text, places)
+        if day is None:
+            return False
+        if not text[:1].isdigit() and _is_note(values, first, text, places):
+            return True
         spans = last is not None and (values.get(last) or text) != text
         if not spans and (len(text) <= _DAY_LENGTH or _RANGE.search(text) is None):
             return False
@@ -61,7 +63,7 @@ def _is_note(values: Mapping[str, Any], first: str, day: str, places: list[str])
     if not filled or (filled == 1 and not _NUMBER.fullmatch(first.strip())):
         return True
     if any(letter.isdigit() for letter in day):
-        return False
+        return names_total(day)
     is_of_nothing = bool(places) and not any(_is_filled(values.get(place)) for place in places)
     return is_of_nothing or day.strip().lower() in _ALL_DAYS or names_total(first)
 

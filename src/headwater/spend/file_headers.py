@@ -108,7 +108,7 @@ def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
         name = _in_english(match[1]) if match else ""
         is_money = match is not None and name in MONEY
         if match is not None and is_money:
-            codes = find_currencies(match[2].upper() if match[2] else match[3])
+            codes = find_currencies(match[2] or match[3])
             currency = currency or (next(iter(codes)) if len(codes) == 1 else "")
         plain.setdefault(name if is_money else _in_english(column), column)
     return plain, currency
