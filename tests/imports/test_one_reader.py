@@ -76,7 +76,7 @@ def some_events(dice: Random) -> list[tuple[str, Decimal, datetime, str]]:
     return [
         (f"o{number}", Decimal(dice.randrange(100, 10**4) * (100 if number == 1 else 1)) / 100,
          datetime(2026, 5, 28 if number == 0 else dice.randrange(1, 28), 14, 5, number, tzinfo=UTC),
-         dice.choice(NAMES))
+         dice.choice(NAMES) if number else NAMES[1])
         for number in range(4)
     ]  # fmt: skip
 

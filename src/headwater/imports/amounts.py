@@ -35,6 +35,11 @@ _NUMBERS = {
 _WITHOUT_GAPS = str.maketrans("", "", _SPACE + _APOSTROPHE)
 
 
+_LONG = 5
+_HAS_LONG = re.compile(rf"\d{{{_LONG}}}", re.ASCII).search
+"""Digits that would be in groups if the file grouped them. Spain and Poland do not group four."""
+
+
 @dataclass(frozen=True)
 class Amount:
     """A number in a cell, as it is written."""
@@ -93,14 +98,19 @@ class DecimalsSurvey:
     def add(self, cells: Iterable[str], *, are_counts: bool = False) -> None:
         """Take cells. Counts have no decimals, so that their separators group digits."""
         for cell in cells:
-            amount = parse_amount(cell) if self.known is None and cell else None
+            if self.known is not None or not cell:
+                continue
+            if cell.isdigit():  # quickly, as there may be a million
+                self._has_long_number = self._has_long_number or len(cell) >= _LONG
+                continue
+            amount = parse_amount(cell)
             if amount is not None:
                 self._add(amount.digits, cell, are_counts=are_counts)
 
     def _add(self, digits: str, cell: str, *, are_counts: bool) -> None:
         separators = [letter for letter in digits if letter in ".,"]
         if not separators:
-            self._has_long_number = self._has_long_number or bool(re.search(r"\d{5}", digits))
+            self._has_long_number = self._has_long_number or _HAS_LONG(digits) is not None
             return
         last = separators[-1]
         whole, _, part = digits.rpartition(last)
