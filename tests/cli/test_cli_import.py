@@ -101,9 +101,9 @@ def test_the_cells_of_a_csv_file_are_typed(importer: Importer) -> None:
 @pytest.mark.parametrize(
     ("cells", "rule"),
     [
-        ({"amount": "1,50"}, "The amount must be a number."),
-        ({"amount": "1e999999999"}, "The amount must be a number."),
-        ({"amount": "NaN"}, "The amount must be a number."),
+        ({"amount": "1.50 apples"}, "The amount must be a number, written like 1234.50."),
+        ({"amount": "1e999999999"}, "The amount must be a number, written like 1234.50."),
+        ({"amount": "NaN"}, "The amount must be a number, written like 1234.50."),
         ({"is_upsell": "perhaps"}, "The is_upsell must be true or false."),
     ],
 )
@@ -231,9 +231,9 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "told"),
     [
-        ("f.csv", b"", (), "the file has no header"),
+        ("f.csv", b"", (), "The file is empty"),
         ("f.csv", b"a, a\n", (), "the header names the column a twice"),
-        ("f.txt", b"", (), "say --format ndjson or --format csv"),
+        ("f.xyz", b"", (), "say --format ndjson or --format csv"),
         ("f.csv", b"a\n", ("--map", "b=email"), "no column b; there are a"),
         ("f.csv", b"a\n", ("--map", "a=mail"), "no field mail; there are email"),
         ("f.csv", b"a\n", ("--map", "a"), "--map a: must be COLUMN=FIELD"),

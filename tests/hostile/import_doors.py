@@ -4,34 +4,48 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from headwater.imports.dialects import HEAD_BYTES, UnreadableError, delimiter_of
+from headwater.imports.amounts import DecimalsSurvey
+from headwater.imports.dialects import HEAD_BYTES, Dialect, UnreadableError, delimiter_of
+from headwater.imports.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
 from headwater.imports.files import LONGEST_ROW
-from headwater.imports.notation import Notation, certain_order, guess_dates, guess_decimals
+from headwater.imports.notation import Notation
 from headwater.imports.spend import find_table
 from headwater.imports.spend_rows import refuse_other_rows
+from headwater.imports.times import DatesSurvey
+from headwater.imports.totals import is_total_label, names_total
 from tests.hostile.growth import Door
 
 
 def _written(text: str) -> None:
     """An uploaded file's cell as an amount and as a time."""
-    guess_decimals([text])
-    guess_dates([text], "UTC")
-    certain_order([text])
+    DecimalsSurvey().add([text])
+    DatesSurvey().add([text])
     for notation in (Notation("comma", "dmy"), Notation("point", "mdy")):
         notation.number(text)
         notation.time(text)
+    is_total_label(text)
+    names_total(text)
+
+
+def _encoded(text: str) -> None:
+    """The bytes of an uploaded file, of which some are no UTF-8."""
+    survey = EncodingSurvey()
+    survey.add(text.encode("cp1252", "replace"), final=True)
+    with suppress(UnclearEncodingError):
+        judge_encoding(survey.sample)
 
 
 def _table(text: str) -> None:
     """The beginning of an uploaded file of spend."""
     with suppress(UnreadableError):
-        table = find_table(text.encode("utf-8", "replace"))
+        table = find_table(text.encode("utf-8", "replace"), Dialect())
         if table is not None:
-            refuse_other_rows(table.recognition, table.recognition.columns, table.rows)
+            refuse_other_rows(table.recognition, table.fields, table.rows)
 
 
 IMPORT_DOORS = [
     Door("imports.spend", _table, HEAD_BYTES),
     Door("imports.delimiter", delimiter_of, HEAD_BYTES),
+    Door("imports.encoding", _encoded, HEAD_BYTES),
     Door("imports.notation", _written, LONGEST_ROW),
 ]

@@ -55,6 +55,33 @@ def test_a_campaign_without_its_account_is_the_same_campaign() -> None:
     ]  # fmt: skip
 
 
+def test_ads_without_an_ad_set_are_below_their_campaign() -> None:
+    ads = [row(25, "a", "1", "", "x"), row(20, "a", "1", "", "y")]
+    assert broken_down(row(60, "a", "1"), *ads) == [
+        (("a", "1"), "", 15, True), (("a", "1", "", "x"), "", 25, False),
+        (("a", "1", "", "y"), "", 20, False),
+    ]  # fmt: skip
+    assert broken_down(*ads, row(7, "a", "1", "s", "z"))[-1] == (
+        ("a", "1", "s", "z"), "", 7, False,
+    )  # fmt: skip
+
+
+def test_an_ad_is_the_same_ad_with_and_without_its_ad_set() -> None:
+    assert broken_down(row(25, "a", "1", "", "x"), row(25, "a", "1", "s", "x")) == [
+        (("a", "1", "s", "x"), "", 25, False)
+    ]
+
+
+def test_ad_sets_and_ads_without_them_are_the_same_money() -> None:
+    """The ads count as the finer report; what the ad sets have beyond them is left over."""
+    ads = [row(25, "a", "1", "", "x"), row(20, "a", "1", "", "y")]
+    sets = [row(30, "a", "1", "s"), row(20, "a", "1", "t")]
+    assert broken_down(*ads, *sets) == [
+        (("a", "1"), "", 5, True), (("a", "1", "", "x"), "", 25, False),
+        (("a", "1", "", "y"), "", 20, False),
+    ]  # fmt: skip
+
+
 def test_days_platforms_and_currencies_are_apart() -> None:
     rows = [row(5), row(5, day=date(2026, 5, 14)), row(5)._replace(currency="USD")]
     assert len(list(pieces_of([*rows, row(5)._replace(platform="x")]))) == 4

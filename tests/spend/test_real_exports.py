@@ -19,12 +19,13 @@ import pytest
 
 from headwater.cli import main
 from headwater.imports import importer as import_run
+from headwater.imports.choices import FileChoices
 from headwater.imports.columns import Columns
+from headwater.imports.file_readings import FileReading, read_file
 from headwater.imports.files import open_source
 from headwater.imports.kinds import KINDS
-from headwater.imports.spend import SpendChoices, SpendReading, read_table
 from headwater.imports.spend_rows import make_total_test
-from headwater.spend.file_formats import recognize
+from headwater.spend.file_headers import recognize
 from tests.spend.test_spend_import import EXPORTS, write
 from tests.support.factories import Stage, make_stage
 from tests.support.importing import Importer
@@ -92,9 +93,9 @@ def test_a_header_that_may_be_anybodys_is_nobodys(header: str, name: str | None)
     assert (known and known.form.name) == name
 
 
-def reading(importer: Importer, text: str, **choices: str) -> SpendReading:
+def reading(importer: Importer, text: str, **choices: str) -> FileReading:
     with open_source(str(write(importer, text)), None) as source:
-        return read_table(source, SpendChoices(**choices), {})
+        return read_file("spend", source, FileChoices(**choices), {})
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,9 @@ def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> 
     undecided = write(importer, slashed(first[:3]))
     said = importer.refused("spend", undecided)
     assert "01/05/2026 may have the day or the month first" in said
-    assert "--dates dmy or --dates mdy" in said
+    assert "the column date is unclear" in said
+    assert "--dates dmy" in said
+    assert "--dates mdy" in said
     importer.run("spend", undecided, "--dates", "mdy")
     assert [row[0] for row in ledger(stage)] == ["2026-01-05", "2026-02-05", "2026-03-05"]
     assert reading(importer, slashed(["01.05.2026"])).notation.dates == "dmy"

@@ -133,11 +133,12 @@ def test_what_breaks_a_rule_is_refused_whole(
     assert listed(api) == []
 
 
-def test_finer_ids_need_the_coarser_ones(api: Api) -> None:
-    response = put(api, of_day(1, campaign_id="1", ad_id="3"))
+def test_finer_ids_need_their_campaign(api: Api) -> None:
+    response = put(api, of_day(1, ad_id="3"))
     assert response.json()["errors"] == {
-        "spend.0": ["The spend.0 must have an adset_id where there is an ad_id."]
+        "spend.0": ["The spend.0 must have a campaign_id where there is an ad_id."]
     }
+    assert put(api, of_day(1, campaign_id="1", ad_id="3")).status_code == 200
 
 
 def test_a_report_is_not_of_the_future(api: Api) -> None:

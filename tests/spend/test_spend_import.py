@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from headwater.spend.file_formats import FORMATS, recognize
+from headwater.spend.file_formats import FORMATS
+from headwater.spend.file_headers import recognize
 from tests.support.factories import Stage
 from tests.support.importing import Importer
 
@@ -116,9 +117,14 @@ def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name
         assert again.constants == known.constants
 
 
+WRITTEN_IN_TESTS = {"pinterest", "snapchat", "reddit", "x"}
+"""Formats of which test_platform_exports.py writes files."""
+
+
 def test_every_format_is_tested() -> None:
     assert {form.name for form in FORMATS} == {
         "google", "meta", "tiktok", "linkedin", "microsoft", "ga4", "dbt", "headwater",
+        *WRITTEN_IN_TESTS,
     }  # fmt: skip
 
 

@@ -14,9 +14,11 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+from headwater.imports.choices import FileChoices
 from headwater.imports.columns import typed
+from headwater.imports.file_readings import read_file
 from headwater.imports.files import open_source
-from headwater.imports.spend import DAY, NUMBERS, SpendChoices, read, read_table
+from headwater.imports.spend import DAY, NUMBERS, read
 from headwater.imports.spend_rows import make_total_test
 from headwater.spend.models import SpendRow
 
@@ -80,7 +82,7 @@ def written(dice: Random, rows: list[Row]) -> bytes:
 
 def as_read(file: Path) -> list[SpendRow]:
     with open_source(str(file), None) as source:
-        reading = read_table(source, SpendChoices(), {})
+        reading = read_file("spend", source, FileChoices(), {})
         is_total, rows = make_total_test(reading.columns), []
         for row in reading.source.rows():
             if not is_total(row.values):

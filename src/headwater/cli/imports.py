@@ -17,14 +17,16 @@ from tqdm import tqdm
 
 from headwater.http.errors import Invalid
 from headwater.http.instants import parse_iso
-from headwater.imports.columns import Columns, read_mapping
-from headwater.imports.dialects import UnreadableError
+from headwater.imports.amounts import DECIMALS
+from headwater.imports.choices import FileChoices
+from headwater.imports.columns import read_mapping
+from headwater.imports.dialects import SEPARATORS, UnreadableError
+from headwater.imports.encodings import CHOICES as ENCODINGS
+from headwater.imports.file_readings import read_file
 from headwater.imports.files import STANDARD_INPUT, RowSource, open_source
 from headwater.imports.importer import Import
-from headwater.imports.kinds import KINDS
-from headwater.imports.notation import DATES, DECIMALS
 from headwater.imports.rejected_rows import LISTED, RejectedRowFile
-from headwater.imports.spend import SpendChoices, read_table
+from headwater.imports.times import DATES
 from headwater.settings import Settings
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
@@ -37,33 +39,34 @@ from headwater.terminal.failure import Failure
 from headwater.terminal.options import FILE_FORMAT, JSON, SPACE
 from headwater.terminal.output import print_note, print_output, print_text
 
-OPTIONS = (
+_FILE = (
     SPACE,
-    Option("file", metavar="FILE", help="NDJSON or CSV, or - for standard input"),
+    Option("file", metavar="FILE", help="CSV or NDJSON, or - for standard input"),
     FILE_FORMAT,
     Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
-    Option("--timezone", default="UTC", metavar="Z", help="of times without an offset (UTC)"),
+)
+_WRITTEN = (
+    Option("--dates", choices=tuple(DATES), help="how days are written (found out)"),
+    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (found out)"),
+    Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (found out)"),
+    Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (found out)"),
     Option("--dry-run", action="store_true", help="check all and store nothing"),
     Option("--again", action="store_true", help="also if it was imported before"),
     JSON,
 )
-
-
+OPTIONS = (
+    *_FILE,
+    Option("--timezone", default="UTC", metavar="Z", help="of times without an offset (UTC)"),
+    *_WRITTEN,
+)
 SPEND_OPTIONS = (
-    SPACE,
-    Option("file", metavar="FILE", help="CSV or NDJSON, or - for standard input"),
-    FILE_FORMAT,
+    *_FILE,
     Option("--layout", choices=tuple(BY_NAME), help="whose export it is (known by its header)"),
-    Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
     Option("--currency", metavar="C", help="of rows that name none"),
     Option("--platform", metavar="P", help="of rows that name none"),
     Option("--timezone", metavar="Z", help="the ad account's, which is stored"),
     Option("--as-of", metavar="T", help="when it was exported (the file's time)"),
-    Option("--dates", choices=tuple(DATES), help="how days are written (found out)"),
-    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (found out)"),
-    Option("--dry-run", action="store_true", help="check all and store nothing"),
-    Option("--again", action="store_true", help="also if it was imported before"),
-    JSON,
+    *_WRITTEN,
 )
 
 
@@ -73,7 +76,12 @@ def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
     try:
         with (
             explain_failures(settings),
-            open_source(arguments.file, arguments.format) as source,
+            open_source(
+                arguments.file,
+                arguments.format,
+                ENCODINGS.get(arguments.encoding),
+                SEPARATORS.get(arguments.separator),
+            ) as source,
         ):
             refusals = RejectedRowFile(_rejected_file(arguments.file), dry=arguments.dry_run)
             prepare = _prepare_spend if kind == "spend" else _prepare
@@ -110,10 +118,18 @@ Preparation = Callable[[Space], Import]
 def _prepare(
     kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
 ) -> Preparation:
-    columns = Columns(KINDS[kind].fields, read_mapping(arguments.map))
-    columns.check(source.columns())
     zone = _read_zone(arguments.timezone)
-    return lambda space: Import(space, kind, source, columns, refusals, zone, dry=arguments.dry_run)
+    reading = read_file(kind, source, _choices(arguments), {})
+    return lambda space: Import(
+        space, kind, reading.source, reading.columns, refusals, zone, reading.notation,
+        dry=arguments.dry_run,
+    )  # fmt: skip
+
+
+def _choices(arguments: Namespace, layout: str | None = None) -> FileChoices:
+    return FileChoices(
+        read_mapping(arguments.map), layout, arguments.decimals, arguments.dates
+    )  # fmt: skip
 
 
 def _prepare_spend(
@@ -126,11 +142,7 @@ def _prepare_spend(
     if arguments.as_of is not None:
         fixed["as_of"] = _read_moment(arguments.as_of)
     constants = {name: value for name, value in fixed.items() if value}
-    choices = SpendChoices(
-        read_mapping(arguments.map), arguments.layout, arguments.decimals, arguments.dates
-    )
-    reading = read_table(source, choices, constants)
-    reading.columns.check(reading.source.columns())
+    reading = read_file(kind, source, _choices(arguments, arguments.layout), constants)
     return lambda space: Import(
         space, kind, reading.source, reading.columns, refusals, notation=reading.notation,
         defaults={"as_of": _time_of_file(arguments.file)}, dry=arguments.dry_run,

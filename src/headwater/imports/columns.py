@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, cast
 
+from headwater.http.errors import Errors
+from headwater.imports.amounts import DECIMALS, parse_amount
 from headwater.imports.dialects import UnreadableError
 from headwater.imports.notation import Notation
 
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 _LARGEST_EXPONENT = 40
+_EXPONENT = re.compile(r"[+-]?\d+(?:\.\d+)?[eE][+-]?\d{1,9}", re.ASCII)
+NOTHING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n. a.", "k. a.", "k.a."})  # noqa: RUF001
+"""Cells that mean that there is no value."""
 
 
 @dataclass(frozen=True)
@@ -99,25 +105,51 @@ def _at(values: dict[str, Any], column: str) -> Any:
 
 def typed(
     values: dict[str, Any], numbers: Collection[str], flags: Collection[str], notation: Notation
-) -> None:
-    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Other
-    text is left for the checks to refuse.
+) -> Errors:
+    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Return
+    the errors of numbers that are written in another way, which stay as they are.
     """
+    errors: Errors = {}
     for name in values.keys() & set(numbers):
-        values[name] = _number(notation.number(values[name]))
+        try:
+            values[name] = _number(values[name], notation)
+        except ValueError as error:
+            errors[name] = [f"The {name} {error}"]
     for name in values.keys() & set(flags):
         word = values[name].strip().lower()
         values[name] = True if word in _TRUE else False if word in _FALSE else values[name]
     for name in [name for name, value in values.items() if value is None or value == ""]:
         del values[name]
+    return errors
 
 
-def _number(text: str) -> Decimal | str | None:
-    if not text.strip():
+def _number(text: str, notation: Notation) -> Decimal | None:
+    """Return the number in a cell; None for an empty one. Raises ValueError with the rule."""
+    if text.strip().lower() in NOTHING:
         return None
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        return text
-    fits = number.is_finite() and abs(number.adjusted()) <= _LARGEST_EXPONENT
-    return number if fits else text
+    digits = notation.number(text)
+    if digits is None and notation.decimals != "comma" and _EXPONENT.fullmatch(text.strip()):
+        digits = text.strip()
+    number = None if digits is None else Decimal(digits)
+    if number is None or abs(number.adjusted()) > _LARGEST_EXPONENT:
+        raise ValueError(f"must be a number, written like {DECIMALS[notation.decimals]}.")
+    return number
+
+
+def name_currency(values: dict[str, Any], money: Collection[str], default: str) -> Errors:
+    """Take the currency of a row from the signs next to its amounts, such as `12,50 €`, where no
+    column has it. Return the errors of amounts in another currency than the row's, or `default`.
+    """
+    cells = [values[name] for name in money if isinstance(values.get(name), str)]
+    amounts = [amount for cell in cells if (amount := parse_amount(cell)) and amount.currencies]
+    if not amounts:
+        return {}
+    possible = frozenset.intersection(*(amount.currencies or frozenset() for amount in amounts))
+    given = str(values.get("currency") or "").strip().upper()
+    if not given and len(possible) == 1:
+        values["currency"] = next(iter(possible))
+    elif (given or default) not in possible:
+        accepted = " or ".join(sorted(possible)) or "the same for all amounts"
+        sign = cells[0].strip()[:30]
+        return {"currency": [f"The currency must be {accepted}, because of the sign in {sign}."]}
+    return {}

@@ -1,6 +1,7 @@
-"""The bytes of an uploaded file as a table: which encoding they are in, and what separates cells.
+"""The bytes of a file as a table: its encoding, and the separator of its cells. Every import reads
+files so, at a terminal and in the console.
 
-People export files from spreadsheets of every language. What is no table of text at all ends in a
+People export files from spreadsheets of every language. A file that is no table of text ends in a
 sentence that says what to do instead. Pure.
 """
 
@@ -16,33 +17,40 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from headwater.imports.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
+
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
+SEPARATORS = {name: delimiter for delimiter, name in DELIMITERS.items()}
+"""Separators as a user names them."""
 HEAD_BYTES = 256 * 1024
 """Of a file's beginning, by which it is judged; a header has to fit into it."""
 
-SEPARATOR_LINE = re.compile(r"sep=(.)", re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
 """The first line by which Excel is told what separates cells."""
 
 _TRIED_LINES = 50
 _WORKBOOK = (
     "This is an Excel workbook, not a CSV file. In Excel choose File, Save As, “CSV UTF-8 (Comma "
-    "delimited)”, and upload the file that this makes."
+    "delimited)”, and import the file that this makes."
 )
-_COMPRESSED = "The file is compressed. Unpack it, and upload the file that is inside."
+_COMPRESSED = "The file is compressed. Unpack it, and import the file that is inside."
 _NO_TABLES = (
     (b"PK\x03\x04", _WORKBOOK),
     (b"\xd0\xcf\x11\xe0", _WORKBOOK),
     (b"\x1f\x8b", _COMPRESSED),
     (b"7z\xbc\xaf", _COMPRESSED),
     (b"Rar!", _COMPRESSED),
-    (b"%PDF", "This is a PDF, not a CSV file. Export the table as CSV, and upload that file."),
+    (b"%PDF", "This is a PDF, not a CSV file. Export the table as CSV, and import that file."),
     (b"<", "This is a web page, not a CSV file: the download may have failed. Download it again."),
-    (b"{", "This is JSON, not a CSV file. Export the table as CSV, and upload that file."),
-    (b"[{", "This is JSON, not a CSV file. Export the table as CSV, and upload that file."),
+    (b"{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
+    (b"[{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
 )
-EMPTY = "The file is empty. Export it again, and upload that file."
-BINARY = "This is no text, and so no CSV file. Export the table as CSV, and upload that file."
+EMPTY = "The file is empty. Export it again, and import that file."
+BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
+UNCLEAR = (
+    "The encoding of the file cannot be told. In Excel choose File, Save As, “CSV UTF-8 (Comma "
+    "delimited)”; at a terminal --encoding names it."
+)
 
 
 class UnreadableError(Exception):
@@ -54,7 +62,7 @@ class Dialect:
     """The way in which the bytes of a CSV file are a table."""
 
     encoding: str = "utf-8-sig"
-    """One of ENCODINGS."""
+    """A key of ENCODINGS."""
     delimiter: str = ","
     """A key of DELIMITERS."""
     lines_before: int = 0
@@ -74,66 +82,64 @@ class FileSurvey:
 
     size: int = 0
     head: bytes = b""
-    is_utf8: bool = True
+    encoding: EncodingSurvey = field(default_factory=EncodingSurvey)
     _digest: Any = field(default_factory=hashlib.sha256)
-    _decoder: codecs.IncrementalDecoder = field(
-        default_factory=codecs.getincrementaldecoder("utf-8")
-    )
 
-    def add(self, piece: bytes) -> None:
+    def add(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        self.size += len(piece)
-        self._digest.update(piece)
+        self.size += len(chunk)
+        self._digest.update(chunk)
         if len(self.head) < HEAD_BYTES:
-            self.head += piece[: HEAD_BYTES - len(self.head)]
-        self._decode(piece)
+            self.head += chunk[: HEAD_BYTES - len(self.head)]
+        self.encoding.add(chunk)
 
     def finish(self) -> None:
         """Note that there are no more bytes."""
-        self._decode(b"", final=True)
+        self.encoding.add(b"", final=True)
 
     @property
     def digest(self) -> bytes:
         """SHA-256 of all bytes."""
         return self._digest.digest()
 
-    def _decode(self, piece: bytes, *, final: bool = False) -> None:
-        if self.is_utf8:
-            try:
-                self._decoder.decode(piece, final)
-            except UnicodeDecodeError:
-                self.is_utf8 = False
 
-
-def read_dialect(head: bytes, *, is_utf8: bool) -> Dialect:
-    """The dialect of a file that begins with `head`. Raises UnreadableError for one that is no
-    table.
+def read_dialect(
+    survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None
+) -> Dialect:
+    """Return the dialect of a file, with the encoding and the separator that the user chose, if
+    any. Raises UnreadableError for a file that is no table.
     """
+    head = survey.head
     if not head.strip():
         raise UnreadableError(EMPTY)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for mark, sentence in _NO_TABLES:
         if start.startswith(mark):
             raise UnreadableError(sentence)
-    encoding = _encoding_of(head, is_utf8=is_utf8)
+    encoding = encoding or _encoding_of(head, survey.encoding)
     text = head.decode(encoding, "replace")
     if not text.strip("\ufeff \t\r\n"):
         raise UnreadableError(EMPTY)
     if "\0" in text:
         raise UnreadableError(BINARY)
-    return Dialect(encoding, delimiter_of(text))
+    return Dialect(encoding, delimiter or delimiter_of(text))
 
 
-def _encoding_of(head: bytes, *, is_utf8: bool) -> str:
+def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     sample = head[:4096]
-    if len(sample) > 1 and b"\0" in sample:  # no text in UTF-8 or Latin-1 has one
+    if len(sample) > 1 and b"\0" in sample:  # no text in another encoding has one
         even, odd = sample[::2].count(0), sample[1::2].count(0)
         if max(even, odd) < len(sample) // 8:
             raise UnreadableError(BINARY)
         return "utf-16-le" if odd > even else "utf-16-be"
-    return "utf-8-sig" if is_utf8 else "cp1252"
+    if survey.is_utf8 or head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    try:
+        return judge_encoding(survey.sample)
+    except UnclearEncodingError:
+        raise UnreadableError(UNCLEAR) from None
 
 
 def delimiter_of(text: str) -> str:
@@ -142,7 +148,7 @@ def delimiter_of(text: str) -> str:
     """
     # Lines as the reader of tables has them: it knows fewer ends than Python's splitlines.
     lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))
-    named = SEPARATOR_LINE.fullmatch(lines[0].strip("\r\n")) if lines else None
+    named = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     if named and named[1] in DELIMITERS:
         return named[1]
     scores = {delimiter: _score(lines, delimiter) for delimiter in DELIMITERS}

@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
@@ -24,7 +24,14 @@ import msgspec
 
 from headwater.http.errors import Errors, Invalid
 from headwater.http.json_decoder import decode_storable, refuse_bad_text
-from headwater.imports.dialects import HEAD_BYTES, SEPARATOR_LINE, Dialect, UnreadableError
+from headwater.imports.dialects import (
+    HEAD_BYTES,
+    SEPARATOR_LINE,
+    Dialect,
+    FileSurvey,
+    UnreadableError,
+    read_dialect,
+)
 
 STANDARD_INPUT = "-"
 FORMATS = ("ndjson", "csv")
@@ -35,8 +42,14 @@ USUAL_DIALECT = Dialect()
 
 _LONGEST_LINE = 2 * LONGEST_ROW
 """Characters; a row of quotes has each of them twice."""
-_SUFFIXES = {".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv"}
+_SUFFIXES = {
+    ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "csv", ".tab": "csv",
+    ".txt": "csv",
+}  # fmt: skip
+_CHUNK_BYTES = 1024 * 1024
 _GZIP = b"\x1f\x8b"
+_BLANK = ' \t\r\n;,|"\ufeff\u00a0'
+"""The characters of a line, or a row, without any cell that is filled."""
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
 
@@ -74,11 +87,21 @@ class RowSource:
 
     def rows(self) -> Iterator[FileRow]:
         """Every row from the beginning. Raises UnreadableError."""
-        try:
+        with _sound_compression():
             is_table = self.form == "csv"
             yield from _csv_rows(self._table()) if is_table else _json_rows(self._lines())
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise UnreadableError(f"the compressed file is damaged: {error}") from None
+
+    def judged(self, encoding: str | None, delimiter: str | None) -> RowSource:
+        """Return the same table with its dialect, of which a part may have been chosen. Raises
+        UnreadableError.
+        """
+        survey = FileSurvey()
+        with _sound_compression():
+            stream = self._lines()
+            while chunk := stream.read(_CHUNK_BYTES):
+                survey.add(chunk)
+        survey.finish()
+        return replace(self, dialect=read_dialect(survey, encoding, delimiter))
 
     def _table(self) -> Generator[tuple[int, list[str]]]:
         return _table(self._lines(), self.dialect)
@@ -91,8 +114,20 @@ class RowSource:
 
 
 @contextmanager
-def open_source(name: str, form: str | None) -> Generator[RowSource]:
-    """A file by its path, or all of standard input. Raises UnreadableError, or an OSError."""
+def _sound_compression() -> Generator[None]:
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UnreadableError(f"the compressed file is damaged: {error}") from None
+
+
+@contextmanager
+def open_source(
+    name: str, form: str | None, encoding: str | None = None, delimiter: str | None = None
+) -> Generator[RowSource]:
+    """Open a file by its path, or all of standard input; `encoding` and `delimiter` are those that
+    the user chose. Raises UnreadableError, or an OSError.
+    """
     form = form or _form_of(name)
     with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
         raw = cast("BinaryIO", file)
@@ -100,7 +135,8 @@ def open_source(name: str, form: str | None) -> Generator[RowSource]:
             shutil.copyfileobj(sys.stdin.buffer, raw)
             raw.seek(0)
         digest = hashlib.file_digest(cast("Any", file), "sha256").digest()
-        yield RowSource(raw, form, raw.tell(), digest)
+        source = RowSource(raw, form, raw.tell(), digest)
+        yield source.judged(encoding, delimiter) if form == "csv" else source
 
 
 def _form_of(name: str) -> str:
@@ -142,12 +178,12 @@ def _table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]
         lines = _bounded_lines(text)
         for _ in range(dialect.lines_before):
             next(lines, "")
+        skipped = dialect.lines_before
         first = next(lines, "")
-        separates = SEPARATOR_LINE.fullmatch(first.strip()) is not None
-        skipped = dialect.lines_before + separates
-        reader = csv.reader(
-            lines if separates else chain([first], lines), delimiter=dialect.delimiter
-        )
+        while first and (SEPARATOR_LINE.fullmatch(first) or not first.strip(_BLANK)):
+            first = next(lines, "")
+            skipped += 1
+        reader = csv.reader(chain([first], lines), delimiter=dialect.delimiter)
         yield reader.line_num + skipped, _header(reader)
         for cells in _readable(reader):
             yield reader.line_num + skipped, cells
@@ -162,13 +198,13 @@ def _bounded_lines(text: TextIO) -> Iterator[str]:
     """
     while line := text.readline(_LONGEST_LINE):
         rest = line
-        while len(rest) >= LONGEST_ROW and not rest.endswith("\n"):
+        while len(rest) >= LONGEST_ROW and not rest.endswith(("\n", "\r")):
             rest = text.readline(_LONGEST_LINE)
         yield line
 
 
 def _header(reader: Iterator[list[str]]) -> list[str]:
-    header = [name.strip() for name in next(reader, cast("list[str]", []))]
+    header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
     named = [name for name in header if name]
     refuse_bad_text(named)
     if not named:
@@ -188,7 +224,7 @@ def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         except csv.Error:
             yield []
         else:
-            if cells:  # an empty line is none
+            if "".join(cells).strip():  # others are blank lines
                 yield cells
 
 
@@ -203,8 +239,8 @@ def _csv_rows(table: Iterator[tuple[int, list[str]]]) -> Iterator[FileRow]:
 
 def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
     if not cells:
-        raise Invalid({"row": ["The row cannot be read."]})
-    if len(cells) > len(header):
+        raise Invalid({"row": ["The row cannot be read: a quotation mark in it is never closed."]})
+    if any(cells[len(header) :]):
         raise Invalid({"row": ["The row has more cells than the header."]})
     text = "".join(cells)
     if len(text) > LONGEST_ROW:

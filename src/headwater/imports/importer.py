@@ -21,7 +21,7 @@ from psycopg.errors import LockNotAvailable
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.failpoints import failpoint
 from headwater.http.errors import Errors, Invalid
-from headwater.imports.columns import Columns, typed
+from headwater.imports.columns import Columns, name_currency, typed
 from headwater.imports.dialects import UnreadableError
 from headwater.imports.files import FileRow, RowSource
 from headwater.imports.kinds import KINDS, ImportKind, QuickReader
@@ -172,20 +172,30 @@ class Import:
         """A row, checked as the API would check it. Raises Invalid."""
         self._check(row)
         values = self.columns.pick(row.values)
+        errors: Errors = {}
         if self.source.form == "csv":
-            typed(values, self.kind.numbers, self.kind.flags, self.notation)
+            errors = name_currency(values, self.kind.money, self.space.currency)
+            errors |= typed(values, self.kind.numbers, self.kind.flags, self.notation)
+            self._read_times(values)
         self._set_offset(values)
         values = {**self.defaults, **values}
         if self.kind.place is not None:
             values[self.kind.place] = row.number
-        return self.kind.read(values, now)
+        try:
+            item = self.kind.read(values, now)
+        except Invalid as invalid:
+            raise Invalid({**invalid.errors, **errors}) from None
+        if errors:
+            raise Invalid(errors)
+        return item
+
+    def _read_times(self, values: dict[str, Any]) -> None:
+        for name in self.kind.times:
+            if isinstance(values.get(name), str):
+                values[name] = self.notation.time(values[name])
 
     def _set_offset(self, values: dict[str, Any]) -> None:
-        name, day = self.kind.time, self.kind.day
-        if day is not None and isinstance(values.get(day), str):
-            values[day] = self.notation.time(values[day])
-        if name is not None and isinstance(values.get(name), str):
-            values[name] = self.notation.time(values[name])
+        name = self.kind.time
         if name is not None and is_local(values.get(name)):
             self.local_times += 1
             values[name] = with_offset(values[name], self.zone)
@@ -218,7 +228,7 @@ def mapping_text(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
     lines = columns.lines()
     if zone.key != "UTC":
         lines.append(f"--timezone={zone.key}")
-    if notation.decimals != Notation().decimals:
+    if notation.decimals == "comma":  # the others read the same numbers
         lines.append(f"--decimals={notation.decimals}")
     if notation.dates != Notation().dates:
         lines.append(f"--dates={notation.dates}")

@@ -15,7 +15,7 @@ from headwater.ads.catalogue import put_names
 from headwater.ads.inputs import read_name
 from headwater.http.errors import Errors
 from headwater.identity.senders import Sender
-from headwater.imports import contacts, spend, spend_reader, spend_rows
+from headwater.imports import contacts, spend, spend_reader, spend_rows, totals
 from headwater.imports.columns import Columns
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
@@ -23,6 +23,7 @@ from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.ingest.forms import Form
 from headwater.ingest.payload import EVENT_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
+from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.spaces.models import Space
 
 Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
@@ -47,15 +48,19 @@ class ImportKind:
     """The word for the rows that were taken, such as `stored`."""
     numbers: tuple[str, ...] = ()
     """Fields whose text in a CSV file has to become a number; others take text."""
+    money: tuple[str, ...] = ()
+    """The numbers that are amounts of money."""
+    counts: tuple[str, ...] = ()
+    """The numbers that have no decimals."""
     flags: tuple[str, ...] = ()
     """Fields whose text in a CSV file has to become true or false."""
     time: str | None = None
     """The field with the time of the row."""
-    day: str | None = None
-    """The field with the day of the row, where it has no time."""
+    days: tuple[str, ...] = ()
+    """Other fields with days."""
     place: str | None = None
     """The field that becomes the number of the row."""
-    total_test: Callable[[Columns], spend_rows.RowTest] | None = None
+    total_test: Callable[[Columns], totals.RowTest] | None = None
     """Makes, by a file's columns, what tells by a row's values whether it is one of totals or a
     note, which is passed over.
     """
@@ -67,6 +72,11 @@ class ImportKind:
     """True where columns are mapped also to the fields of their own name."""
     chunk: int | None = None
     """The number of rows that are stored at once, if it is not the usual one."""
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The fields with times and days."""
+        return (self.time, *self.days) if self.time else self.days
 
 
 def _queueing(kind: str) -> Store:
@@ -118,20 +128,27 @@ async def _store_ads(
     return [None] * len(items)
 
 
+_NUMBERS = tuple(map(slot_name, NUMBER_SLOTS))
+_DAYS = tuple(map(slot_name, DATE_SLOTS))
 KINDS = {
     "events": ImportKind(
         EVENT_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
-        numbers=("amount",), flags=("is_upsell", "do_not_capi"), time="event_time",
+        numbers=("amount", *_NUMBERS), money=("amount",), days=_DAYS,
+        flags=("is_upsell", "do_not_capi"), time="event_time", total_test=totals.make_total_test,
     ),
     "touchpoints": ImportKind(
         TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _store_touchpoints,
-        "queued", time="occurred_at",
+        "queued", time="occurred_at", total_test=totals.make_total_test,
     ),
-    "contacts": ImportKind(contacts.FIELDS, contacts.read, contacts.store, "stored"),
+    "contacts": ImportKind(
+        contacts.FIELDS, contacts.read, contacts.store, "stored", numbers=_NUMBERS, days=_DAYS,
+        total_test=totals.make_total_test,
+    ),
     "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
     "spend": ImportKind(
-        spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, day=spend.DAY,
-        place="place", total_test=spend_rows.make_total_test, quickly=spend_reader.quick_reader,
-        maps_all=True, chunk=20_000,
+        spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, money=spend.MONEY,
+        counts=spend.COUNTS, days=(spend.DAY, spend.LAST_DAY), place="place",
+        total_test=spend_rows.make_total_test, quickly=spend_reader.quick_reader, maps_all=True,
+        chunk=20_000,
     ),
 }  # fmt: skip

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
 from headwater.http.instants import parse_instant
+from headwater.imports.amounts import DECIMALS
+from headwater.imports.file_readings import survey_columns
 from headwater.imports.files import FileRow
 from headwater.imports.guesses import guess_columns
 from headwater.imports.job_models import Reading
 from headwater.imports.kinds import KINDS
-from headwater.imports.notation import DATES, DECIMALS, guess_dates, guess_decimals
-from headwater.imports.spend import by_field, guess_notation
+from headwater.imports.notation import NotationSurvey
+from headwater.imports.spend import fields_of
+from headwater.imports.times import DATES
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
-from headwater.spend.file_formats import recognize
+from headwater.spend.file_formats import GENERIC
+from headwater.spend.file_headers import recognize
 from headwater.spend.inputs import FIELDS as SPEND_FIELDS
 
 _WHOSE = {
@@ -32,39 +36,44 @@ _WHOSE = {
 def guess_reading(
     kind: str, columns: Sequence[str], rows: Sequence[FileRow], space: Space
 ) -> Reading:
-    """The likeliest way to read a table, by its header and its first rows."""
+    """Return the likeliest way to read a table, by its header and its first rows. Decimals and
+    dates that can be meant in two ways are left empty, to be chosen.
+    """
     values = [row.values for row in rows]
-    if kind == "spend":
-        return _guess_spend(columns, values)
-    guesses = guess_columns(kind, KINDS[kind].fields, columns, values)
-
-    def texts(fields: Sequence[str]) -> list[str]:
-        named = [column for column, name in guesses.items() if name in fields]
-        return [text for row in values for column in named if (text := row.get(column, "").strip())]
-
-    time = KINDS[kind].time
-    constants = {}
-    if kind == "events" and "event_name" not in guesses.values():
-        constants = {"event_name": "purchase"}
-    return Reading(
-        {column: guesses.get(column, "") for column in columns},
-        constants,
-        space.timezone,
-        guess_decimals(texts(KINDS[kind].numbers)),
-        guess_dates(texts([time] if time else []), space.timezone),
-    )
-
-
-def _guess_spend(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Reading:
-    """The reading of a table of spend, by the format that its header is known as."""
-    known = recognize(columns)
-    guesses = known.columns if known else guess_columns("spend", SPEND_FIELDS, columns, rows)
-    by_name = [by_field(guesses, row) for row in rows]
-    notation = guess_notation(by_name, month_first=known is not None and known.form.month_first)
-    return Reading(
-        {column: guesses.get(column, "") for column in columns},
-        known.constants if known else {}, decimals=notation.decimals, dates=notation.dates,
+    fields, constants = _guess_fields(kind, columns, values)
+    reading = Reading(
+        {column: fields.get(column, "") for column in columns}, constants,
+        "UTC" if kind == "spend" else space.timezone,
     )  # fmt: skip
+    survey = survey_reading(kind, reading, values)
+    decimals, dates = survey.decimals.decide() or "", survey.dates.decide() or ""
+    return replace(reading, decimals=decimals, dates=dates)
+
+
+def survey_reading(
+    kind: str, reading: Reading, rows: Iterable[Mapping[str, Any]]
+) -> NotationSurvey:
+    """Return how the first rows of a table write numbers and dates."""
+    columns = reading.columns_of(kind)
+    survey = survey_columns(KINDS[kind], columns, list(reading.columns))
+    make_test = KINDS[kind].total_test
+    is_total = make_test(columns) if make_test else None
+    survey.add(row for row in rows if is_total is None or not is_total(row))
+    return survey
+
+
+def _guess_fields(
+    kind: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the fields of columns, and the fields that are the same in every row."""
+    if kind == "spend":
+        known = recognize(columns) or recognize(columns, GENERIC.name)
+        if known is not None:
+            return fields_of(known), known.constants
+        return guess_columns("spend", SPEND_FIELDS, columns, rows), {}
+    guesses = guess_columns(kind, KINDS[kind].fields, columns, rows)
+    is_named = kind != "events" or "event_name" in guesses.values()
+    return guesses, {} if is_named else {"event_name": "purchase"}
 
 
 def read_choice(kind: str, reading: Reading) -> None:
@@ -133,9 +142,9 @@ def explain_refusal(kind: str, reading: Reading, cells: Mapping[str, Any], error
     for name, rules in errors.items():
         column = columns.get(name, "")
         cell = str(cells.get(column, "")).strip()
-        if cell and name in of_kind.numbers and not _is_number(notation.number(cell)):
+        if cell and name in of_kind.numbers and notation.number(cell) is None:
             sentences.append(_unread(column, name, "number", DECIMALS[notation.decimals]))
-        elif cell and name == of_kind.time and not _is_instant(notation.time(cell)):
+        elif cell and name in of_kind.times and not _is_instant(notation.time(cell)):
             sentences.append(_unread(column, name, "date", DATES[notation.dates]))
         else:
             sentences += rules
@@ -148,13 +157,6 @@ def _unread(column: str, name: str, noun: str, example: str) -> str:
         f"“{column[:60]}” is read as {name}, and is no {noun} like {example}: change how {choice}"
         " are read, or mend the cell."
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return Decimal(text.strip()).is_finite()
-    except InvalidOperation:
-        return False
 
 
 def _is_instant(text: str) -> bool:

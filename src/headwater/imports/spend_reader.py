@@ -12,11 +12,13 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from headwater.http.errors import Invalid
 from headwater.http.instants import parse_instant
+from headwater.imports.amounts import parse_amount
 from headwater.imports.columns import Columns, typed
 from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
-from headwater.imports.spend import COUNTS, DAY, NUMBERS, clean
+from headwater.imports.spend import COUNTS, DAY, LAST_DAY, MONEY, NUMBERS, clean
 from headwater.spend.copy_lines import NULL, SpendLine, SpendPlace, join, join_figures, place_of
 from headwater.spend.inputs import FIELDS, row_of
 
@@ -47,6 +49,7 @@ def quick_reader(
     except ValueError:
         return None  # the rows will say what is wrong
     day_column, read_day = named[DAY], _reader(DAY, notation)
+    last_column = named.get(LAST_DAY, day_column)
     read_place = _place_reader(named, notation, constants, as_of)
     read_figures = _figures_reader(named, notation)
 
@@ -54,10 +57,10 @@ def quick_reader(
         cells = row.values
         try:
             day = read_day(cells[day_column])
-            if day is None:
+            if day is None or cells[last_column] != cells[day_column]:
                 return None
             return join(read_place(cells), str(day), read_figures(cells), row.number)
-        except (KeyError, TypeError, ValueError):
+        except (Invalid, KeyError, TypeError, ValueError):
             return None
 
     return read
@@ -129,8 +132,11 @@ def _reader(name: str, notation: Notation) -> Callable[[str], Any]:
 
     @lru_cache(_REMEMBERED)
     def read(text: str) -> Any:
+        if name in MONEY and (amount := parse_amount(text)) and amount.currencies:
+            raise ValueError  # it has to be that of the row
         values: dict[str, Any] = {name: notation.time(text) if name == DAY else text}
-        typed(values, NUMBERS, (), notation)
+        if typed(values, NUMBERS, (), notation):
+            raise ValueError  # the row will say so
         clean(values)
         return kind.read(values[name]) if name in values else None
 

@@ -17,8 +17,9 @@ from headwater.imports.dialects import (
 from headwater.imports.files import FileRow, RowSource
 from headwater.imports.guesses import guess_columns
 from headwater.imports.kinds import KINDS
-from headwater.imports.spend import SpendTable, find_table
+from headwater.imports.spend import find_table
 from headwater.imports.spend_rows import refuse_other_rows
+from headwater.spend.file_formats import GENERIC
 from headwater.storage import Storage
 
 PIECE_BYTES = 1024 * 1024
@@ -61,10 +62,9 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
     """The dialect of a file that was stored. Raises UnreadableError for one that is no table of
     this kind of rows; the text is a sentence.
     """
-    dialect = read_dialect(survey.head, is_utf8=survey.is_utf8)
-    if kind == "spend" and (table := find_table(survey.head)) is not None:
-        dialect = table.dialect
-        _refuse_other_rows(table)
+    dialect = read_dialect(survey)
+    if kind == "spend":
+        dialect = _find_spend(survey, dialect)
     columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
     if not rows:
         raise UnreadableError("The file has a header and no rows below it.")
@@ -82,14 +82,20 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
     return dialect
 
 
-def _refuse_other_rows(table: SpendTable) -> None:
-    """Raise UnreadableError for a table of spend that is broken down in a way the ledger is not."""
-    known = table.recognition
+def _find_spend(survey: FileSurvey, dialect: Dialect) -> Dialect:
+    """Return the dialect of the table of spend in a file. Raises UnreadableError for a table that
+    is broken down in a way the ledger is not.
+    """
     try:
-        refuse_other_rows(known, known.columns, table.rows)
+        table = find_table(survey.head, dialect) or find_table(
+            survey.head, dialect, (), GENERIC.name
+        )
+        if table is not None:
+            refuse_other_rows(table.recognition, table.fields, table.rows)
     except UnreadableError as error:
         text = str(error)
         raise UnreadableError(f"{text[:1].upper()}{text[1:]}, and upload it again.") from None
+    return dialect if table is None else table.dialect
 
 
 def sample_rows(

@@ -119,7 +119,7 @@ def key_of(group: Group | None, piece: Piece) -> Key:
         case Group.CHANNEL:
             return _channel_of(row)
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
-            return row.path[_DEPTH[group]] if len(row.path) > _DEPTH[group] else None
+            return (row.path[_DEPTH[group]] or None) if len(row.path) > _DEPTH[group] else None
         case Group.COUNTRY:
             return row.country or None
         case _:

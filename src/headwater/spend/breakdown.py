@@ -14,6 +14,8 @@ from typing import NamedTuple
 from headwater.spend.models import FIGURES
 
 NOTHING = (0,) * len(FIGURES)
+_AD_SET = 2
+"""The index of the ad set in a path; empty for an ad right below its campaign."""
 
 Figures = tuple[int, ...]
 """In the order of FIGURES: money and conversions in millionths, counts whole."""
@@ -71,7 +73,7 @@ def _by_day(rows: Iterable[LedgerRow]) -> Mapping[tuple[date, str, str], list[Le
     groups: dict[tuple[date, str, str], list[LedgerRow]] = {}
     for row in rows:
         groups.setdefault((row.date, row.platform, row.currency), []).append(row)
-    return {key: _with_accounts(group) for key, group in groups.items()}
+    return {key: _with_ad_sets(_with_accounts(group)) for key, group in groups.items()}
 
 
 def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
@@ -91,6 +93,27 @@ def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
     ]
 
 
+def _with_ad_sets(rows: list[LedgerRow]) -> list[LedgerRow]:
+    """Return rows of one day, those of an ad without its ad set in the ad set that others have for
+    it.
+    """
+    ad_sets: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        if len(row.path) > _AD_SET + 1 and row.path[_AD_SET]:
+            ad = (*row.path[:_AD_SET], row.path[-1])
+            ad_sets[ad] = max(row.path[_AD_SET], ad_sets.get(ad, ""))
+    if not ad_sets:
+        return rows
+    return [
+        row._replace(path=(*row.path[:_AD_SET], ad_sets[ad], row.path[-1]))
+        if len(row.path) > _AD_SET + 1
+        and not row.path[_AD_SET]
+        and (ad := (*row.path[:_AD_SET], row.path[-1])) in ad_sets
+        else row
+        for row in rows
+    ]
+
+
 def _add(top: _Place, row: LedgerRow) -> None:
     place = top
     for each in row.path:
@@ -105,10 +128,8 @@ def _break_down(place: _Place, at: LedgerRow, pieces: list[Piece]) -> Figures:
     by_country = {country: own for country, own in place.own.items() if country}
     of_countries = _sum(by_country.values())
     if place.below:
-        parts = _sum(
-            _break_down(each, at._replace(path=(*at.path, name)), pieces)
-            for name, each in place.below.items()
-        )
+        parts, below = _break_down_below(place, at, pieces)
+        whole = _larger(whole, below)
     else:
         parts = of_countries
         pieces += [
@@ -121,6 +142,28 @@ def _break_down(place: _Place, at: LedgerRow, pieces: list[Piece]) -> Figures:
     if not is_broken_down or rest != NOTHING:
         pieces.append(Piece(at._replace(figures=rest), left_over=is_broken_down))
     return value
+
+
+def _break_down_below(place: _Place, at: LedgerRow, pieces: list[Piece]) -> tuple[Figures, Figures]:
+    """Add the pieces of the places below one. Return what they come to, and what all reports about
+    them come to: ads that name no ad set and ad sets without ads are two reports of the same money,
+    of which the ads count as the finer one.
+    """
+    coarse: set[str] = set()
+    if len(at.path) == _AD_SET and "" in place.below:
+        coarse = {name for name, each in place.below.items() if name and not each.below}
+    values = {
+        name: _break_down(
+            each, at._replace(path=(*at.path, name)), [] if name in coarse else pieces
+        )
+        for name, each in place.below.items()
+    }
+    parts = _sum(values[name] for name in values if name not in coarse)
+    if not coarse:
+        return parts, parts
+    others = _sum(values[name] for name in values if name and name not in coarse)
+    ad_sets = _sum(values[name] for name in coarse)
+    return parts, _sum((others, _larger(ad_sets, values[""])))
 
 
 def _larger(some: Figures, others: Figures) -> Figures:

@@ -1,26 +1,24 @@
-"""The files in which ad platforms, and tools that gather their figures, export spend: each is known
-by its header. Pure.
+"""The files in which ad platforms, and tools that gather their figures, export spend: the columns
+that each is known by. Pure.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 Aliases = Mapping[str, tuple[str, ...]]
 
-_HIERARCHY: Aliases = {
+HIERARCHY: Aliases = {
     "account_id": ("accountid", "customerid", "adaccountid", "accountnumber"),
     "campaign_id": ("campaignid",),
     "campaign_name": ("campaignname", "campaign"),
-    "adset_id": ("adgroupid", "adsetid"),
-    "adset_name": ("adgroupname", "adgroup", "adsetname"),
+    "adset_id": ("adgroupid", "adsetid", "adsquadid"),
+    "adset_name": ("adgroupname", "adgroup", "adsetname", "adset", "adsquadname", "adsquad"),
     "ad_id": ("adid",),
-    "ad_name": ("adname",),
+    "ad_name": ("adname", "ad"),
 }
-_FIGURES: Aliases = {
+FIGURES: Aliases = {
     "currency": ("currencycode", "currency", "accountcurrency"),
     "country": ("countrycode", "country"),
     "impressions": ("impressions", "impr", "impression"),
@@ -45,8 +43,6 @@ class FileFormat:
     """The platform of every row, where no column names it."""
     last_days: tuple[str, ...] = ()
     """Columns with the last day of what a row is of, where that of the first is its day."""
-    month_first: bool = False
-    """True when dates with slashes are likelier to begin with the month."""
 
 
 FORMATS = (
@@ -80,6 +76,58 @@ FORMATS = (
         },
     ),
     FileFormat(
+        "pinterest",
+        "an export of Pinterest Ads Manager",
+        (("spendinaccountcurrency", "spend"), ("date", "day")),
+        {
+            "date": ("date", "day"), "amount": ("spendinaccountcurrency", "spend"),
+            "clicks": ("pinclicks", "clicks", "outboundclicks"),
+            "platform_conversions": ("totalconversions", "conversions"),
+            "platform_revenue": ("totalconversionvalue", "totalordervalue"),
+        },
+        known_by=("spendinaccountcurrency", "pinclicks", "pinpromotionid"),
+        platform="pinterest",
+    ),
+    FileFormat(
+        "snapchat",
+        "an export of Snapchat Ads Manager",
+        (("amountspent", "spend"), ("date", "day")),
+        {
+            "date": ("date", "day"), "amount": ("amountspent", "spend"),
+            "impressions": ("paidimpressions", "impressions"),
+            "clicks": ("swipeups", "swipes", "clicks"),
+            "platform_conversions": ("purchases", "conversions"),
+            "platform_revenue": ("purchasesvalue", "conversionpurchasesvalue"),
+        },
+        known_by=("adsquadid", "adsquadname", "adsquad", "swipeups", "swipes", "paidimpressions"),
+        platform="snapchat",
+    ),
+    FileFormat(
+        "reddit",
+        "an export of Reddit Ads",
+        (("amountspent", "spend"), ("date", "day")),
+        {
+            "date": ("date", "day"), "amount": ("amountspent", "spend"),
+            "platform_conversions": ("conversions", "purchases"),
+            "platform_revenue": ("totalvalue", "conversionvalue"),
+        },
+        known_by=("ecpm", "redditcampaignid"),
+        platform="reddit",
+    ),
+    FileFormat(
+        "x",
+        "an export of X Ads",
+        (("spend",), ("timeperiod", "date", "day")),
+        {
+            "date": ("timeperiod", "date", "day"), "amount": ("spend",),
+            "clicks": ("linkclicks", "clicks"),
+            "platform_conversions": ("purchases", "conversions"),
+            "platform_revenue": ("purchasessaleamount", "salesamount"),
+        },
+        known_by=("fundingsourceid", "fundingsourcename", "fundingsource", "tweetid"),
+        platform="x",
+    ),
+    FileFormat(
         "meta",
         "an export of Meta Ads Manager",
         (("amountspent",), ("day", "reportingstarts", "datestart")),
@@ -107,7 +155,6 @@ FORMATS = (
         },
         platform="linkedin",
         last_days=("enddateinutc", "enddate"),
-        month_first=True,
     ),
     FileFormat(
         "tiktok",
@@ -147,111 +194,30 @@ FORMATS = (
         },
         known_by=("gregoriandate", "accountnumber", "currencycode", "impr"),
         platform="microsoft",
-        month_first=True,
     ),
 )  # fmt: skip
 """Those that have the most to be known by come first."""
-BY_NAME = {form.name: form for form in FORMATS}
-
-_IN_CURRENCY = re.compile(r"(.+)\(([A-Z]{3})\)", re.IGNORECASE)
-"""A column of money that names its currency: `Amount spent (EUR)`."""
-_MONEY = {"amountspent", "cost", "spend", "totalspent"}
-
-
-def _plain(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
-
-
-def _translations() -> dict[str, str]:
-    """Return what columns are called in English, by what they are called elsewhere."""
-    text = files("headwater.spend").joinpath("column_names.txt").read_text(encoding="utf-8")
-    lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
-    return {_plain(name): _plain(english) for english, names in lines for name in names.split(",")}
-
-
-_ENGLISH = _translations()
-
-
-@dataclass(frozen=True)
-class Recognition:
-    """A file's header as a format reads it."""
-
-    form: FileFormat
-    columns: Mapping[str, str]
-    """The field of each column that is one."""
-    constants: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Fields that are the same in every row."""
-    last_day: str | None = None
-    """The column with the last day of what a row is of."""
-
-
-def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
-    """Return how a header is read, by the format of a name or by that which it is known as; None
-    where it is none of them.
-    """
-    plain, currency = _plain_columns(header)
-    for form in FORMATS if name is None else (BY_NAME[name],):
-        needs = form.needs if name or not form.known_by else (*form.needs, form.known_by)
-        if all(any(column in plain for column in choice) for choice in needs):
-            constants = {"platform": form.platform} if form.platform else {}
-            columns = _fields(form, plain)
-            if currency and "currency" not in columns.values():
-                constants["currency"] = currency
-            return Recognition(form, columns, constants, _last_day(form, plain))
-    return None
-
-
-def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
-    """Return the column with the last day; none where the day has a column of its own."""
-    if "day" in plain:
-        return None
-    return next((plain[name] for name in form.last_days if name in plain), None)
-
-
-def as_mapped(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
-    """Return how a header is read of which somebody has named the columns; None where it lacks
-    one of them, or where none is named.
-    """
-    if not columns or not set(columns) <= set(header):
-        return None
-    return Recognition(BY_NAME["headwater"], columns)
-
-
-def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return columns by the letters and digits of their English names, and the currency that the
-    first column of money names.
-    """
-    plain: dict[str, str] = {}
-    currency = ""
-    for column in header:
-        match = _IN_CURRENCY.fullmatch(column)
-        without = _in_english(match[1]) if match else ""
-        is_money = match is not None and without in _MONEY
-        if match is not None and is_money:
-            currency = currency or match[2].upper()
-        plain.setdefault(without if is_money else _in_english(column), column)
-    return plain, currency
-
-
-def _in_english(column: str) -> str:
-    word = _plain(column)
-    return _ENGLISH.get(word, word)
-
-
-def _fields(form: FileFormat, plain: Mapping[str, str]) -> dict[str, str]:
-    wanted = {**_HIERARCHY, **_FIGURES, **form.aliases}
-    columns: dict[str, str] = {}
-    for name, aliases in wanted.items():
-        column = next((plain[alias] for alias in aliases if alias in plain), None)
-        if column is not None and column not in columns:
-            columns[column] = name
-    if not any(name.startswith("campaign_") for name in columns.values()):
-        # Of LinkedIn's without campaign groups, the campaigns are the coarsest there is.
-        columns = {column: _COARSER.get(name, name) for column, name in columns.items()}
-    return columns
-
-
-_COARSER = {
-    "adset_id": "campaign_id", "adset_name": "campaign_name", "ad_id": "adset_id",
-    "ad_name": "adset_name",
-}  # fmt: skip
+_DAYS = (
+    "day", "date", "dateday", "byday", "timeperiod", "gregoriandate", "reportingstarts",
+    "startdate",
+)  # fmt: skip
+MONEY = (
+    "amount", "amountspent", "spend", "cost", "totalspent", "totalspend", "totalcost", "adspend",
+)  # fmt: skip
+"""Columns of money that may name their currency."""
+GENERIC = FileFormat(
+    "generic",
+    "a table of any platform",
+    (MONEY, _DAYS),
+    {
+        "date": _DAYS, "amount": MONEY, "platform": ("platform",),
+        "clicks": ("clicks", "linkclicks", "clicksall"),
+        "platform_conversions": ("conversions", "conv", "purchases", "platformconversions"),
+        "platform_revenue": ("revenue", "conversionvalue", "convvalue", "platformrevenue"),
+    },
+    last_days=("reportingends", "enddate"),
+)  # fmt: skip
+"""The format of a table whose platform the user names."""
+BY_NAME = {form.name: form for form in (*FORMATS, GENERIC)}
+PERIODS = ("week", "month", "quarter", "year", "hour", "weekstart", "monthstart")
+"""Columns that say that rows are not of one day each."""

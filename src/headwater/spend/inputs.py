@@ -165,10 +165,9 @@ def row_of(values: dict[str, Any], **also: Any) -> SpendRow:
             # Without an id the name takes its place, as in touchpoints.
             values[f"{kind}_id"] = values.get(f"{kind}_id") or name
             named.append((kind, values[f"{kind}_id"], name))
-    if values.get("ad_id") and not values.get("adset_id"):
-        raise ValueError("must have an adset_id where there is an ad_id.")
-    if values.get("adset_id") and not values.get("campaign_id"):
-        raise ValueError("must have a campaign_id where there is an adset_id.")
+    for finer in ("adset_id", "ad_id"):
+        if values.get(finer) and not values.get("campaign_id"):
+            raise ValueError(f"must have a campaign_id where there is an {finer}.")
     kept = {name: value for name, value in values.items() if value is not None}
     return SpendRow(**kept, names=tuple(each for each in named if each[1] != each[2]), **also)
 

@@ -24,6 +24,7 @@ from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.imports.amounts import DECIMALS
 from headwater.imports.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
 from headwater.imports.files import FileRow
 from headwater.imports.job_models import ImportJob, Reading
@@ -38,12 +39,13 @@ from headwater.imports.jobs import (
     start_job,
 )
 from headwater.imports.kinds import KINDS
-from headwater.imports.notation import DATES, DECIMALS, is_ambiguous
+from headwater.imports.notation import NotationSurvey
 from headwater.imports.previews import preview_rows
-from headwater.imports.readings import guess_reading, read_choice
+from headwater.imports.readings import guess_reading, read_choice, survey_reading
+from headwater.imports.times import DATES
 from headwater.imports.uploads import sample_rows
 from headwater.spaces.settings_input import zone_names
-from headwater.spend.file_formats import recognize
+from headwater.spend.file_headers import recognize
 from headwater.storage import Storage
 
 FORM = "import"
@@ -186,9 +188,9 @@ async def _page(
         preview_columns=list(dict.fromkeys(name for row in preview for name in row.values)),
         fields=KINDS[job.kind].fields, kind=KINDS_IN_WORDS[job.kind], zones=sorted(zone_names()),
         decimals=DECIMALS, dates=DATES, event_names=EVENT_NAMES,
-        has_time=KINDS[job.kind].time or KINDS[job.kind].day, known=_known(job, sample),
+        has_time=KINDS[job.kind].times, known=_known(job, sample),
         has_amount=bool(KINDS[job.kind].numbers), separator=DELIMITERS.get(job.delimiter, ""),
-        ambiguous=_is_ambiguous(job, typed or chosen or guessed, sample), kept=REFUSED_KEPT.days,
+        notation=_unclear(job, typed or chosen or guessed, sample), kept=REFUSED_KEPT.days,
         former=await fetch_former(connection, space.id, job) if job.status == "checked" else None,
         reasons=await count_reasons(connection, space.id, job.id) if job.refused else [],
         refused=await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
@@ -217,12 +219,9 @@ def _known(job: ImportJob, sample: FileHead) -> str:
     return recognition.form.title if recognition else ""
 
 
-def _is_ambiguous(job: ImportJob, reading: Reading, sample: FileHead) -> bool:
-    """True when nothing in the first rows says whether the day or the month comes first."""
-    time = KINDS[job.kind].time or KINDS[job.kind].day
-    column = next((name for name, field in reading.columns.items() if field == time), None)
-    texts = [str(row.values.get(column, "")) for row in sample.rows] if column else []
-    return is_ambiguous([text for text in texts if text])
+def _unclear(job: ImportJob, reading: Reading, sample: FileHead) -> NotationSurvey:
+    """Return what the first rows leave open about amounts and dates."""
+    return survey_reading(job.kind, reading, [row.values for row in sample.rows])
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/orders/imports/{{import_id}}"

@@ -1,0 +1,137 @@
+"""The encoding of a file: its mark, zero bytes and valid UTF-8 decide nearly always. The rest are
+one-byte encodings, told apart by which of them makes words of the bytes. Pure.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from itertools import islice
+
+ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 LE",
+    "utf-16-be": "UTF-16 BE",
+    "cp1252": "Windows-1252",
+    "cp1250": "Windows-1250",
+    "cp1251": "Windows-1251",
+    "mac_roman": "MacRoman",
+    "cp932": "Shift-JIS",
+}
+"""The codecs that files are read with, and their usual names."""
+CHOICES = {name.lower(): codec for codec, name in ENCODINGS.items()}
+"""Encodings as a user names them."""
+
+_OLDER = ("cp1252", "cp1250", "mac_roman", "cp1251", "cp932")
+"""Encodings without a mark; of two that fit equally well, the first is taken."""
+_SAMPLE_BYTES = 64 * 1024
+_LINE_BYTES = 1024
+_ALIKE = frozenset(b"\x8a\x8e\x9a\x9e\x9f")
+"""Rare letters in Windows-1252 and 1250 (Š, Ž, š, ž, Ÿ, ź), frequent ones in MacRoman (ä, é, ö, û,
+ü).
+"""
+_JOINS_WORDS = frozenset("'’‘-–·`´.&@/")  # noqa: RUF001 # apostrophes of several languages
+_RUN = 3
+"""More accented letters in a row than words of Western and Central Europe have."""
+
+
+class UnclearEncodingError(Exception):
+    """The bytes of a file make words in no encoding, or in several."""
+
+
+@dataclass
+class EncodingSurvey:
+    """The facts about a file's encoding, gathered while its bytes pass by once."""
+
+    letters: int = 0
+    """Characters beyond ASCII, if the file is UTF-8."""
+    broken: int = 0
+    """Bytes that are no UTF-8."""
+    sample: bytes = b""
+    """Lines with bytes beyond ASCII."""
+    _is_between: bool = False
+    """True when the last chunk may have ended within a character."""
+    _decoder: codecs.IncrementalDecoder = field(
+        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    )
+
+    def add(self, chunk: bytes, *, final: bool = False) -> None:
+        """Take the next bytes."""
+        if chunk.isascii() and not self._is_between:
+            return
+        text = self._decoder.decode(chunk, final)
+        broken = len(re.findall("[\udc80-\udcff]", text))
+        self.broken += broken
+        self.letters += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - broken
+        self._is_between = bool(self._decoder.getstate()[0])
+        if len(self.sample) < _SAMPLE_BYTES:
+            lines = (line[:_LINE_BYTES] for line in chunk.splitlines() if not line.isascii())
+            self.sample += b"\n".join((*islice(lines, _SAMPLE_BYTES // 64), b""))
+
+    @property
+    def is_utf8(self) -> bool:
+        """True for UTF-8, of which some rows may be damaged."""
+        return self.broken == 0 or self.letters > self.broken
+
+
+def judge_encoding(sample: bytes) -> str:
+    """Return the older encoding that makes words of lines with bytes beyond ASCII. Raises
+    UnclearEncodingError.
+    """
+    faults = {name: _count_faults(sample, name) for name in _OLDER}
+    best = min(_OLDER, key=lambda name: faults[name])
+    letters = {byte for byte in sample if byte >= 0x80}
+    has_own_letters = any(byte >= 0xC0 for byte in letters)
+    unclear = best in ("cp1252", "cp1250") and letters & _ALIKE and not has_own_letters
+    if unclear or faults[best] > max(1, len(letters) // 4):
+        raise UnclearEncodingError
+    return best
+
+
+def _count_faults(sample: bytes, encoding: str) -> int:
+    """Return how many characters can hardly be right: undefined bytes, signs within words, capitals
+    at the end of a word, alphabets that are mixed.
+    """
+    text = sample.decode(encoding, "replace")
+    faults = 3 * text.count("\ufffd")
+    if encoding != "cp932":
+        faults += _count_long_runs(text) if encoding != "cp1251" else 0
+    for match in re.finditer(r"[^\x00-\x7f\ufffd]", text):
+        index, letter = match.start(), match[0]
+        before, after = text[index - 1 : index], text[index + 1 : index + 2]
+        faults += _is_odd(before, letter, after)
+    return faults
+
+
+def _is_odd(before: str, letter: str, after: str) -> bool:
+    kind = unicodedata.category(letter)
+    if kind == "Cc":
+        return True
+    if kind not in ("Ll", "Lu", "Lo") and _script_of(letter) != "EASTERN":
+        is_within = before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
+        return (
+            is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
+        )
+    script = _script_of(letter)
+    if any(near.isalpha() and _script_of(near) != script for near in (before, after)):
+        return True
+    if kind != "Lu":
+        return False
+    is_alone = not before.isalpha() and not after.isalpha()
+    return is_alone or before.islower() or (before.isalpha() and after.islower())
+
+
+def _script_of(letter: str) -> str:
+    if letter.isascii():
+        return "LATIN"
+    name = unicodedata.name(letter, "")
+    is_eastern = name.startswith(("HIRAGANA", "KATAKANA", "CJK"))
+    return "EASTERN" if is_eastern else name.split(" ", 1)[0]
+
+
+def _count_long_runs(text: str) -> int:
+    runs = re.findall(rf"[^\W\d_a-zA-Z]{{{_RUN},}}", text)
+    return sum(map(len, runs))
