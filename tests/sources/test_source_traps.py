@@ -179,5 +179,12 @@ def test_a_network_that_is_not_listed_is_no_direct_visit() -> None:
     assert source("utm_source=partner") == "referral"
 
 
-def test_what_stands_after_the_hash_is_no_parameter() -> None:
-    assert classify(Landing(f"{PAGE}#?gclid=1")) == Source("direct", "direct")
+@pytest.mark.parametrize("tag", ["gclid=1", "utm_source=google&utm_medium=cpc"])
+@pytest.mark.parametrize("before", ["#", "#?", "?#", "?page=2#", "#/tents?", "#tents&"])
+def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, before: str) -> None:
+    outcome = classify(Landing(f"{PAGE}{before}{tag}"))
+    assert isinstance(outcome, Source)
+    assert outcome.name == "google_ads"
+    tagged = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
+    assert isinstance(tagged, Source)
+    assert tagged.name == "email"

@@ -20,9 +20,10 @@ from headwater.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
 from headwater.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
 from headwater.sites.source_rules import fetch_own_hosts
 from headwater.sources import clicks
-from headwater.sources.addresses import read_address, read_parameters
+from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import PAID_IDS, SOURCES
 from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.parameters import read_parameters
 from headwater.sources.source_names import normal_name
 from headwater.sources.titles import title_of
 from headwater.sources.vocabulary import is_paid, of_platform, target_of, words

@@ -5,10 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from headwater.sources.clicks import CLICK_IDS
-from headwater.sources.evidence import MARKS, Evidence, Landing, read_evidence
+from headwater.sources.evidence import Evidence, Landing, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
 from headwater.sources.outcomes import Classification, Outcome, Source
+from headwater.sources.parameters import MARKS
 from headwater.sources.rules import ARRIVING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from headwater.sources import clicks, hierarchy
-from headwater.sources.addresses import read_address, read_parameters
+from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
+from headwater.sources.parameters import CAMPAIGN, read_parameters
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 from headwater.sources.vocabulary import REFERRERS, is_paid, target_of
 
@@ -64,16 +65,6 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     is_own_name: bool = False
     """True when what utm_source names is a name of the Space's own."""
 
-
-CAMPAIGN = (
-    "utm_source", "utm_campaign", "utm_medium", "utm_id", "utm_content", "utm_term",
-    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
-    "trk_type",
-)  # fmt: skip
-"""Parameters that only a link made for a campaign carries."""
-
-MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
-"""Parameters that mark a link from outside, unlike a link between the site's own pages."""
 
 _DECLARING = frozenset({"trk_source", "trk_network", "trk_type"})
 

@@ -11,7 +11,6 @@ import msgspec
 from headwater.sources import clicks
 from headwater.sources.classify import explain
 from headwater.sources.evidence import (
-    CAMPAIGN,
     Evidence,
     Landing,
     ListedReferrer,
@@ -20,6 +19,7 @@ from headwater.sources.evidence import (
 )
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import Classification, NoTouch, Source
+from headwater.sources.parameters import CAMPAIGN
 from headwater.sources.reasons import RuleReason, explain_rule
 from headwater.sources.rules import ARRIVING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 
 from headwater.sources import clicks
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
-from headwater.sources.evidence import CAMPAIGN, UNDECLARED, Evidence, ListedReferrer, OtherReferrer
+from headwater.sources.evidence import UNDECLARED, Evidence, ListedReferrer, OtherReferrer
 from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
+from headwater.sources.parameters import CAMPAIGN
 from headwater.sources.vocabulary import (
-    ALIASES,
     is_paid,
+    message_of,
     of_platform,
     platform_of,
     target_of,
@@ -23,9 +24,6 @@ Rule = Callable[[Evidence], Outcome | None]
 
 SHOWS_ADS_OF = {"youtube": "google", "duckduckgo": "bing", "yahoo": "bing", "ai_copilot": "bing"}
 """Platforms whose ads carry another network's click id."""
-
-_MEDIA = {"email": "email", "newsletter": "email", "sms": "sms", "mms": "sms"}
-"""First words of media that name a kind of message."""
 
 _VIDEO = frozenset({"youtube", "video", "videos", "yt"})
 
@@ -116,14 +114,9 @@ def _utm_medium(evidence: Evidence) -> Source | None:
 
 
 def _medium(evidence: Evidence) -> str | None:
-    """`email` or `sms` when utm_medium says that a message brought the link."""
+    """`email` or `sms` when utm_medium says that a message brought the link, not an ad in one."""
     value = evidence.parameters.get("utm_medium")
-    if value is None:
-        return None
-    target = ALIASES.get(value.lower())
-    if target in ("email", "sms"):
-        return target
-    return _MEDIA.get(next(iter(words(value)), ""))
+    return None if value is None or evidence.paid else message_of(value)
 
 
 def _mail(evidence: Evidence) -> Source | None:
