@@ -154,14 +154,14 @@ def message_of(text: str) -> str | None:
 
 _BETWEEN_NAMES = re.compile(r"[\s_+/|:-]+")
 _OF_ADS = re.compile(
-    r"ads?|adwords|adverts?|advertising|advertisements?|ppc|cp[a-z]|paid|sponsored|promoted"
+    r"ads?|adwords|adverts?|advertising|advertisements?|ppc|cp[a-z]|sponsored|promoted"
     r"|retargeting|remarketing|display|pmax"
 )
 _BESIDE_ADS = frozenset(
     {"social", "search", "shopping", "video", "network", "manager", "media", "campaign",
-     "campaigns", "brand", "marketing"}
+     "campaigns", "brand", "marketing", "paid"}
 )  # fmt: skip
-_IN_ONE = re.compile(r"([a-z0-9.]{2,}?)(ads?|advertising|ppc|cpc|paid)")
+_IN_ONE = re.compile(r"([a-z0-9.]{2,}?)(ads?|advertising|ppc|cpc)")
 _SHORT = frozenset(
     f"{name}{ads}" for name in ("fb", "ig", "yt", "tt") for ads in ("ad", "ads", "ppc", "cpc")
 ) | {"liads", "twads", "scads", "tgads", "anads"}  # fmt: skip
@@ -187,7 +187,7 @@ def target_of(text: str | None) -> str | None:
 
 
 def _network_of_ads(name: str) -> str | None:
-    """The platform in `fb-paid-social`, `Reddit Ads` or `ytads`: its name with words for ads behind
+    """The platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads behind
     it or before it.
     """
     parts = [part for part in _BETWEEN_NAMES.split(name) if part]
@@ -203,7 +203,7 @@ def _network_of_ads(name: str) -> str | None:
 
 
 def _are_of_ads(parts: list[str]) -> bool:
-    """True for words such as `paid social`: one says ads, and the others do not say more."""
+    """True for words such as `search ads`: one says ads, and the others do not say more."""
     ads = [part for part in parts if _OF_ADS.fullmatch(part)]
     return bool(ads) and all(part in ads or part in _BESIDE_ADS for part in parts)
 
