@@ -22,6 +22,7 @@ from headwater.identity.senders import sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
+from headwater.sources.outcomes import NoTouch
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
 from headwater.touchpoints.models import Touch
@@ -61,7 +62,7 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
+    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_rules)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
@@ -69,7 +70,11 @@ def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_names)
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_rules)
+    if isinstance(touch, NoTouch):
+        detail = f"{touch.reason}: {touch.detail}"
+        parsed.rejections.append(Rejection(arrival.id, RejectReason.NO_TOUCH, detail))
+        return
     item = _add_item(parsed, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.sources import clicks, hierarchy
-from headwater.sources.addresses import read_address
+from headwater.sources.addresses import Address, read_address
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
 from headwater.sources.parameters import CAMPAIGN, read_parameters
@@ -66,6 +66,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     """True when what utm_source names is a name of the Space's own."""
 
 
+_TAGS = frozenset(CAMPAIGN) - {"utm_source", "utm_medium"}
 _DECLARING = frozenset({"trk_source", "trk_network", "trk_type"})
 
 _WANTED = frozenset(
@@ -83,15 +84,46 @@ def read_evidence(
     declared = arrival.declared
     if not _DECLARING.isdisjoint(parameters):
         declared = _read_declared(declared, parameters)
+    referrer = _read_referrer(arrival, exclusions) if arrival.referrer else None
+    landing = read_address(arrival.url)
+    if (back := _excluded_name(declared.source, landing, exclusions)) is not None:
+        declared = msgspec.structs.replace(declared, source=None)
+    elif (back := _excluded_tag(parameters, landing, exclusions)) is not None:
+        parameters = _without_tag(parameters)
     own_name = names.find(parameters.get("utm_source"))
     return Evidence(
         parameters=parameters,
         declared=declared,
         named=own_name or target_of(parameters.get("utm_source")),
         paid=any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network))),
-        referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
+        referrer=referrer or back,
         is_own_name=own_name is not None,
     )
+
+
+def _excluded_name(
+    name: str | None, landing: Address | None, exclusions: Exclusions
+) -> NoTouch | None:
+    """The exclusion of a host in the place of a source: shops write the referrer there."""
+    address = read_address(name) if name is not None and "." in name else None
+    return exclusions.find(address, landing) if address is not None else None
+
+
+def _excluded_tag(
+    parameters: dict[str, str], landing: Address | None, exclusions: Exclusions
+) -> NoTouch | None:
+    """The exclusion of the host in utm_source, where the link has no campaign besides."""
+    name = parameters.get("utm_source")
+    if name is None or "." not in name or not _TAGS.isdisjoint(parameters):
+        return None
+    return _excluded_name(name, landing, exclusions)
+
+
+def _without_tag(parameters: dict[str, str]) -> dict[str, str]:
+    return {
+        name: value for name, value in parameters.items()
+        if name not in ("utm_source", "utm_medium")
+    }  # fmt: skip
 
 
 def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:

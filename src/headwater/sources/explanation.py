@@ -112,7 +112,6 @@ def _referrer(evidence: Evidence) -> str | None:
 
 
 _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
-    ("Does the visitor come back from a payment, a sign-in or an excluded host?", _referrer),
     ("Does trk_source or trk_network name a source outright?", _of(("trk_source", "trk_network"))),
     ("Does the link have a parameter that only ads carry?", _of(clicks.ADS)),
     ("Does HubSpot's hsa_net name an ad network?", _of(("hsa_net",))),
@@ -124,7 +123,7 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Does the medium or the traffic type say that it was paid for?",
      _of(("utm_medium", "trk_type", "trk_network"))),
     ("Was the link made for some other campaign?", _of((*clicks.OTHER, *CAMPAIGN))),
-    ("Is the referrer one of your own pages?", _referrer),
+    ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
 )  # fmt: skip
 """Of each rule of ARRIVING the question that it answers, and what of the arrival it reads."""

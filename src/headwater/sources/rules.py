@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from headwater.sources import clicks
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.evidence import UNDECLARED, Evidence, ListedReferrer, OtherReferrer
-from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
+from headwater.sources.outcomes import NoTouch, Outcome, Source
 from headwater.sources.parameters import CAMPAIGN
 from headwater.sources.vocabulary import (
     is_paid,
@@ -26,16 +26,6 @@ SHOWS_ADS_OF = {"youtube": "google", "duckduckgo": "bing", "yahoo": "bing", "ai_
 """Platforms whose ads carry another network's click id."""
 
 _VIDEO = frozenset({"youtube", "video", "videos", "yt"})
-
-
-def _coming_back(evidence: Evidence) -> NoTouch | None:
-    """No touch for people who return from a payment provider or a sign-in: the parameters are those
-    they once came with, and nothing there is new.
-    """
-    referrer = evidence.referrer
-    if isinstance(referrer, NoTouch) and referrer.reason is not NothingReason.OWN_HOST:
-        return referrer
-    return None
 
 
 def _declared_source(evidence: Evidence) -> Source | None:
@@ -160,7 +150,8 @@ def _campaign(evidence: Evidence) -> Source | None:
     return Source("referral", "campaign", evidence.parameters[name]) if name is not None else None
 
 
-def _own_host(evidence: Evidence) -> NoTouch | None:
+def _coming_back(evidence: Evidence) -> NoTouch | None:
+    """No touch for people who come from the site itself, or back from a payment or a sign-in."""
     return evidence.referrer if isinstance(evidence.referrer, NoTouch) else None
 
 
@@ -182,7 +173,7 @@ NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
 )  # fmt: skip
 """Rules that name a source. The first that answers wins."""
 
-ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _other_site)
+ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
 """Rules for a page that was opened; when none answers, it was opened directly."""
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
