@@ -93,10 +93,43 @@ def test_another_campaign_in_a_visit_is_a_touch(stage: Stage) -> None:
 
 def test_a_long_visit_remembers_its_campaign(stage: Stage) -> None:
     for minute in range(0, 200, 20):
-        stage.run(view(minute, url=AD + "a" if minute in (0, 180) else PAGE, referrer=INSIDE))
+        tagged = minute in (0, 180)
+        stage.run(
+            view(minute, url=AD + "a" if tagged else PAGE, referrer=None if tagged else INSIDE)
+        )
     assert touches(stage) == [(0, "facebook_ads")]
     stage.run(view(90, url=AD + "b"))
     assert touches(stage) == [(minute, "facebook_ads") for minute in (0, 90, 180)]
+
+
+@pytest.mark.parametrize("query", [
+    "utm_source=banner", "utm_source=newsletter&utm_medium=email", "utm_campaign=home",
+    "utm_source=google&utm_medium=cpc", "trk_source=facebook_ads", "utm_content=footer",
+])  # fmt: skip
+@pytest.mark.parametrize("page", [PAGE, "https://checkout.shop.example/"])
+def test_a_tagged_link_on_an_own_page_begins_nothing(stage: Stage, query: str, page: str) -> None:
+    stage.run(view(0, url=AD + "a"))
+    stage.run(view(5, url=f"{PAGE}?{query}", referrer=page))
+    # Coming back to the page of the ad is no other campaign than before.
+    stage.run(view(6, url=AD + "a"))
+    assert touches(stage) == [(0, "facebook_ads")]
+    assert stage.values("hits", "touch->>'own_link'").count("true") == 1
+
+
+def test_a_tagged_link_on_an_own_page_may_begin_a_visit(stage: Stage) -> None:
+    stage.run(view(0, url=f"{PAGE}?utm_source=newsletter", referrer=INSIDE))
+    assert touches(stage) == [(0, "email")]
+
+
+@pytest.mark.parametrize("host", ["www.paypal.com", "checkout.stripe.com", "accounts.google.com",
+                                  "pay.bank.example", "acs1.bank.example"])  # fmt: skip
+def test_a_return_from_payment_is_a_touch_with_other_tags_only(stage: Stage, host: str) -> None:
+    referrer = f"https://{host}/"
+    stage.run(view(0, url=AD + "a"), view(10, url=AD + "a", referrer=referrer))
+    stage.run(view(15, referrer=referrer), view(80, referrer=referrer))
+    assert touches(stage) == [(0, "facebook_ads")]
+    stage.run(view(85, url=AD + "b", referrer=referrer))
+    assert touches(stage)[1:] == [(85, "facebook_ads")]
 
 
 @pytest.mark.parametrize("before", [0, 30])

@@ -15,6 +15,7 @@ from headwater.sources.link_checks import check_host, check_link
 from headwater.sources.link_templates import TEMPLATES
 from headwater.sources.links import LINKED, BadAddress, LinkParts, build_link, tags_of
 from headwater.sources.outcomes import Ad
+from headwater.sources.placeholders import is_placeholder
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 from tests.sources.test_source_properties import hostile
 
@@ -53,7 +54,7 @@ def test_a_link_for_a_source_is_named_as_that_source(
     source: str, page: str, campaign: str, adset: str, ad: str, keyword: str
 ) -> None:
     values = [campaign, adset, ad, keyword]
-    assume(not any("{{" in value or value[:2] == "__" or value[:1] == "{" for value in values))
+    assume(not any(is_placeholder(value) or unquote(value) != value for value in values))
     link = build_link(page, LinkParts(source, *values))
     visit = explain_visit(link, None)
     assert visit.source == source

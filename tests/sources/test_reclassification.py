@@ -127,7 +127,8 @@ def test_a_referrer_that_is_excluded_since() -> None:
     ("url", "name"),
     [
         (f"{PAGE}?utm_source=%20FB-Paid+&x=1", "fb-paid"), (f"{PAGE}?UTM%5FSource=a", "a"),
-        (f"{PAGE}?utm_source=", None), (f"{PAGE}#utm_source=a", None), (PAGE, None),
+        (f"{PAGE}?utm_source=", None), (f"{PAGE}#utm_source=a", "a"),
+        (f"{PAGE}?gclid=1#utm_source=a", None), (PAGE, None),
     ],
 )  # fmt: skip
 def test_the_name_in_a_url(url: str, name: str | None) -> None:

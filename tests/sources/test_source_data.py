@@ -20,7 +20,7 @@ FOLDER = ROOT / "src" / "headwater" / "sources"
 SCRIPT = ROOT / "scripts" / "refresh_sources.py"
 FILES = sorted(path.name for path in FOLDER.glob("*.txt"))
 PATTERN = re.compile(
-    r"(android-app://[a-z0-9_.]+|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9/]+)?|[a-z]+\*?\.\*)"
+    r"(android-app://[a-z0-9_.]+|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9/]+)?|[a-z0-9-]+\*?\.\*)"
 )
 IS_COMMENT = re.compile("#").match
 TARGETS = set(ALIASES.values())

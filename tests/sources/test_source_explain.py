@@ -39,9 +39,9 @@ def test_nothing_said_is_nothing_told() -> None:
 
 
 def test_a_return_from_payment_still_tells_the_rest() -> None:
-    explanation = told("gclid=1&utm_campaign=x", "https://www.paypal.com/")
+    explanation = told("campaign_name=x", "https://www.paypal.com/")
     assert explanation.outcome == NoTouch(NothingReason.PAYMENT_PROVIDER, "*.paypal.com")
-    assert (explanation.ad, explanation.click_ids) == (Ad(campaign_name="x"), {"gclid": "1"})
+    assert (explanation.ad, explanation.click_ids) == (Ad(campaign_name="x"), {})
 
 
 @pytest.mark.parametrize(

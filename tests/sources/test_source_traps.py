@@ -118,15 +118,18 @@ def test_apps_are_known_by_their_package() -> None:
     assert source("", "android-app://com.google.android.gm/") == "email"
 
 
-@pytest.mark.parametrize(
-    "query", ["", "gclid=1", "utm_source=facebook&utm_medium=cpc", "trk_source=facebook_ads"]
-)
-def test_a_payment_provider_never_makes_a_touch(query: str) -> None:
+@pytest.mark.parametrize("query", ["", "page=2", "utm_source=paypal.com&utm_medium=referral",
+                                   "utm_campaign=(none)", "gclid={gclid}"])  # fmt: skip
+def test_a_return_from_payment_makes_no_touch(query: str) -> None:
     assert reason(query, "https://www.paypal.com/") is NothingReason.PAYMENT_PROVIDER
+    assert reason(query, "https://accounts.google.com/") is NothingReason.LOGIN_HOST
 
 
-def test_signing_in_elsewhere_never_makes_a_touch() -> None:
-    assert reason("gclid=1", "https://accounts.google.com/") is NothingReason.LOGIN_HOST
+@pytest.mark.parametrize("query", ["gclid=1", "utm_source=facebook&utm_medium=cpc",
+                                   "trk_source=facebook_ads"])  # fmt: skip
+@pytest.mark.parametrize("host", ["www.paypal.com", "accounts.google.com", "shop.example"])
+def test_tags_count_wherever_the_link_was(query: str, host: str) -> None:
+    assert source(query, f"https://{host}/").endswith("_ads")
 
 
 def test_shop_app_is_a_source_and_its_checkout_is_not() -> None:
@@ -179,5 +182,12 @@ def test_a_network_that_is_not_listed_is_no_direct_visit() -> None:
     assert source("utm_source=partner") == "referral"
 
 
-def test_what_stands_after_the_hash_is_no_parameter() -> None:
-    assert classify(Landing(f"{PAGE}#?gclid=1")) == Source("direct", "direct")
+@pytest.mark.parametrize("tag", ["gclid=1", "utm_source=google&utm_medium=cpc"])
+@pytest.mark.parametrize("before", ["#", "#?", "?#", "?page=2#", "#/tents?", "#tents&"])
+def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, before: str) -> None:
+    outcome = classify(Landing(f"{PAGE}{before}{tag}"))
+    assert isinstance(outcome, Source)
+    assert outcome.name == "google_ads"
+    tagged = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
+    assert isinstance(tagged, Source)
+    assert tagged.name == "email"

@@ -34,6 +34,8 @@ class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     stale: tuple[str, ...] = ()
     """Click ids that were ignored, as they belong to somebody else's click."""
     cookies: dict[str, str] = {}
+    own_link: bool = False
+    """True when the link was tagged, and one of the site's own pages had it."""
 
 
 class View:
@@ -113,8 +115,10 @@ def read_view(
         ad=classified.ad,
         stale=tuple(sorted(stale)) if stale else (),
         cookies=hit.cookies,
+        own_link=classified.own_link,
     )
-    view.campaign = classified.campaign
+    # A link on one of the site's own pages brings nobody, however it is tagged.
+    view.campaign = None if classified.own_link else classified.campaign
     view.url = hit.url
     view.referrer_host = _host(hit.referrer) if hit.referrer else None
     return view

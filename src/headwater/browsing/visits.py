@@ -73,7 +73,9 @@ def place(visits: list[Visit], view: View) -> list[View]:
     view.visit = visit
     visit.changed = True
     # A page view that does not begin its visit now never will, as visits only grow.
-    view.is_candidate = view.at <= visit.first or view.campaign is not None
+    # One from the site's own pages is kept like the others, as such links are counted.
+    is_tagged = view.campaign is not None or view.origin.own_link
+    view.is_candidate = view.at <= visit.first or is_tagged
     visit.first, visit.last = min(visit.first, view.at), max(visit.last, view.at)
     if view.is_candidate:
         visit.views.append(view)
@@ -91,7 +93,7 @@ def _join(visit: Visit, other: Visit) -> None:
 
 def _decide(visit: Visit) -> list[View]:
     """Let page views claim a touch that begin the visit, or that have another campaign than the
-    latest page view with a campaign before them.
+    latest page view with a campaign before them. Links on the site's own pages begin nothing.
     """
     campaign: str | None = None
     changed: list[View] = []

@@ -18,9 +18,9 @@ from headwater.deliveries.eligibility import PendingDelivery
 from headwater.deliveries.id_forms import can_be, sendable
 from headwater.platforms.identifiers import read_phone
 from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
-from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import PAID_IDS, listed_name
 from headwater.sources.clicks import CLICK_IDS
+from headwater.sources.parameters import read_parameters
 
 queries = Queries(__name__, "conversions.sql")
 

@@ -27,6 +27,8 @@ class RejectReason(StrEnum):
     UNREADABLE_PAYLOAD = "unreadable_payload"
     UNKNOWN_KIND = "unknown_kind"
     PROCESSING_ERROR = "processing_error"
+    NO_TOUCH = "no_touch"
+    """A touchpoint that came back from a payment, a sign-in or the site itself."""
 
 
 class Rejection(msgspec.Struct, frozen=True, gc=False):

@@ -27,6 +27,7 @@ from headwater.ingest.forms import (
 from headwater.ingest.times import parse_event_time
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.networks import NAME
+from headwater.sources.placeholders import is_placeholder
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 LONGEST_ID = 512
@@ -60,7 +61,7 @@ class TouchpointPayload(Identification, frozen=True, kw_only=True):
 
 
 def _source(value: str) -> str | None:
-    if not value.strip():
+    if not value.strip() or is_placeholder(value):
         return None
     source = value.strip().lower()
     if source not in SOURCE_IDS and not NAME.fullmatch(source):

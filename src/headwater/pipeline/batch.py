@@ -33,6 +33,7 @@ from headwater.sources.addresses import read_address
 from headwater.sources.answers import AnswerRules, answer_rules
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.source_names import SourceNames, read_source_names
+from headwater.sources.space_rules import SourceRules
 from headwater.touchpoints.batch_store import TouchpointRange
 from headwater.touchpoints.models import Touch
 from headwater.touchpoints.tag_sets import TagSets
@@ -73,6 +74,10 @@ class SpaceRules:
     @cached_property
     def source_names(self) -> SourceNames:
         return read_source_names(self.own_names, self.networks)
+
+    @cached_property
+    def source_rules(self) -> SourceRules:
+        return SourceRules(self.exclusions, self.source_names)
 
     @cached_property
     def answer_rules(self) -> AnswerRules:

@@ -20,9 +20,9 @@ from headwater.events.batch_store import SourceSeen
 from headwater.identity.directory import Contact
 from headwater.packed_views.packs import CLOCKS_DIFFER, ContactSpan
 from headwater.pipeline.batch import Batch, Item
-from headwater.sources.addresses import read_parameters
 from headwater.sources.clicks import AD_CLICKS
 from headwater.sources.outcomes import Ad
+from headwater.sources.parameters import read_parameters
 from headwater.touchpoints.batch_store import StoredTouch, TouchpointRange
 from headwater.touchpoints.models import DIRECTLY, HALF_HOUR
 
@@ -32,7 +32,7 @@ def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
     return {
         hash_of(name, value)
         for hit in hits
-        if "?" in hit.url
+        if "?" in hit.url or "#" in hit.url
         for name, value in read_parameters(hit.url, AD_CLICKS, AD_CLICKS).items()
     }
 

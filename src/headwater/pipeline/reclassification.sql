@@ -30,8 +30,7 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) g ON true
 WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
-  AND NOT t.by_hit
-  AND (strpos(t.url, '?') > 0 OR t.source_id = ANY(%(networks)s::smallint[]));
+  AND NOT t.by_hit AND (t.url ~ '[?#]' OR t.source_id = ANY(%(networks)s::smallint[]));
 
 -- name: views
 -- The page views that could make a touchpoint and whose links have parameters, and whether each made
@@ -41,4 +40,4 @@ SELECT h.id, h.contact_id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
 FROM hits h
 WHERE h.space_id = %(space_id)s AND h.id > %(after_id)s AND h.id <= %(until_id)s
-  AND h.touch IS NOT NULL AND strpos(h.url, '?') > 0;
+  AND h.touch IS NOT NULL AND h.url ~ '[?#]';

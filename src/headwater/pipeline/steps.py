@@ -29,10 +29,9 @@ from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
 from headwater.sources.addresses import read_address
-from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
-from headwater.sources.outcomes import Source
+from headwater.sources.outcomes import NoTouch, Source
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
 from headwater.touchpoints.models import Touch
@@ -72,7 +71,7 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
+    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_rules)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
     item.event, item.touch = event, touch
     item.warn(event.warnings)
@@ -80,7 +79,11 @@ def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_names)
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_rules)
+    if isinstance(touch, NoTouch):
+        detail = f"{touch.reason}: {touch.detail}"
+        parsed.rejections.append(Rejection(arrival.id, RejectReason.NO_TOUCH, detail))
+        return
     item = _add_item(parsed, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
@@ -128,7 +131,7 @@ def _touch_of_landing(parsed: ParsedRows, landing: AcceptedLanding) -> Touch | N
     if not isinstance(classified.outcome, Source) or classified.outcome.name == "direct":
         return None
     return Touch(
-        at=landing.occurred_at * 1000, source_id=SOURCE_IDS[classified.outcome.name],
+        at=landing.occurred_at * 1000, source_id=space.source_names.numbers[classified.outcome.name],
         source_rule=classified.outcome.rule, ad=classified.ad, url=landing.url,
         referrer_host=_host(landing.referrer) if landing.referrer else None,
     )  # fmt: skip

@@ -21,10 +21,11 @@ from headwater.quality.models import Finding, FindingExample, FindingKind, Findi
 from headwater.sites.source_rules import fetch_own_hosts
 from headwater.sources import clicks
 from headwater.sources.ad_platforms import platform_of
-from headwater.sources.addresses import read_address, read_parameters
+from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import PAID_IDS, PAID_OTHER, SOURCE_IDS
 from headwater.sources.exclusions import Exclusions, exclusions_of
 from headwater.sources.networks import NAME
+from headwater.sources.parameters import read_parameters
 from headwater.sources.source_names import normal_name
 from headwater.sources.titles import title_of
 from headwater.sources.vocabulary import is_paid, of_platform, target_of, words

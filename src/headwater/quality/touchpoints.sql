@@ -21,7 +21,7 @@ WITH bound AS MATERIALIZED (
         LIMIT %(most)s
     ) l
 ), inside AS MATERIALIZED (
-    SELECT l.*, substring(l.url FROM '[?&]utm_source=([^&#]*)') AS utm_source
+    SELECT l.*, substring(l.url FROM '[?&#]utm_source=([^?&#]*)') AS utm_source
     FROM latest l
     WHERE l.occurred_at >= %(start)s AND l.occurred_at < %(end)s
 ), marked AS (

@@ -4,24 +4,15 @@ of its sites, and its own names of sources.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.sources.addresses import read_address
-from headwater.sources.exclusions import Exclusions, exclusions_of
-from headwater.sources.source_names import SourceNames
+from headwater.sources.exclusions import exclusions_of
+from headwater.sources.space_rules import SourceRules
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "source_rules.sql")
-
-
-class SourceRules(NamedTuple):
-    """A Space's part in the rules."""
-
-    exclusions: Exclusions
-    names: SourceNames
 
 
 async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:

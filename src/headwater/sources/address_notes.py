@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from urllib.parse import unquote_plus
 
-from headwater.sources.addresses import APP, is_placeholder, read_address
-from headwater.sources.evidence import MARKS
+from headwater.sources.addresses import APP, read_address
 from headwater.sources.hierarchy import PARAMETERS as AD_PARAMETERS
+from headwater.sources.parameters import MARKS, split_pairs
+from headwater.sources.placeholders import is_placeholder
 
 LONGEST = 2048
 """The longest address of a page that the tracker and the API take."""
@@ -50,25 +51,28 @@ def _of_length(url: str) -> list[str]:
 
 
 def _of_fragment(url: str) -> list[str]:
-    fragment = url.partition("#")[2]
-    names = [name for name, _ in _pairs(fragment.partition("?")[2] or fragment) if name in _MEANT]
+    address, _, fragment = url.partition("#")
+    names = [name for name, _ in split_pairs(fragment) if name in _MEANT]
     if not names:
         return []
     verb = "stands" if len(set(names)) == 1 else "stand"
-    return [f"{_listed(names)} {verb} behind the #, which is not read: put parameters before it."]
+    listed = f"{_listed(names)} {verb} behind the #"
+    if all(name not in MARKS for name, _ in split_pairs(address.partition("?")[2])):
+        return [f"{listed}, where other tools do not look: put parameters before it."]
+    return [f"{listed}, which is not read, as there are such parameters before it."]
 
 
 def _of_parameters(url: str) -> list[str]:
     seen: set[str] = set()
     repeated: list[str] = []
     unfilled: list[str] = []
-    for name, value in _pairs(url.partition("#")[0].partition("?")[2]):
+    for name, raw in split_pairs(url.partition("#")[0].partition("?")[2]):
         if name not in _MEANT:
             continue
         if name in seen:
             repeated.append(name)
         seen.add(name)
-        if is_placeholder(value.strip()):
+        if is_placeholder(raw) or is_placeholder(unquote_plus(raw)):
             unfilled.append(name)
     notes: list[str] = []
     if repeated:
@@ -79,15 +83,6 @@ def _of_parameters(url: str) -> list[str]:
             "that the ad platform fills in; as it stands here, it counts as absent."
         )
     return notes
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    """The parameters of a query: names in lower case, and values."""
-    pairs = (piece.partition("=") for piece in query.split("&") if piece)
-    return [
-        (unquote_plus(name).lower().removeprefix("amp;"), unquote_plus(value))
-        for name, _, value in pairs
-    ]
 
 
 def _listed(names: list[str]) -> str:

@@ -1,13 +1,11 @@
-"""Hosts and parameters of URLs as browsers and people write them. Pure and total: any text can be
-read, in time linear to its length; the result is None unless it is the address of a page or an app.
+"""Hosts of URLs as browsers and people write them. Pure and total: any text can be read, in time
+linear to its length; the result is None unless it is the address of a page or an app.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
-from urllib.parse import unquote, unquote_plus
 
 import msgspec
 
@@ -86,35 +84,3 @@ def name_in_ascii(name: str) -> str:
         )
     except UnicodeError:
         return ""
-
-
-def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -> dict[str, str]:
-    """The `wanted` query parameters, by lower-case name: of each the first that has a value.
-    Values in `exact` are kept as they are but for percent-encoding.
-    """
-    values: dict[str, str] = {}
-    for piece in url.partition("#")[0].partition("?")[2].split("&"):
-        name, _, value = piece.partition("=")
-        if "%" in name:
-            name = unquote_plus(name)
-        # Links pasted through HTML twice keep the escape of their ampersands.
-        name = name.lower().removeprefix("amp;")
-        if name in wanted and name not in values:
-            value = _plain(unquote(value) if name in exact else unquote_plus(value))
-            if value:
-                values[name] = value
-    return values
-
-
-def is_placeholder(value: str) -> bool:
-    """True for what an ad platform replaces when the ad is clicked: `{{campaign.name}}`, `{adid}`,
-    `__CID__`.
-    """
-    ends = value[:2], value[-2:]
-    return "{{" in value or ends == ("__", "__") or (value[:1] == "{" and value[-1:] == "}")
-
-
-def _plain(value: str) -> str:
-    """A value that can be stored; "" for a platform's placeholder that was not filled in."""
-    value = value.replace("\0", "").strip()
-    return "" if is_placeholder(value) else value

@@ -5,10 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from headwater.sources.clicks import CLICK_IDS
-from headwater.sources.evidence import MARKS, Evidence, Landing, read_evidence
+from headwater.sources.evidence import Evidence, Landing, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
-from headwater.sources.outcomes import Classification, Outcome, Source
+from headwater.sources.outcomes import Classification, NothingReason, NoTouch, Outcome, Source
+from headwater.sources.parameters import MARKS
 from headwater.sources.rules import ARRIVING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
@@ -33,6 +34,7 @@ def explain(
         ad_of(evidence.parameters, outcome.name if isinstance(outcome, Source) else None),
         {name: value for name, value in evidence.parameters.items() if name in CLICK_IDS},
         None if MARKS.isdisjoint(evidence.parameters) else _in_one(evidence.parameters),
+        _is_own_link(evidence),
     )
 
 
@@ -43,6 +45,12 @@ def decide(evidence: Evidence) -> Outcome:
         if answer is not None:
             return answer
     return DIRECT
+
+
+def _is_own_link(evidence: Evidence) -> bool:
+    referrer = evidence.referrer
+    is_own = isinstance(referrer, NoTouch) and referrer.reason is NothingReason.OWN_HOST
+    return is_own and not MARKS.isdisjoint(evidence.parameters)
 
 
 def _in_one(parameters: dict[str, str]) -> str:

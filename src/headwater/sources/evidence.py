@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from headwater.sources import clicks, hierarchy
-from headwater.sources.addresses import read_address, read_parameters
+from headwater.sources.addresses import Address, read_address
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
+from headwater.sources.parameters import CAMPAIGN, read_parameters
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 from headwater.sources.vocabulary import REFERRERS, is_paid, target_of
 
@@ -69,16 +70,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     """The one that the declared parameters name."""
 
 
-CAMPAIGN = (
-    "utm_source", "utm_campaign", "utm_medium", "utm_id", "utm_content", "utm_term",
-    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
-    "trk_type",
-)  # fmt: skip
-"""Parameters that only a link made for a campaign carries."""
-
-MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
-"""Parameters that mark a link from outside, unlike a link between the site's own pages."""
-
+_TAGS = frozenset(CAMPAIGN) - {"utm_source", "utm_medium"}
 _DECLARING = frozenset({"trk_source", "trk_network", "trk_type"})
 
 _WANTED = frozenset(
@@ -99,21 +91,51 @@ def read_evidence(
     declared = arrival.declared
     if not _DECLARING.isdisjoint(parameters):
         declared = _read_declared(declared, parameters)
+    referrer = _read_referrer(arrival, exclusions) if arrival.referrer else None
+    landing = read_address(arrival.url)
+    if (back := _excluded_name(declared.source, landing, exclusions)) is not None:
+        declared = msgspec.structs.replace(declared, source=None)
+    elif (back := _excluded_tag(parameters, landing, exclusions)) is not None:
+        parameters = _without_tag(parameters)
     utm_source = parameters.get("utm_source")
     paid |= any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network)))
     own_name = names.find(utm_source)
     network = None if own_name else names.find_network(utm_source, is_paid=paid)
-    named_outright = names.find_network(declared.source or declared.network, is_paid=paid)
     return Evidence(
         parameters=parameters,
         declared=declared,
         named=own_name or network or target_of(utm_source),
         paid=paid,
-        referrer=_read_referrer(arrival, exclusions) if arrival.referrer else None,
+        referrer=referrer or back,
         is_own_name=own_name is not None,
         network=network,
-        declared_network=named_outright,
+        declared_network=names.find_network(declared.source or declared.network, is_paid=paid),
     )
+
+
+def _excluded_name(
+    name: str | None, landing: Address | None, exclusions: Exclusions
+) -> NoTouch | None:
+    """The exclusion of a host in the place of a source: shops write the referrer there."""
+    address = read_address(name) if name is not None and "." in name else None
+    return exclusions.find(address, landing) if address is not None else None
+
+
+def _excluded_tag(
+    parameters: dict[str, str], landing: Address | None, exclusions: Exclusions
+) -> NoTouch | None:
+    """The exclusion of the host in utm_source, where the link has no campaign besides."""
+    name = parameters.get("utm_source")
+    if name is None or "." not in name or not _TAGS.isdisjoint(parameters):
+        return None
+    return _excluded_name(name, landing, exclusions)
+
+
+def _without_tag(parameters: dict[str, str]) -> dict[str, str]:
+    return {
+        name: value for name, value in parameters.items()
+        if name not in ("utm_source", "utm_medium")
+    }  # fmt: skip
 
 
 def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:

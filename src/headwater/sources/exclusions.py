@@ -27,10 +27,12 @@ class Exclusions:
         also: Collection[str] = (),
         heeded: Collection[str] = (),
     ) -> None:
-        let_through = [_domain(host) for host in heeded]
-        self._table = HostTable(
+        self._heeded = [_domain(host) for host in heeded]
+        self._shipped = HostTable(
+            entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded)
+        )
+        self._own = HostTable(
             [
-                *(entry for entry in _SHIPPED if not _is_below(entry[0], let_through)),
                 *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in also),
                 *((f"*.{_domain(host)}", NothingReason.OWN_HOST) for host in own),
             ]
@@ -38,10 +40,24 @@ class Exclusions:
 
     def find(self, referrer: Address, landing: Address | None) -> NoTouch | None:
         """The reason why a referrer makes no touch on a page at `landing`, None for others."""
-        if landing is not None and referrer.host == landing.host:
+        if landing is not None and _are_of_one_site(referrer.host, landing.host):
             return NoTouch(NothingReason.OWN_HOST, referrer.host)
-        match = self._table.find(referrer)
+        match = self._own.find(referrer)
+        if match is None:
+            match = self._shipped.find(referrer)
+            if match is not None and match[0].endswith(".*") and self._is_heeded(referrer.host):
+                match = None
         return NoTouch(match[1], match[0]) if match is not None else None
+
+    def _is_heeded(self, host: str) -> bool:
+        return any(f".{host}".endswith(f".{domain}") for domain in self._heeded)
+
+
+def _are_of_one_site(referrer: str, landing: str) -> bool:
+    """True for one host and its subdomains, such as the shop's checkout."""
+    return (
+        referrer == landing or referrer.endswith(f".{landing}") or landing.endswith(f".{referrer}")
+    )
 
 
 def _domain(host: str) -> str:

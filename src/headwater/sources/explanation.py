@@ -11,7 +11,6 @@ import msgspec
 from headwater.sources import clicks
 from headwater.sources.classify import explain
 from headwater.sources.evidence import (
-    CAMPAIGN,
     Evidence,
     Landing,
     ListedReferrer,
@@ -20,6 +19,7 @@ from headwater.sources.evidence import (
 )
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import Classification, NoTouch, Source
+from headwater.sources.parameters import CAMPAIGN
 from headwater.sources.reasons import RuleReason, explain_rule
 from headwater.sources.rules import ARRIVING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
@@ -112,7 +112,6 @@ def _referrer(evidence: Evidence) -> str | None:
 
 
 _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
-    ("Does the visitor come back from a payment, a sign-in or an excluded host?", _referrer),
     ("Does trk_source or trk_network name a source outright?", _of(("trk_source", "trk_network"))),
     ("Does the link have a parameter that only ads carry?", _of(clicks.ADS)),
     ("Does HubSpot's hsa_net name an ad network?", _of(("hsa_net",))),
@@ -124,7 +123,7 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Does the medium or the traffic type say that it was paid for?",
      _of(("utm_medium", "trk_type", "trk_network"))),
     ("Was the link made for some other campaign?", _of((*clicks.OTHER, *CAMPAIGN))),
-    ("Is the referrer one of your own pages?", _referrer),
+    ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
 )  # fmt: skip
 """Of each rule of ARRIVING the question that it answers, and what of the arrival it reads."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import channel_of
 from headwater.sources.outcomes import Ad
+from headwater.sources.parameters import read_parameters
 
 LEVELS = (
     ("trk_campaign", "campaign"), ("trk_ad_group", "adset"), ("trk_ad_id", "ad_id"),
@@ -50,7 +50,7 @@ def ad_at(url: str | None, parameters: dict[str, str], source: str) -> Ad:
     """The ad that `parameters` of LEVELS name, with the URL's where those are absent, for a visit
     from `source`.
     """
-    if url is None or "?" not in url:
+    if url is None or ("?" not in url and "#" not in url):
         return ad_of(parameters, source)
     return ad_of({**_read(url), **parameters}, source)
 

@@ -62,3 +62,5 @@ class Classification(msgspec.Struct, frozen=True, gc=False):
     """The marks of the link as one text, equal for equal values: its campaign parameters, its click
     ids, and the other parameters that name the ad; None for a link without marks.
     """
+    own_link: bool = False
+    """True for a link with marks on one of the site's own pages."""

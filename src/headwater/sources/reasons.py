@@ -5,16 +5,15 @@ is the one stored with it, and is not applied anew.
 from __future__ import annotations
 
 from typing import Literal
-from urllib.parse import unquote_plus
 
 import msgspec
 
 from headwater.sources import clicks
-from headwater.sources.addresses import read_address, read_parameters
-from headwater.sources.evidence import CAMPAIGN, MARKS
+from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import PARAMETERS as AD_PARAMETERS
 from headwater.sources.outcomes import NothingReason
+from headwater.sources.parameters import CAMPAIGN, MARKS, read_pairs, read_parameters
 from headwater.sources.titles import title_of
 from headwater.sources.vocabulary import REFERRERS
 
@@ -169,9 +168,9 @@ def _of_address(url: str | None) -> str:
 def _unread(url: str | None) -> list[str]:
     """A sentence on the parameters that no rule reads, if there are any."""
     unread: dict[str, None] = {}
-    for piece in (url or "").partition("#")[0].partition("?")[2].split("&"):
-        name = unquote_plus(piece.partition("=")[0])[:40].replace("\0", "")
-        if name.strip() and name.lower() not in _READ:
+    for full, _ in read_pairs(url or ""):
+        name = full[:40].replace("\0", "")
+        if name.strip() and full not in _READ:
             unread[name] = None
     if not unread:
         return []

@@ -13,13 +13,13 @@ from enum import Enum
 import msgspec
 
 from headwater.sources import clicks
-from headwater.sources.addresses import read_parameters
 from headwater.sources.catalogue import channel_of
 from headwater.sources.classify import decide
 from headwater.sources.evidence import UNDECLARED, Evidence, Landing, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_of
 from headwater.sources.outcomes import Ad, Outcome, Source
+from headwater.sources.parameters import read_parameters
 from headwater.sources.resolve import name_source
 from headwater.sources.rules import DECLARED, DECLARED_NETWORK, PAID_RULES
 from headwater.sources.source_names import SourceNames, normal_name

@@ -8,7 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from headwater.sources.evidence import Evidence, Landing, SourceParameters, read_evidence
-from headwater.sources.exclusions import SHIPPED
+from headwater.sources.exclusions import SHIPPED, Exclusions
+from headwater.sources.outcomes import NoTouch
+from headwater.sources.parameters import MARKS
 from headwater.sources.rules import NAMING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
@@ -23,11 +25,25 @@ def resolve(
     parameters: SourceParameters,
     landing_url: str | None = None,
     names: SourceNames = SHIPPED_ALONE,
+    exclusions: Exclusions = SHIPPED,
 ) -> ResolvedSource:
     """The listed source of a touch, and the name of the rule that fired. An event with attribution
     parameters always has a source: a touch that no rule names is a referral.
     """
-    return name_source(read_evidence(Landing(landing_url, None, parameters), SHIPPED, names))
+    return name_source(read_evidence(Landing(landing_url, None, parameters), exclusions, names))
+
+
+@lru_cache(maxsize=16_384)
+def find_return(
+    parameters: SourceParameters, landing_url: str | None, exclusions: Exclusions
+) -> NoTouch | None:
+    """The reason why the parameters make no touch: their source is a payment page, a place to sign
+    in or the shop itself, and the link has no mark of its own.
+    """
+    evidence = read_evidence(Landing(landing_url, None, parameters), exclusions)
+    if not isinstance(evidence.referrer, NoTouch) or evidence.paid:
+        return None
+    return evidence.referrer if MARKS.isdisjoint(evidence.parameters) else None
 
 
 def name_source(evidence: Evidence) -> ResolvedSource:

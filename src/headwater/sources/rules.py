@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 
 from headwater.sources import clicks
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
-from headwater.sources.evidence import CAMPAIGN, UNDECLARED, Evidence, ListedReferrer, OtherReferrer
-from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
+from headwater.sources.evidence import UNDECLARED, Evidence, ListedReferrer, OtherReferrer
+from headwater.sources.outcomes import NoTouch, Outcome, Source
+from headwater.sources.parameters import CAMPAIGN
 from headwater.sources.vocabulary import (
-    ALIASES,
     is_paid,
+    message_of,
     of_platform,
     platform_of,
     target_of,
@@ -24,20 +25,7 @@ Rule = Callable[[Evidence], Outcome | None]
 SHOWS_ADS_OF = {"youtube": "google", "duckduckgo": "bing", "yahoo": "bing", "ai_copilot": "bing"}
 """Platforms whose ads carry another network's click id."""
 
-_MEDIA = {"email": "email", "newsletter": "email", "sms": "sms", "mms": "sms"}
-"""First words of media that name a kind of message."""
-
 _VIDEO = frozenset({"youtube", "video", "videos", "yt"})
-
-
-def _coming_back(evidence: Evidence) -> NoTouch | None:
-    """No touch for people who return from a payment provider or a sign-in: the parameters are those
-    they once came with, and nothing there is new.
-    """
-    referrer = evidence.referrer
-    if isinstance(referrer, NoTouch) and referrer.reason is not NothingReason.OWN_HOST:
-        return referrer
-    return None
 
 
 def _declared_source(evidence: Evidence) -> Source | None:
@@ -126,14 +114,9 @@ def _utm_medium(evidence: Evidence) -> Source | None:
 
 
 def _medium(evidence: Evidence) -> str | None:
-    """`email` or `sms` when utm_medium says that a message brought the link."""
+    """`email` or `sms` when utm_medium says that a message brought the link, not an ad in one."""
     value = evidence.parameters.get("utm_medium")
-    if value is None:
-        return None
-    target = ALIASES.get(value.lower())
-    if target in ("email", "sms"):
-        return target
-    return _MEDIA.get(next(iter(words(value)), ""))
+    return None if value is None or evidence.paid else message_of(value)
 
 
 def _mail(evidence: Evidence) -> Source | None:
@@ -177,7 +160,8 @@ def _campaign(evidence: Evidence) -> Source | None:
     return Source("referral", "campaign", evidence.parameters[name]) if name is not None else None
 
 
-def _own_host(evidence: Evidence) -> NoTouch | None:
+def _coming_back(evidence: Evidence) -> NoTouch | None:
+    """No touch for people who come from the site itself, or back from a payment or a sign-in."""
     return evidence.referrer if isinstance(evidence.referrer, NoTouch) else None
 
 
@@ -199,7 +183,7 @@ NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
 )  # fmt: skip
 """Rules that name a source. The first that answers wins."""
 
-ARRIVING: tuple[Rule, ...] = (_coming_back, *NAMING, _campaign, _own_host, _other_site)
+ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
 """Rules for a page that was opened; when none answers, it was opened directly."""
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})

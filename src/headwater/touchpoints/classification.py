@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from headwater.events.accepted import AcceptedEvent
 from headwater.sources.classify import explain
-from headwater.sources.evidence import Landing, SourceParameters
-from headwater.sources.exclusions import SHIPPED
+from headwater.sources.evidence import UNDECLARED, Landing, SourceParameters
 from headwater.sources.hierarchy import ad_at
-from headwater.sources.outcomes import Ad, Source
-from headwater.sources.resolve import resolve
-from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
+from headwater.sources.outcomes import Ad, NothingReason, NoTouch, Source
+from headwater.sources.placeholders import named
+from headwater.sources.resolve import find_return, resolve
+from headwater.sources.space_rules import SHIPPED_RULES, SourceRules
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.models import Touch
 
@@ -21,51 +21,47 @@ _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 
 
 def touch_of_event(
-    event: AcceptedEvent, at: int, names: SourceNames = SHIPPED_ALONE
+    event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one;
-    `names` are the Space's own.
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one and
+    does not come back from a payment; `rules` are the Space's.
     """
-    if not (
-        event.trk_source
-        or event.trk_network
-        or event.trk_campaign
-        or event.trk_ad_group
-        or event.trk_ad_id
-        or event.trk_keyword
-        or event.trk_type
+    declared = SourceParameters(
+        named(event.trk_source), named(event.trk_network), named(event.trk_type)
+    )
+    values = ((name, named(getattr(event, name))) for name in _AD_PARAMETERS)
+    present = {name: value for name, value in values if value is not None}
+    if not present and (
+        declared == UNDECLARED or find_return(declared, event.url, rules.exclusions) is not None
     ):
         return None
-    parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
-    source, rule = resolve(parameters, event.url, names)
-    named = {name: getattr(event, name) for name in _AD_PARAMETERS}
-    present = {name: value for name, value in named.items() if value is not None}
+    source, rule = resolve(declared, event.url, rules.names, rules.exclusions)
     ad = ad_at(event.url, present, source)
-    return Touch(at=at, source_id=names.numbers[source], source_rule=rule, ad=ad, url=event.url)
+    return Touch(
+        at=at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url
+    )
 
 
 def touch_of(
-    touchpoint: AcceptedTouchpoint, at: int, own_names: SourceNames = SHIPPED_ALONE
-) -> Touch:
-    """The touch that was sent by itself, at `at` (µs since 1970). Fields that its ad lacks are read
-    from its URL. It always makes a touch: where a visit would make none, it is direct. `own_names`
-    are the Space's names of sources.
+    touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPPED_RULES
+) -> Touch | NoTouch:
+    """The touch that was sent by itself, at `at` (µs since 1970), or the reason why it is none.
+    Fields that its ad lacks are read from its URL. `rules` are the Space's.
     """
-    parameters = SourceParameters(touchpoint.source)
-    classified = explain(
-        Landing(touchpoint.url, touchpoint.referrer, parameters), SHIPPED, own_names
-    )
-    source, rule = (
-        (classified.outcome.name, classified.outcome.rule)
-        if isinstance(classified.outcome, Source)
-        else ("direct", classified.outcome.reason.value)
-    )
-    names = {name: getattr(touchpoint, name) for name in Ad.__struct_fields__}
+    landing = Landing(touchpoint.url, touchpoint.referrer, SourceParameters(touchpoint.source))
+    classified = explain(landing, rules.exclusions, rules.names)
+    outcome = classified.outcome
+    if isinstance(outcome, NoTouch):
+        if outcome.reason is not NothingReason.OWN_HOST:
+            return outcome
+        # Whoever sends a touchpoint knows that a visit began there.
+        outcome = Source("direct", outcome.reason.value)
+    values = {name: named(getattr(touchpoint, name)) for name in Ad.__struct_fields__}
     return Touch(
         at=at,
-        source_id=own_names.numbers[source],
-        source_rule=rule,
-        ad=Ad(**names) if any(names.values()) else classified.ad,
+        source_id=rules.names.numbers[outcome.name],
+        source_rule=outcome.rule,
+        ad=Ad(**values) if any(values.values()) else classified.ad,
         url=touchpoint.url,
         referrer_host=_host(touchpoint.referrer),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all
-from headwater.sources.addresses import read_parameters
+from headwater.sources.parameters import read_parameters
 
 queries = Queries(__name__, "link_values.sql")
 

@@ -1,0 +1,51 @@
+"""Values that stand for none: what analytics tools write where nothing is known, and the macros of
+ad platforms and mail software that nobody filled in. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NOTHING = frozenset(
+    {
+        "(none)", "(not set)", "(not provided)", "(direct)", "(unset)", "(unknown)", "none", "null",
+        "undefined", "nan", "nil", "n/a", "not set", "not_set", "not provided", "unset",
+        "[object object]", "(null)", "(undefined)",
+    }
+)  # fmt: skip
+_MACRO = re.compile(
+    r"""
+      \{\{                                  # {{campaign.name}}, and what is cut off behind it
+    | \{[$%]?[A-Za-z_][\w.:\ -]{0,99}[$%]?\}   # {campaignid}, {%name%}
+    | \$[{(][\w.:\ -]{1,100}[)}]            # ${CAMPAIGN_NAME}
+    | \[\[[^\[\]]{1,100}\]\]                # [[campaign]]
+    | %%[\w.:\ -]{1,100}%%                  # %%KEYWORD%%
+    | @@[\w.:\ -]{1,100}@@
+    | \#\#[\w.:\ -]{1,100}\#\#
+    | \*\|[\w.:\ -]{1,100}\|\*              # *|CAMPAIGN_UID|*
+    | <%[^<>]{1,100}%>                      # <%= name %>
+    | \b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)   # __CAMPAIGN_NAME__
+    """,
+    re.VERBOSE,
+)
+_WHOLE = re.compile(
+    r"\{.*\}|__.*__|%[A-Za-z][A-Za-z0-9_]*%|\$[A-Za-z][A-Za-z0-9_]*\$|<[A-Za-z][\w. -]*>"
+    r"|\[[A-Za-z]+[._][\w.]*\]",
+    re.DOTALL,
+)
+"""Macros that names of campaigns may have a part of: they count where they are the whole value."""
+_SIGNS = re.compile(r"[{}%$@#*<\[]|__")
+
+
+def is_placeholder(value: str) -> bool:
+    """True for a value that names nothing: `(not set)`, `undefined`, `{{campaign.name}}`."""
+    if value.strip().lower() in _NOTHING:
+        return True
+    if _SIGNS.search(value) is None:
+        return False
+    return _MACRO.search(value) is not None or _WHOLE.fullmatch(value.strip()) is not None
+
+
+def named(value: str | None) -> str | None:
+    """The value; None for a placeholder."""
+    return None if value is None or is_placeholder(value) else value
