@@ -22,6 +22,8 @@ from headwater.identity.senders import sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
+from headwater.pipeline.refunds import refund_told_as_event
+from headwater.refunds.reports import AcceptedRefund
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
 from headwater.touchpoints.models import Touch
@@ -31,6 +33,7 @@ TOUCHPOINT = "touchpoint"
 HIT = "hit"
 IDENTIFY = "identify"
 BOTS = "bots"
+REFUND = "refund"
 
 LANGUAGE = ("language",)
 
@@ -39,6 +42,7 @@ _decode_touchpoint = msgspec.json.Decoder(AcceptedTouchpoint).decode
 _decode_hit = msgspec.json.Decoder(AcceptedHit).decode
 _decode_person = msgspec.json.Decoder(AcceptedPerson).decode
 _decode_bots = msgspec.json.Decoder(AcceptedBots).decode
+_decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 
 
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
@@ -61,6 +65,10 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
+    refund = refund_told_as_event(event, arrival)
+    if refund is not None:
+        parsed.refunds.append((arrival, refund))
+        return
     touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
@@ -91,12 +99,17 @@ def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
     parsed.bots[bots.site_id] = parsed.bots.get(bots.site_id, 0) + bots.hits
 
 
+def _read_refund(parsed: ParsedRows, arrival: InboxRow) -> None:
+    parsed.refunds.append((arrival, _decode_refund(arrival.payload)))
+
+
 _READERS: dict[str, Callable[[ParsedRows, InboxRow], None]] = {
     EVENT: _read_event,
     TOUCHPOINT: _read_touchpoint,
     HIT: _read_hit,
     IDENTIFY: _read_person,
     BOTS: _read_bots,
+    REFUND: _read_refund,
 }
 
 
