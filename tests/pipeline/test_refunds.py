@@ -117,9 +117,7 @@ def test_another_id_of_the_same_order(stage: Stage) -> None:
 
 def test_an_order_that_is_merged_in_the_same_batch(stage: Stage) -> None:
     stage.run(order(), by("api_key", event(email="bob@acme.com", tracking_id="u1")))
-    stage.run(
-        by("api_key", event(email="ada@acme.com", tracking_id="u1")), back(one("r1", "10"))
-    )
+    stage.run(by("api_key", event(email="ada@acme.com", tracking_id="u1")), back(one("r1", "10")))
     assert len(set(stage.values("events", "contact_id"))) == 1
     assert len(stage.values("merges", "id")) == 1
 
@@ -235,7 +233,7 @@ def test_any_life_of_an_order(
 
 def test_repeats_of_many_orders(stage: Stage) -> None:
     """40 orders, each with refunds told twice, all shuffled."""
-    draw = random.Random(7)  # noqa: S311 - repeatable, not secret
+    draw = random.Random(7)
     arrivals: list[Accepted] = []
     for number in range(40):
         arrivals.append(order("50", order_id=f"o{number}"))

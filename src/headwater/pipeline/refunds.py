@@ -15,7 +15,7 @@ from headwater.events.batch_store import Duplicate
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.identity.directory import Contact
 from headwater.identity.resolution import ItemIdentity
-from headwater.identity.senders import Sender, sender_of
+from headwater.identity.senders import BUSINESS_RECORDS, Sender, sender_of
 from headwater.inbox.rows import InboxRow
 from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.duplicates import order_key
@@ -30,8 +30,6 @@ from headwater.refunds.reports import (
     count_refunds,
 )
 from headwater.refunds.store import OrderRefunds
-
-_BUSINESS_RECORDS = frozenset({Sender.WEBHOOK, Sender.IMPORT})
 
 
 class KnownOrder(NamedTuple):
@@ -52,7 +50,7 @@ def refund_told_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRef
     amount = Decimal(event.amount or 0)
     if amount >= 0 or order_key(event) is None or event.order_id is None:
         return None
-    if sender_of(arrival.sender, arrival.kind) not in _BUSINESS_RECORDS:
+    if sender_of(arrival.sender, arrival.kind) not in BUSINESS_RECORDS:
         return None
     item = event.idempotency_key or f"receipt {arrival.id}"
     return AcceptedRefund(
@@ -109,8 +107,11 @@ def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
         event = item.event
         assert event is not None
         money = _money(batch, Decimal(event.amount) if event.amount else None, event.currency)
-        yield order_id, KnownOrder(
-            order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi
+        yield (
+            order_id,
+            KnownOrder(
+                order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi
+            ),
         )
 
 

@@ -18,10 +18,11 @@ from headwater.contacts.profiles import DEVICE, PLACE
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
-from headwater.identity.senders import sender_of
+from headwater.identity.senders import BUSINESS_RECORDS, sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
+from headwater.pipeline.phones import note_phone, read_only_phone, wanted_digits
 from headwater.pipeline.refunds import refund_told_as_event
 from headwater.refunds.reports import AcceptedRefund
 from headwater.touchpoints.accepted import AcceptedTouchpoint
@@ -69,9 +70,11 @@ def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     if refund is not None:
         parsed.refunds.append((arrival, refund))
         return
-    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_names)
+    space = parsed.space
+    touch = touch_of_event(event, event.event_time * 1000, space.source_names, space.exclusions)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time)
     item.event, item.touch = event, touch
+    _identify_by_phone(parsed, item, event.phone)
     item.warn(event.warnings)
 
 
@@ -140,11 +143,25 @@ def _add_item(parsed: ParsedRows, arrival: InboxRow, identifiers: Identifiers, a
     return item
 
 
+def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
+    """Identify an event of the business's records by its telephone number, if it has nothing else
+    to go by.
+    """
+    identity = item.identity
+    if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
+        return
+    number = read_only_phone(phone, identity.sender, parsed.space)
+    item.identity = msgspec.structs.replace(identity, phone=number)
+    if number is None:
+        item.warn(["phone ignored: not an identifier"])
+
+
 def match_and_merge(batch: Batch) -> None:
     """Find, create and merge the contacts of the items: one item after another, as each is matched
     against the result of those before it. Identifiers that a page may not add to a contact are
     left out from here on, with a warning.
     """
+    wanted = wanted_digits(batch)
     for item in batch.items:
         presented = item.identity
         item.contact, item.identity = identify(batch.directory, presented)
@@ -154,6 +171,8 @@ def match_and_merge(batch: Batch) -> None:
             ]
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
+        if wanted:
+            note_phone(batch, item, wanted)
 
 
 def describe_contacts(batch: Batch) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from headwater.events.accepted import AcceptedEvent
+from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
-from headwater.sources.exclusions import SHIPPED
+from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, Source
 from headwater.sources.resolve import resolve
@@ -22,11 +23,16 @@ _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 
 
 def touch_of_event(
-    event: AcceptedEvent, at: int, names: SourceNames = SHIPPED_ALONE
+    event: AcceptedEvent,
+    at: int,
+    names: SourceNames = SHIPPED_ALONE,
+    exclusions: Exclusions = SHIPPED,
 ) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one;
-    `names` are the Space's own.
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one, or a
+    referrer that would make one on a page; `names` and `exclusions` are the Space's own.
     """
+    if _names_excluded_host(event, exclusions):
+        return None
     if not (
         event.trk_source
         or event.trk_network
@@ -36,13 +42,46 @@ def touch_of_event(
         or event.trk_keyword
         or event.trk_type
     ):
-        return None
+        return _touch_of_referrer(event, at, names, exclusions)
     parameters = SourceParameters(event.trk_source, event.trk_network, event.trk_type)
     source, rule = resolve(parameters, event.url, names)
     named = {name: getattr(event, name) for name in _AD_PARAMETERS}
     present = {name: value for name, value in named.items() if value is not None}
     ad = ad_at(event.url, present, source)
     return Touch(at=at, source_id=SOURCE_IDS[source], source_rule=rule, ad=ad, url=event.url)
+
+
+def _names_excluded_host(event: AcceptedEvent, exclusions: Exclusions) -> bool:
+    """Return whether an event names as its source nothing but a host that never is one, such as the
+    payment page that the buyer came back from.
+    """
+    source = event.trk_source
+    if source is None or "." not in source or any(getattr(event, n) for n in _AD_PARAMETERS):
+        return False
+    if event.trk_network or event.trk_type not in (None, "referral"):
+        return False
+    host = read_address(source)
+    return host is not None and exclusions.find(host, read_address(event.url)) is not None
+
+
+def _touch_of_referrer(
+    event: AcceptedEvent, at: int, names: SourceNames, exclusions: Exclusions
+) -> Touch | None:
+    """The touch of an order whose shop tells the page before the visit, by the rules of visits."""
+    if event.referrer is None:
+        return None
+    classified = explain(Landing(event.url, event.referrer), exclusions, names)
+    outcome = classified.outcome
+    if not isinstance(outcome, Source) or outcome.name == "direct":
+        return None
+    return Touch(
+        at=at,
+        source_id=SOURCE_IDS[outcome.name],
+        source_rule=outcome.rule,
+        ad=classified.ad,
+        url=event.url,
+        referrer_host=_host(event.referrer),
+    )
 
 
 def touch_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
@@ -60,6 +61,17 @@ def _identity(document: MappingInput, _: str) -> str | None:
     return document.headers.get(STANDARD_ID)
 
 
+_TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
+
+
+def _is_test(document: MappingInput) -> bool:
+    """Return whether a body is marked as a test in a usual way."""
+    if not isinstance(document.body, dict):
+        return False
+    body = cast("dict[str, Any]", document.body)
+    return body.get("livemode") is False or any(body.get(mark) is True for mark in _TEST_MARKS)
+
+
 GENERIC = Provider(
     type="generic",
     guide=Guide(
@@ -81,6 +93,7 @@ GENERIC = Provider(
     identity=_identity,
     events={},
     fields={},
+    is_test=_is_test,
     headers=frozenset({STANDARD_ID}),
     refuses_unmappable=True,
 )
