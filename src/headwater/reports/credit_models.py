@@ -130,6 +130,8 @@ class EventCredit:
     company_id: int | None
     company_name: str | None
     order_id: str | None
+    order_name: str | None
+    """What people call the order, such as #1001."""
     amount: Decimal | None
     credited_events: Fraction
     """The part of the event that is credited to touches that count."""

@@ -133,6 +133,7 @@ class _Details:
 
     event_time: datetime
     order_id: str | None
+    order_name: str | None
     configured_name: str
     contact_name: str | None
     company_name: str | None
@@ -171,6 +172,7 @@ class _RowReader:
             company_id=company_id or None,
             company_name=details.company_name,
             order_id=details.order_id,
+            order_name=details.order_name,
             amount=None if amount == NO_AMOUNT else _money(amount),
             credited_events=Fraction(int(shares.of_event.sum()), self._shares.unit),
             credited_revenue=_money(int(shares.of_amount.sum())),
