@@ -1,5 +1,5 @@
-"""Whatever happens to an order, and in whatever order its sender's deliveries arrive and repeat, the
-events add up to what the order is worth in the end, as plain Python adds it up.
+"""However an order's deliveries arrive and repeat, its events add up to what it is worth in the end,
+as plain Python adds it up.
 """
 
 from __future__ import annotations
