@@ -1,5 +1,5 @@
-"""However an order's deliveries arrive and repeat, its events add up to what it is worth in the end,
-as plain Python adds it up.
+"""However an order's deliveries arrive and repeat, its events add up to what it is worth in the
+end, as plain Python adds it up.
 """
 
 from __future__ import annotations

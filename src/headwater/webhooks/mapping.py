@@ -114,7 +114,10 @@ class MappedPayload:
     def returns_money(self) -> bool:
         """True for a negative amount of an order that is named."""
         amount = self.payload.get("amount")
-        is_upsell = self.payload.get("is_upsell", False)
+        is_upsell = (
+            self.payload.get("is_upsell", False)
+            or self.payload.get("event_name") == "upsell_purchase"
+        )
         names_order = self.order is not None or "order_id" in self.payload
         return amount is not None and amount < 0 and names_order and not is_upsell
 
