@@ -233,3 +233,28 @@ def test_the_tables_are_sound(kind: str) -> None:
         read_settings(kind, {**pairs, "event": "purchase"} if kind == "generic" else pairs)
     pairs = {f"event.{topic}": name for topic, name in provider.events.items()}
     assert read_settings(kind, pairs or {"event": "purchase"})
+
+
+def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
+    """By the transaction's own amounts, else by the rate that a line of the refund has."""
+
+    def both(shop: str, buyer: str) -> dict[str, Any]:
+        return {"shop_money": {"amount": shop, "currency_code": "USD"},
+                "presentment_money": {"amount": buyer, "currency_code": "EUR"}}  # fmt: skip
+
+    transaction = {"id": 9, "amount": "9.20", "currency": "EUR", "kind": "refund",
+                   "status": "success"}  # fmt: skip
+    line = {"subtotal_set": both("20.00", "18.40")}
+    for told in (
+        {"transactions": [{**transaction, "amount_set": both("10.00", "9.20")}]},
+        {"transactions": [transaction], "refund_line_items": [line]},
+        {"transactions": [transaction], "order_adjustments": [{"amount_set": both("5", "4.6")}]},
+    ):
+        refund = refund_of(
+            "shopify",
+            {"id": 5, "order_id": 7, **told},
+            headers={"X-Shopify-Topic": "refunds/create"},
+        )
+        assert (refund["currency"], refund["statements"]) == (
+            "USD", [{"item": "9", "amount": "10"}]
+        )  # fmt: skip

@@ -6,7 +6,8 @@ shop that sends both counts one purchase.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from decimal import Decimal
+from typing import Any, NamedTuple, cast
 
 from headwater.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.webhooks.expressions import parse
@@ -35,6 +36,11 @@ _SOURCES_WITHOUT_VISITOR = frozenset({
 })  # fmt: skip
 """Names of sources by which Shopify and its apps tell orders of staff, stores and subscriptions;
 1354745 is Shopify's app of draft orders."""
+_SETS = (
+    "[refund.refund_line_items[:20].subtotal_set, refund.order_adjustments[:20].amount_set,"
+    " [order.total_price_set]][] | [?@]"
+)
+"""Amounts that Shopify writes in both currencies."""
 _RENEWAL_TAGS = frozenset({
     "subscription recurring order", "subscription recurring", "recurring order",
     "appstle_subscription_recurring_order", "loop-recurring-order",
@@ -144,9 +150,10 @@ def _refunded(
     times: list[Any] = []
     for refund in refunds:
         times += [refund.get("processed_at"), refund.get("created_at")]
+        rates = _rates(refund, document)
         for index, transaction in enumerate(_moved(refund)):
             item = ids(transaction.get("id")) or (f"{refund.get('id')}/{index}",)
-            amount, currency = _in_shop_currency(transaction, refund, document)
+            amount, currency = _in_shop_currency(transaction, rates)
             statements.append(MoneyBack(item=item[0], amount=amount_text(amount)))
     at = moment(now, *reversed(times), find(document, "processed_at"))
     if is_void:
@@ -170,31 +177,43 @@ def _moved(refund: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _in_shop_currency(
-    transaction: dict[str, Any], refund: dict[str, Any], document: MappingInput
-) -> tuple[Any, Any]:
+def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
     """Return the amount of a transaction in the currency that orders have: transactions are in the
     buyer's, and say what they are in the shop's, or a line of the refund tells the rate.
     """
-    amount, currency = transaction.get("amount"), transaction.get("currency")
-    own = MappingInput({"own": transaction, "refund": refund, "order": document.body}, {})
-    shop = find(own, "own.amount_set.shop_money")
-    if isinstance(shop, dict):
-        return shop.get("amount"), shop.get("currency_code")  # pyright: ignore[reportUnknownMemberType]
-    sets = found_list(
-        own,
-        "[refund.refund_line_items[].subtotal_set, refund.order_adjustments[].amount_set,"
-        " [order.total_price_set]][] | [?@]",
-    )
-    for pair in sets:
+    own = MappingInput(transaction, {})
+    shop = find(own, "amount_set.shop_money.amount")
+    if shop is not None:
+        return shop, find(own, "amount_set.shop_money.currency_code")
+    amount, currency = find(own, "amount"), find(own, "currency")
+    rate = rates.get(currency) if isinstance(currency, str) else None
+    if rate is None:
+        return amount, currency
+    return round(to_number(amount) * rate.shops / rate.buyers, 2), rate.currency
+
+
+class _Rate(NamedTuple):
+    """An amount in the buyer's currency, and in the shop's."""
+
+    buyers: Decimal
+    shops: Decimal
+    currency: str
+
+
+def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
+    """Return what a refund says of amounts in other currencies than the shop's, by currency."""
+    rates: dict[str, _Rate] = {}
+    told = MappingInput({"refund": refund, "order": document.body}, {})
+    for pair in found_list(told, _SETS):
         money = MappingInput(pair, {})
-        buyers = find(money, "presentment_money.amount")
-        if buyers and find(money, "presentment_money.currency_code") == currency:
-            rate = to_number(find(money, "shop_money.amount")) / (to_number(buyers) or 1)
-            shops = find(money, "shop_money.currency_code")
-            if shops != currency:
-                return round(to_number(amount) * rate, 2), shops
-    return amount, currency
+        buyers, shops = (
+            find(money, f"{side}.amount") for side in ("presentment_money", "shop_money")
+        )
+        currency = find(money, "presentment_money.currency_code")
+        own = find(money, "shop_money.currency_code")
+        if buyers and shops and currency != own and to_number(buyers):
+            rates[str(currency)] = _Rate(to_number(buyers), to_number(shops), str(own))
+    return rates
 
 
 def _texts(value: Any) -> list[str]:
