@@ -175,15 +175,15 @@ statements = st.builds(
     amount=st.none() | st.sampled_from(VALUES),
     version=st.integers(0, 4),
     failed=st.booleans(),
-).filter(lambda said: said.item != "" or not said.failed).filter(
-    lambda said: said.item == "" or said.amount is not None
+).filter(lambda statement: statement.item != "" or not statement.failed).filter(
+    lambda statement: statement.item == "" or statement.amount is not None
 )  # fmt: skip
 
 
-def net_of(amount: Decimal, said: list[MoneyBack]) -> Decimal:
+def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
     """The oracle: what remains of an order."""
     latest: dict[tuple[str, str], MoneyBack] = {}
-    for each in said:
+    for each in statement:
         key = each.part, each.item
         if key not in latest or latest[key].version <= each.version:
             latest[key] = each
@@ -210,22 +210,22 @@ def net_of(amount: Decimal, said: list[MoneyBack]) -> Decimal:
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    said=st.lists(statements, min_size=1, max_size=6),
+    statement=st.lists(statements, min_size=1, max_size=6),
     place=st.integers(0, 6),
     limit=st.sampled_from([1, 2, 10]),
 )
 def test_any_life_of_an_order(
-    connection: psycopg.Connection, said: list[MoneyBack], place: int, limit: int
+    connection: psycopg.Connection, statement: list[MoneyBack], place: int, limit: int
 ) -> None:
     """Equal versions of one statement, and repeats, count in the order of arrival; everything else
     does not depend on it.
     """
     stage = new_stage(connection)
-    arrivals = [back(each) for each in said]
+    arrivals = [back(each) for each in statement]
     arrivals.insert(place, order("50"))
     stage.put(*arrivals)
     stage.process(limit)
-    assert sum(stage.values("events", "amount")) == net_of(Decimal(50), said)
+    assert sum(stage.values("events", "amount")) == net_of(Decimal(50), statement)
     assert stage.values("rejected", "id") == []
     refunds = [amount for amount in stage.values("events", "amount") if amount <= 0]
     assert all(amount < 0 for amount in refunds)

@@ -149,7 +149,7 @@ _PARSERS: dict[str, Parser] = {
 
 
 class Needs(StrEnum):
-    """What an event has to be identified by."""
+    """The least that an event has to be identified by."""
 
     IDENTIFIER = "identifier"
     IDENTIFIER_OR_PHONE = "identifier_or_phone"

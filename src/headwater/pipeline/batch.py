@@ -144,7 +144,7 @@ class ParsedRows:
 
 @dataclass
 class RefundChanges:
-    """What the batch's reports change: orders, and refunds that are stored as events already."""
+    """The orders that the batch's reports are about, and stored refunds that they change."""
 
     orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
     amounts: list[Refund] = field(default_factory=list[Refund])

@@ -25,7 +25,7 @@ from headwater.refunds.reports import (
     MoneyBack,
     OrderMoney,
     Refund,
-    Report,
+    RefundReport,
     add_reports,
     count_refunds,
 )
@@ -43,7 +43,7 @@ class KnownOrder(NamedTuple):
     do_not_capi: bool
 
 
-def refund_told_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
+def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
     """Return the refund that a webhook or import reports as a negative event with the order's id:
     as an event it would be a duplicate of the order, or the order one of it.
     """
@@ -156,17 +156,23 @@ def _take_in(
     sender = sender_of(arrival.sender, arrival.kind)
     currency = _own_currency(batch, accepted.currency)
     new = [
-        Report(
-            said=said, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
+        RefundReport(
+            statement=statement,
+            receipt=arrival.id,
+            at=accepted.at,
+            currency=currency,
+            sender=sender.value,
         )
-        for said in accepted.statements
+        for statement in accepted.statements
     ]
     refunds.reports = add_reports(refunds.reports, new)
     order = _find_order(batch, refunds, in_batch)
     money = order.money if order is not None else None
     before = refunds.counted
     refunds.counted = count_refunds(refunds.reports, before, money)
-    if before == refunds.counted and any(said.amount != "0" for said in accepted.statements):
+    if before == refunds.counted and any(
+        statement.amount != "0" for statement in accepted.statements
+    ):
         event_id = refunds.stored[-1].receipt if refunds.stored else None
         batch.duplicates.append(
             Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender)

@@ -23,7 +23,7 @@ from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
 from headwater.pipeline.phones import note_phone, read_only_phone, wanted_digits
-from headwater.pipeline.refunds import refund_told_as_event
+from headwater.pipeline.refunds import refund_sent_as_event
 from headwater.refunds.reports import AcceptedRefund
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from headwater.touchpoints.classification import touch_of, touch_of_event
@@ -66,7 +66,7 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    refund = refund_told_as_event(event, arrival)
+    refund = refund_sent_as_event(event, arrival)
     if refund is not None:
         parsed.refunds.append((arrival, refund))
         return

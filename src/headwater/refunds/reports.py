@@ -45,10 +45,10 @@ class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tr
     """None when the report only says which ids belong to one order."""
 
 
-class Report(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     """A statement that is kept, and the receipt that brought it."""
 
-    said: MoneyBack
+    statement: MoneyBack
     receipt: int
     at: int
     currency: str | None = None
@@ -56,7 +56,7 @@ class Report(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
 
     @property
     def amount(self) -> Decimal:
-        return EVERYTHING if self.said.amount is None else Decimal(self.said.amount)
+        return EVERYTHING if self.statement.amount is None else Decimal(self.statement.amount)
 
 
 class Refund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
@@ -73,26 +73,26 @@ class Refund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
 
 
 class OrderMoney(msgspec.Struct, frozen=True):
-    """What a stored order is worth."""
+    """The amount of a stored order."""
 
     amount: Decimal | None
     currency: str | None
     """None is the Space's."""
 
 
-def add_reports(reports: Iterable[Report], new: Iterable[Report]) -> list[Report]:
+def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) -> list[RefundReport]:
     """Return the reports with new ones: of each part and item, the latest version."""
-    latest = {(report.said.part, report.said.item): report for report in reports}
+    latest = {(report.statement.part, report.statement.item): report for report in reports}
     for report in new:
-        key = report.said.part, report.said.item
+        key = report.statement.part, report.statement.item
         known = latest.get(key)
-        if known is None or known.said.version <= report.said.version:
+        if known is None or known.statement.version <= report.statement.version:
             latest[key] = report
     return list(latest.values())
 
 
 def count_refunds(
-    reports: list[Report], counted: Iterable[Refund], order: OrderMoney | None
+    reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
     """Return the refunds of an order. Those counted before stay as far as the reports bear them,
     and what is missing is one more refund. Without an order nothing bounds them yet.
@@ -107,11 +107,11 @@ def count_refunds(
     return refunds
 
 
-def _returned(reports: list[Report], order: OrderMoney | None) -> dict[str | None, Decimal]:
+def _returned(reports: list[RefundReport], order: OrderMoney | None) -> dict[str | None, Decimal]:
     """Return the money that came back, by currency."""
     own = order.currency if order is not None else None
     most = EVERYTHING if order is None else max(order.amount or Decimal(0), Decimal(0))
-    by_currency: dict[str | None, list[Report]] = {}
+    by_currency: dict[str | None, list[RefundReport]] = {}
     for report in reports:
         by_currency.setdefault(report.currency, []).append(report)
     amounts = {currency: _level(group) for currency, group in by_currency.items()}
@@ -123,27 +123,27 @@ def _returned(reports: list[Report], order: OrderMoney | None) -> dict[str | Non
     }
 
 
-def _level(reports: list[Report]) -> Decimal:
-    parts: dict[str, list[Report]] = {}
+def _level(reports: list[RefundReport]) -> Decimal:
+    parts: dict[str, list[RefundReport]] = {}
     for report in reports:
-        parts.setdefault(report.said.part, []).append(report)
+        parts.setdefault(report.statement.part, []).append(report)
     return sum((_part_level(part) for part in parts.values()), Decimal(0))
 
 
-def _part_level(reports: list[Report]) -> Decimal:
+def _part_level(reports: list[RefundReport]) -> Decimal:
     """Return the money of one part. The sum that the sender reports and the single refunds are two
     views of the same money; a refund that failed later is still in the sum.
     """
-    total = next((report for report in reports if not report.said.item), None)
-    items = [report for report in reports if report.said.item]
-    single = sum((item.amount for item in items if not item.said.failed), Decimal(0))
+    total = next((report for report in reports if not report.statement.item), None)
+    items = [report for report in reports if report.statement.item]
+    single = sum((item.amount for item in items if not item.statement.failed), Decimal(0))
     if total is None or total.amount == EVERYTHING:
         return single if total is None else EVERYTHING
     failed = sum(
         (
             item.amount
             for item in items
-            if item.said.failed and item.said.version > total.said.version
+            if item.statement.failed and item.statement.version > total.statement.version
         ),
         Decimal(0),
     )
@@ -160,13 +160,15 @@ def _bounded(counted: Iterable[Refund], left: dict[str | None, Decimal]) -> Iter
             yield msgspec.structs.replace(refund, amount=amount)
 
 
-def _newest(reports: list[Report], currency: str | None) -> Report:
+def _newest(reports: list[RefundReport], currency: str | None) -> RefundReport:
     """Return the report that a missing refund came with."""
     fitting = [report for report in reports if report.currency == currency and report.amount]
     return max(fitting or reports, key=lambda report: report.receipt)
 
 
-def _add(refunds: list[Refund], report: Report, amount: Decimal, currency: str | None) -> None:
+def _add(
+    refunds: list[Refund], report: RefundReport, amount: Decimal, currency: str | None
+) -> None:
     for index, refund in enumerate(refunds):
         if (refund.receipt, refund.currency) == (report.receipt, currency):
             refunds[index] = msgspec.structs.replace(refund, amount=refund.amount + amount)

@@ -15,23 +15,23 @@ from psycopg import Connection
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.events.accepted import EVENT_NAMES
-from headwater.refunds.reports import Refund, Report
+from headwater.refunds.reports import Refund, RefundReport
 
 queries = Queries(__name__, "refunds.sql")
 
-_read_reports = msgspec.json.Decoder(list[Report]).decode
+_read_reports = msgspec.json.Decoder(list[RefundReport]).decode
 _read_refunds = msgspec.json.Decoder(list[Refund]).decode
 
 
 @dataclass
 class OrderRefunds:
-    """What was reported of one order, and the refunds that follow."""
+    """The reports about one order's money, and the refunds that follow from them."""
 
     order_id: str
     """The id under which it is kept."""
     order_ids: list[str]
     """All ids of the order that are known, this one included."""
-    reports: list[Report] = field(default_factory=list[Report])
+    reports: list[RefundReport] = field(default_factory=list[RefundReport])
     counted: list[Refund] = field(default_factory=list[Refund])
     waiting_since: int | None = None
     """When its money first came back while the order was unknown, in µs since 1970."""
@@ -89,8 +89,8 @@ def load_orders(
     values = {
         "space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)
     }  # fmt: skip
-    found = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
-    return {order.order_id: order for order in found}
+    orders = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
+    return {order.order_id: order for order in orders}
 
 
 def save_refunds(

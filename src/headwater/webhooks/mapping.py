@@ -240,5 +240,5 @@ def to_refund(mapped: MappedPayload, default_key: str, currency: str, now: float
         raise Invalid(check.errors)
     item = str(payload.get("idempotency_key", default_key))[:_LONGEST_KEY]
     order_id = str(mapped.order or payload["order_id"])[:_LONGEST_KEY]
-    said = MoneyBack(item=item, amount=amount, version=at)
-    return AcceptedRefund(order_ids=(order_id,), at=at, currency=code, statements=(said,))
+    statement = MoneyBack(item=item, amount=amount, version=at)
+    return AcceptedRefund(order_ids=(order_id,), at=at, currency=code, statements=(statement,))

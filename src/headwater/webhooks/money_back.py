@@ -1,4 +1,4 @@
-"""What providers need to say that money of an order came back. Pure."""
+"""Helpers of providers for reports that money of an order came back. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find(document: MappingInput, expression: str) -> Any:
     return parse(expression).find(document)
 
 
-def found_list(document: MappingInput, expression: str) -> list[dict[str, Any]]:
+def objects_at(document: MappingInput, expression: str) -> list[dict[str, Any]]:
     """Return the objects of a list in a delivery."""
     value = find(document, expression)
     items = cast("list[Any]", value) if isinstance(value, list) else []

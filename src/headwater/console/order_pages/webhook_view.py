@@ -121,8 +121,10 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
 
 
 def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
-    """What a refund without an event says, in the words of an event."""
-    amounts = [said.amount or "everything" for said in refund.statements if not said.failed]
+    """Return the fields of a refund that has no event yet, by their names in words."""
+    amounts = [
+        statement.amount or "everything" for statement in refund.statements if not statement.failed
+    ]
     return {
         "event_time": refund.at,
         "refund of order": " or ".join(refund.order_ids),

@@ -15,6 +15,9 @@ CREATE TABLE order_refunds (
     PRIMARY KEY (space_id, order_id)
 );
 ALTER TABLE order_refunds
+    ALTER COLUMN order_id SET STATISTICS 0,
+    ALTER COLUMN main_id SET STATISTICS 0,
+    ALTER COLUMN order_ids SET STATISTICS 0,
     ALTER COLUMN reports SET STATISTICS 0,
     ALTER COLUMN counted SET STATISTICS 0;
 CREATE INDEX order_refunds_waiting ON order_refunds (space_id, waiting_since)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
+from headwater.webhooks.money_back import find
 from headwater.webhooks.providers.provider import Guide, Provider, SecretMaker
 from headwater.webhooks.signatures import (
     STANDARD_ID,
@@ -66,10 +66,9 @@ _TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
 
 def _is_test(document: MappingInput) -> bool:
     """Return whether a body is marked as a test in a usual way."""
-    if not isinstance(document.body, dict):
-        return False
-    body = cast("dict[str, Any]", document.body)
-    return body.get("livemode") is False or any(body.get(mark) is True for mark in _TEST_MARKS)
+    if find(document, "livemode") is False:
+        return True
+    return any(find(document, mark) is True for mark in _TEST_MARKS)
 
 
 GENERIC = Provider(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from headwater.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.money_back import amount_text, find, found_list, ids, moment, report
+from headwater.webhooks.money_back import amount_text, find, ids, moment, objects_at, report
 from headwater.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -99,7 +99,7 @@ def _is_test(document: MappingInput) -> bool:
     """Return whether an order or a transaction was made in a test mode, or a topic tried out."""
     if document.headers.get("x-shopify-test", "").lower() == "true":
         return True
-    transactions = [*found_list(document, "transactions"), {"gateway": find(document, "gateway")}]
+    transactions = [*objects_at(document, "transactions"), {"gateway": find(document, "gateway")}]
     gateways = [*_texts(find(document, "payment_gateway_names"))]
     gateways += [str(transaction.get("gateway")) for transaction in transactions]
     return (
@@ -129,7 +129,7 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
         void = MoneyBack(version=round(now * 1000))
         return report(ids(find(document, "id")), round(now * 1000), None, [void])
     if topic.startswith("orders/"):
-        refunds = found_list(document, "refunds")
+        refunds = objects_at(document, "refunds")
         return _refunded(document, now, find(document, "id"), refunds, _is_void(document))
     return None
 
@@ -166,14 +166,11 @@ def _moved(refund: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the transactions of a refund that moved money: those that succeeded and give back,
     either money or the right to take it.
     """
-    transactions = refund.get("transactions")
-    items = cast("list[Any]", transactions) if isinstance(transactions, list) else []
     return [
-        cast("dict[str, Any]", item)
-        for item in items
-        if isinstance(item, dict)
-        and item.get("kind", "refund") in _KINDS_BACK
-        and item.get("status", "success") == "success"
+        transaction
+        for transaction in objects_at(MappingInput(refund, {}), "transactions")
+        if transaction.get("kind", "refund") in _KINDS_BACK
+        and transaction.get("status", "success") == "success"
     ]
 
 
@@ -203,8 +200,8 @@ class _Rate(NamedTuple):
 def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
     """Return what a refund says of amounts in other currencies than the shop's, by currency."""
     rates: dict[str, _Rate] = {}
-    told = MappingInput({"refund": refund, "order": document.body}, {})
-    for pair in found_list(told, _SETS):
+    amounts = MappingInput({"refund": refund, "order": document.body}, {})
+    for pair in objects_at(amounts, _SETS):
         money = MappingInput(pair, {})
         buyers, shops = (
             find(money, f"{side}.amount") for side in ("presentment_money", "shop_money")

@@ -136,16 +136,18 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
     kind = find(document, "data.object.object") or topic.rpartition(".")[0]
     at = moment(now, find(document, "created"))
     if topic.startswith("charge.dispute."):
-        said = _lost(document)
+        statements = _lost(document)
     elif topic == "charge.refunded":
-        said = [_money_said(document, "amount_refunded", _charge(document, "id"), "", at)]
+        statements = [_statement(document, "amount_refunded", _charge(document, "id"), "", at)]
     elif kind == "refund":
-        said = _single_refund(document, at)
+        statements = _single_refund(document, at)
     elif topic in ("invoice.paid", "invoice_payment.paid"):
-        said = []
+        statements = []
     else:
         return None
-    return report(_order_ids(document, kind), at, find(document, "data.object.currency"), said)
+    return report(
+        _order_ids(document, kind), at, find(document, "data.object.currency"), statements
+    )
 
 
 def _order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
@@ -170,7 +172,7 @@ def _lost(document: MappingInput) -> list[MoneyBack]:
     """Return the money of a dispute, which is gone once the dispute is lost."""
     if find(document, "data.object.status") != "lost":
         return []
-    return [_money_said(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]
+    return [_statement(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]
 
 
 def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
@@ -178,13 +180,13 @@ def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
     status = find(document, "data.object.status")
     if status not in ("succeeded", "failed", "canceled"):
         return []
-    said = _money_said(
+    statement = _statement(
         document, "amount", _charge(document, "charge"), str(find(document, "data.object.id")), at
     )
-    return [msgspec.structs.replace(said, failed=status != "succeeded")]
+    return [msgspec.structs.replace(statement, failed=status != "succeeded")]
 
 
-def _money_said(
+def _statement(
     document: MappingInput, member: str, part: str, item: str, version: int
 ) -> MoneyBack:
     amount = find(document, f"data.object.{member}")

@@ -11,7 +11,7 @@ import re
 from headwater.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.webhooks.money_back import find, found_list, ids, moment, report, total_text
+from headwater.webhooks.money_back import find, ids, moment, objects_at, report, total_text
 from headwater.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -113,7 +113,7 @@ _SOURCE_TYPE = "_wc_order_attribution_source_type"
 
 def _notes(document: MappingInput) -> dict[str, str]:
     """Return the order's notes with plain values; of those written twice, the later ones."""
-    notes = found_list(document, "meta_data")
+    notes = objects_at(document, "meta_data")
     return {
         str(note.get("key")): str(note.get("value")).strip().lower()
         for note in notes
@@ -146,10 +146,10 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
     # Deleting and restoring an order does not change the time of its last change.
     is_moved = document.headers.get("x-wc-webhook-topic") in ("order.deleted", "order.restored")
     at = moment(now, None if is_moved else find(document, "date_modified_gmt"))
-    totals = [refund.get("total") for refund in found_list(document, "refunds")]
+    totals = [refund.get("total") for refund in objects_at(document, "refunds")]
     amount = None if status in _VOID else total_text(totals)
-    said = MoneyBack(amount=amount, version=at)
-    return report(ids(find(document, "id")), at, find(document, "currency"), [said])
+    statement = MoneyBack(amount=amount, version=at)
+    return report(ids(find(document, "id")), at, find(document, "currency"), [statement])
 
 
 WOOCOMMERCE = Provider(
