@@ -169,7 +169,7 @@ def finish(
         return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
     try:
         if mapped.returns_money:
-            refund = to_refund(mapped, draft.key, reader.currency, now)
+            refund = to_refund(mapped, draft.key, now)
             detail = f"{_quoted(draft.topic)}: {MONEY_BACK}"
             return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
         event = to_event(mapped, draft.key, reader.currency, now)

@@ -228,17 +228,18 @@ def _quoted_code(text: str) -> str:
     return text if len(text) == 3 and text.isascii() and text.isalpha() else "another currency"
 
 
-def to_refund(mapped: MappedPayload, default_key: str, currency: str, now: float) -> AcceptedRefund:
-    """Return the refund that a negative amount of an order is; `default_key` and `currency` as for
-    an event. Raises Invalid.
+def to_refund(mapped: MappedPayload, default_key: str, now: float) -> AcceptedRefund:
+    """Return the refund that a negative amount of an order is; `default_key` as for an event.
+    Raises Invalid.
     """
     payload, check = mapped.payload, Check()
     at = check(parse_event_time, "event_time", payload.get("event_time"), now)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)
-    code = check(parse_currency, CURRENCY, payload.get(CURRENCY, currency).strip().upper())
+    code = payload.get(CURRENCY, "").strip() or None
+    currency = None if code is None else check(parse_currency, CURRENCY, code)
     if check.errors:
         raise Invalid(check.errors)
     item = str(payload.get("idempotency_key", default_key))[:_LONGEST_KEY]
     order_id = str(mapped.order or payload["order_id"])[:_LONGEST_KEY]
     statement = MoneyBack(item=item, amount=amount, version=at)
-    return AcceptedRefund(order_ids=(order_id,), at=at, currency=code, statements=(statement,))
+    return AcceptedRefund(order_ids=(order_id,), at=at, currency=currency, statements=(statement,))
