@@ -128,6 +128,25 @@ def test_a_form_sent_twice_changes_one_address(
     assert deliver(console, address_on(renewed), "stripe", "whsec_1") == 200
 
 
+@pytest.mark.parametrize("signing", ["made", "typed", None])
+@pytest.mark.parametrize("kind", ["woocommerce", "generic", "calendly"])
+def test_a_typed_secret_is_never_dropped(
+    owner: Person, console: Running, space_id: int, kind: str, signing: str | None
+) -> None:
+    """Whichever choice stands above it."""
+    choice = {} if signing is None else {"signing": signing}
+    page = create(owner.browser, space_id, kind, secret=" whsec_mine ", **choice)
+    assert 'id="secret-made"' not in page.text
+    assert deliver(console, address_on(page), kind, "whsec_mine") in (200, 422)
+    assert deliver(console, address_on(page), kind, "another") == 401
+
+
+def test_a_secret_beside_no_signature_is_refused(owner: Person, space_id: int) -> None:
+    page = create(owner.browser, space_id, "generic", secret="whsec_mine", signing="unsigned")
+    assert page.status_code == 422
+    assert "Clear this secret" in page.text
+
+
 def test_a_secret_that_is_made_is_shown_once(
     owner: Person, console: Running, space_id: int
 ) -> None:

@@ -20,6 +20,7 @@ from tests.support.sizes import ROOT
 FIRST = "0070"
 """Migrations from this number on keep to the rule. 0.1.0 has to be stopped to be upgraded."""
 WIDER = {
+    "0095_refunds": "duplicates have one more reason, which the version before shows as it is",
     "0102_paid_networks": (
         "It lets in numbers of sources above 62. They are stored only once a Space has a paid "
         "network of its own, which a process of the version before cannot add."

@@ -30,6 +30,7 @@ SAMPLED_EXPRESSIONS = """
 SELECT t.relname, a.attname
 FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
 JOIN pg_attribute e ON e.attrelid = i.indexrelid AND e.attstattarget IS DISTINCT FROM 0
+  AND i.indkey[e.attnum - 1] = 0
 JOIN pg_depend d ON d.objid = i.indexrelid AND d.classid = 'pg_class'::regclass
   AND d.refobjid = t.oid
 JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid

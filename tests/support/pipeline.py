@@ -13,6 +13,7 @@ from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerso
 from headwater.events.accepted import AcceptedEvent
 from headwater.pipeline.batch import BatchResult
 from headwater.pipeline.batch_runner import process_space, run_batch
+from headwater.refunds.reports import AcceptedRefund
 from headwater.touchpoints.accepted import AcceptedTouchpoint
 from tests.support.spaces import insert_space
 
@@ -98,7 +99,10 @@ def person(**values: Any) -> AcceptedPerson:
     return AcceptedPerson(**{"occurred_at": T0, **values})
 
 
-Item = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+Item = (
+    AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson | AcceptedBots
+    | AcceptedRefund
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ def page(item: Item) -> Sent:
 KINDS = {
     AcceptedEvent: "event", AcceptedTouchpoint: "touchpoint", AcceptedHit: "hit",
     AcceptedPerson: "identify", AcceptedBots: "bots",
+    AcceptedRefund: "refund",
 }  # fmt: skip
 
 

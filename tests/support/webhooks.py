@@ -39,7 +39,8 @@ def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
     draft = draft_event(reader, WebhookRequest(lower, raw, RECEIVED))
     if isinstance(draft, WebhookOutcome):
         return draft
-    buyer = {"email": f"buyer-of-{draft.mapped.order}@example.com"} if draft.mapped.order else {}
+    order = draft.mapped.order_of_buyer
+    buyer = {"email": f"buyer-of-{order}@example.com"} if order else {}
     return finish(draft, buyer, RECEIVED)
 
 
@@ -48,6 +49,13 @@ def event_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
     outcome = read(kind, body, **options)
     assert outcome.event is not None, outcome
     return json.loads(msgspec.json.encode(outcome.event))
+
+
+def refund_of(kind: str, body: Any, **options: Any) -> dict[str, Any]:
+    """What a body says of an order's money, without members that have their defaults."""
+    outcome = read(kind, body, **options)
+    assert outcome.refund is not None, outcome
+    return json.loads(msgspec.json.encode(outcome.refund))
 
 
 @dataclass

@@ -125,7 +125,6 @@ class Meter(StepBudget):
     ("kind", "topic", "lists"),
     [
         ("shopify", "orders/paid", ("note_attributes",)),
-        ("shopify", "refunds/create", ("transactions",)),
         ("woocommerce", "order", ("meta_data",)),
     ],
 )

@@ -127,7 +127,6 @@ def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:
     for number in range(3):
         hook.deliver(REFUND, X_Shopify_Topic="refunds/create", X_Shopify_Event_Id=f"e-{number}")
     assert stored(hook) == 2
-    assert "shopify:refunds/create:5" in keys(hook)
 
 
 def test_what_shopify_reports_again_and_again_is_told_apart_by_the_body() -> None:
@@ -144,10 +143,11 @@ def test_what_shopify_reports_again_and_again_is_told_apart_by_the_body() -> Non
 
 def test_a_refund_of_woocommerce_counts_once(webhooks: Hooks) -> None:
     hook = webhooks.make("woocommerce")
+    hook.deliver(WOO)
     refunded = {**WOO, "status": "refunded"}
     for shop in ("https://shop.example/", "https://other.example/", "nonsense"):
         hook.deliver(refunded, X_WC_Webhook_Topic="order.updated", X_WC_Webhook_Source=shop)
-    assert stored(hook) == 1
+    assert stored(hook) == 2
 
 
 def test_two_shops_are_told_apart_by_what_they_signed() -> None:

@@ -16,7 +16,7 @@ from tests.support.webhook_samples.sample import T0, T0_ISO
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import event_of, read
+from tests.support.webhooks import event_of, read, refund_of
 
 PERSON = {"email": "ada@example.com", "full_name": "Ada L", "event_time": T0 * 1000}
 NAMED = {"email": "ada@example.com", "first_name": "Ada", "last_name": "L"}
@@ -58,21 +58,15 @@ def test_one_payment_has_one_order_id() -> None:
     assert orders == ["in_1"] * 3
 
 
-def test_stripe_s_refund_is_what_this_one_returned() -> None:
-    """A charge tells the sum of all its refunds."""
-    first = stripe("charge.refunded", CHARGE, previous_attributes={"amount_refunded": 0})
-    assert event_of("stripe", first) == {
-        **PERSON, "event_name": "purchase", "amount": "-30",
-        "currency": "USD", "order_name": "pi_1",
-        "idempotency_key": "stripe:evt_1",
+def test_stripe_s_refund_is_the_sum_of_all_so_far() -> None:
+    """By invoice and payment intent, of which the order has one."""
+    assert refund_of("stripe", stripe("charge.refunded", CHARGE)) == {
+        "order_ids": ["pi_1"], "at": T0 * 1000, "currency": "USD",
+        "statements": [{"part": "ch_1", "amount": "30", "version": T0 * 1000}],
     }  # fmt: skip
-    rest = {**CHARGE, "amount_refunded": 4900}
-    second = stripe("charge.refunded", rest, previous_attributes={"amount_refunded": 3000})
-    assert event_of("stripe", second)["amount"] == "-19"
-    nameless = {**CHARGE, "billing_details": {"email": None}}
-    assert event_of("stripe", stripe("charge.refunded", nameless))["email"] == (
-        "buyer-of-pi_1@example.com"
-    )
+    of_invoice = {**CHARGE, "invoice": "in_1"}
+    told = refund_of("stripe", stripe("charge.refunded", of_invoice))
+    assert told["order_ids"] == ["in_1", "pi_1"]
 
 
 def test_stripe_s_customer() -> None:
@@ -93,6 +87,7 @@ def test_shopify_s_order(topic: str) -> None:
         "url": "https://shop.example/products/x?utm_source=newsletter&utm_medium=email"
                "&utm_campaign=may",
         "trk_source": "email", "trk_type": "email", "trk_campaign": "may",
+        "referrer": "https://www.blog.example/post",
         "company_external_id": "77", "company_name": "Acme",
         "idempotency_key": f"shopify:{topic}:820982911946154508",
     }  # fmt: skip
@@ -103,7 +98,9 @@ def test_where_shopify_s_visit_came_from() -> None:
         return event_of("shopify", {**ORDER, **changes}).get("trk_source")
 
     assert source(landing_site="/?gclid=1") == "google_ads"
-    assert source(landing_site="/") == "blog.example"
+    assert source(landing_site="/") is None
+    told = event_of("shopify", {**ORDER, "landing_site": "/"})
+    assert told["referrer"] == "https://www.blog.example/post"
     assert source(landing_site=None, referring_site=None) is None
     notes = [{"name": "trk_source", "value": "tiktok_ads"}]
     assert source(note_attributes=notes) == "tiktok_ads"
@@ -117,13 +114,11 @@ def test_shopify_s_fingerprint_needs_its_ip() -> None:
     assert told.keys().isdisjoint({"fingerprint", "ip"})
 
 
-def test_shopify_s_refund_is_the_buyer_s() -> None:
+def test_shopify_s_refund_is_of_its_order() -> None:
     headers = {"X-Shopify-Topic": "refunds/create"}
-    assert event_of("shopify", REFUND, headers=headers) == {
-        "event_name": "purchase", "email": "buyer-of-820982911946154508@example.com",
-        "event_time": T0 * 1000, "amount": "-15.5",
-        "currency": "USD", "order_name": "820982911946154508",
-        "idempotency_key": "shopify:refunds/create:5",
+    assert refund_of("shopify", REFUND, headers=headers) == {
+        "order_ids": ["820982911946154508"], "at": T0 * 1000, "currency": "USD",
+        "statements": [{"item": "5/0", "amount": "10"}, {"item": "5/1", "amount": "5.5"}],
     }  # fmt: skip
 
 
@@ -152,11 +147,12 @@ def test_woocommerce_s_order() -> None:
 def test_woocommerce_s_statuses() -> None:
     completed = event_of("woocommerce", {**WOO, "status": "completed"})
     assert (completed["event_name"], completed["order_id"]) == ("purchase", "727")
-    refunded = event_of("woocommerce", {**WOO, "status": "refunded"})
-    assert (refunded["amount"], refunded["order_name"]) == ("-29.35", "727")
-    assert "order_id" not in refunded
-    assert refunded["idempotency_key"] == "woocommerce:shop.example:order.refunded:727"
-    for status in ("pending", "on-hold", "failed", "cancelled", "checkout-draft"):
+    for status in ("refunded", "cancelled", "failed", "trash"):
+        returned = refund_of("woocommerce", {**WOO, "status": status})
+        assert (returned["order_ids"], returned["statements"]) == (
+            ["727"], [{"version": T0 * 1000}]
+        )  # fmt: skip
+    for status in ("pending", "on-hold", "checkout-draft"):
         assert read("woocommerce", {**WOO, "status": status}).status is Status.IGNORED
 
 
@@ -192,7 +188,7 @@ IGNORED = [
     ("stripe", {"type": 7}, {}, "Nothing says what it reports."),
     ("stripe", [1], {}, "Nothing says what it reports."),
     ("shopify", ORDER, {"X-Shopify-Topic": "orders/updated"}, "orders/updated"),
-    ("shopify", ORDER, {"X-Shopify-Test": "true"}, "orders/paid.test"),
+    ("shopify", ORDER, {"X-Shopify-Test": "true"}, "orders/paid: test order"),
     ("calendly", MOVED, {}, "invitee.created.rescheduled"),
     ("calendly", {**BOOKING, "event": "invitee.canceled"}, {}, "invitee.canceled"),
 ]  # fmt: skip
@@ -239,3 +235,28 @@ def test_the_tables_are_sound(kind: str) -> None:
         read_settings(kind, {**pairs, "event": "purchase"} if kind == "generic" else pairs)
     pairs = {f"event.{topic}": name for topic, name in provider.events.items()}
     assert read_settings(kind, pairs or {"event": "purchase"})
+
+
+def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
+    """By the transaction's own amounts, else by the rate that a line of the refund has."""
+
+    def both(shop: str, buyer: str) -> dict[str, Any]:
+        return {"shop_money": {"amount": shop, "currency_code": "USD"},
+                "presentment_money": {"amount": buyer, "currency_code": "EUR"}}  # fmt: skip
+
+    transaction = {"id": 9, "amount": "9.20", "currency": "EUR", "kind": "refund",
+                   "status": "success"}  # fmt: skip
+    line = {"subtotal_set": both("20.00", "18.40")}
+    for told in (
+        {"transactions": [{**transaction, "amount_set": both("10.00", "9.20")}]},
+        {"transactions": [transaction], "refund_line_items": [line]},
+        {"transactions": [transaction], "order_adjustments": [{"amount_set": both("5", "4.6")}]},
+    ):
+        refund = refund_of(
+            "shopify",
+            {"id": 5, "order_id": 7, **told},
+            headers={"X-Shopify-Topic": "refunds/create"},
+        )
+        assert (refund["currency"], refund["statements"]) == (
+            "USD", [{"item": "9", "amount": "10"}]
+        )  # fmt: skip

@@ -86,24 +86,18 @@ def test_a_refund_goes_to_the_buyer(webhooks: Hooks) -> None:
     )
 
 
-def test_a_refund_of_an_order_nobody_knows(webhooks: Hooks) -> None:
+def test_a_refund_waits_for_its_order(webhooks: Hooks, api: Api) -> None:
     hook = webhooks.make("shopify")
-    twin = make_stage(hook.stage.connection)
-    contact = twin.contact(email="eve@example.com")
-    twin.event(contact, order_id=str(REFUND["order_id"]))
-    answer = hook.deliver(REFUND, X_Shopify_Topic="refunds/create")
-    assert (answer.status_code, answer.json()["status"]) == (200, "refused")
-    assert "is not known" in hook.deliveries("detail")[0]
-
-
-def test_the_buyer_by_token(webhooks: Hooks) -> None:
-    hook = webhooks.make("shopify")
-    contact = hook.stage.contact()
-    hook.stage.identifier(contact, "trk_token", "tok-9")
-    hook.stage.event(contact, order_id=str(REFUND["order_id"]))
-    receipt = hook.deliver(REFUND, X_Shopify_Topic="refunds/create").json()["receipt_id"]
-    hook.queue().process()
-    assert hook.queue().contact_of(int(receipt)) == contact
+    queue = hook.queue()
+    answer = hook.deliver(REFUND, X_Shopify_Topic="refunds/create").json()
+    assert answer["status"] == "accepted"
+    queue.process()
+    receipt = api.get(f"/receipts/{answer['receipt_id']}").json()
+    assert (receipt["status"], receipt["reason"]) == ("queued", "waits_for_order")
+    hook.deliver(ORDER)
+    queue.process()
+    assert api.get(f"/receipts/{answer['receipt_id']}").json()["status"] == "stored"
+    assert sorted(map(float, queue.values("events", "amount"))) == [-15.5, 403]
 
 
 # --------------------------------------------------------------------------------- who may deliver

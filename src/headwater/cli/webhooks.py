@@ -150,6 +150,8 @@ def try_mapping(settings: Settings, arguments: Namespace) -> int:
     outcome = preview_outcome(context, request)
     event = None if outcome.event is None else msgspec.to_builtins(outcome.event)
     result = {"status": outcome.status, "detail": outcome.detail, "event": event}
+    if outcome.refund is not None:
+        result["refund"] = msgspec.to_builtins(outcome.refund)
     print_output(result, as_json=arguments.json)
     return 0
 

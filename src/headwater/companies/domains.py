@@ -1,4 +1,6 @@
 """Domains that stand for a company: the registrable domain of a business address, in one form.
+Registrable is a domain below a public suffix, those of the list's private section included: nobody
+belongs to uk.com, and a@x.uk.com belongs to x.uk.com. Hosts that strangers share have no company.
 
 Names with letters beyond ASCII are kept in the form that the domain name system uses (A-labels,
 `xn--…`), so that both ways of writing one are the same company.
@@ -33,10 +35,10 @@ def parse_company_domain(text: str) -> str:
     """
     host = _in_ascii(text.strip().lower()).removesuffix(".")
     domain = _registrable(host) if _HOST.fullmatch(host) else ""
+    if domain and _is_shared(host):
+        raise ValueError(f"must be a company's own: at {domain} anybody can have an address.")
     if not domain:
         raise ValueError("must be a domain below a public suffix, as acme.com or acme.co.uk.")
-    if domain in _CONSUMER:
-        raise ValueError(f"must be a company's own: at {domain} anybody can have an address.")
     if host not in (domain, f"www.{domain}"):
         raise ValueError(f"must be {domain}: companies are grouped by their registrable domain.")
     return domain
@@ -46,9 +48,7 @@ def registrable_domain(host: str) -> str:
     """The domain of a host that somebody has registered, or below which a service gives each of its
     customers a domain of their own; "" for a host without one.
     """
-    host = _in_ascii(host)
-    extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
-    return extracted.top_domain_under_public_suffix.lower()
+    return _registrable(_in_ascii(host))
 
 
 def readable_domain(domain: str) -> str:
@@ -61,23 +61,38 @@ def readable_domain(domain: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _business(host: str) -> str | None:
-    domain = _registrable(_in_ascii(host))
-    return domain if domain and domain not in _CONSUMER else None
+    host = _in_ascii(host)
+    domain = _registrable(host)
+    return domain if domain and not _is_shared(host) else None
 
 
 def _registrable(host: str) -> str:
     """The registrable domain of a host in ASCII, or ""."""
-    return _EXTRACT.extract_str(host).top_domain_under_public_suffix.lower()
+    extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
+    return extracted.top_domain_under_public_suffix.lower()
+
+
+def _is_shared(host: str) -> bool:
+    """True when strangers share a host, or one above it, in one country or in all."""
+    labels = host.lower().split(".")
+    country = len(_EXTRACT.extract_str(host).suffix.split("."))
+    names = labels[: len(labels) - country]
+    lines = {".".join(labels[index:]) for index in range(len(labels))}
+    lines |= {f"*.{'.'.join(labels[index:])}" for index in range(1, len(labels))}
+    lines |= {f"{'.'.join(names[index:])}.*" for index in range(len(names))}
+    return not _SHARED.isdisjoint(lines)
 
 
 def _in_ascii(host: str) -> str:
     return host if host.isascii() else name_in_ascii(host)
 
 
-def _consumer_domains() -> frozenset[str]:
-    text = files("headwater.companies").joinpath("consumer_domains.txt").read_text("utf-8")
-    lines = (line.strip().lower() for line in text.splitlines())
+def _shared_hosts() -> frozenset[str]:
+    folder = files("headwater.companies")
+    texts = [folder.joinpath(name).read_text("utf-8") for name in _LISTS]
+    lines = (line.strip().lower() for text in texts for line in text.splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
-_CONSUMER = _consumer_domains()
+_LISTS = ("consumer_domains.txt", "shared_hosts.txt")
+_SHARED = _shared_hosts()

@@ -97,6 +97,17 @@ async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_
         await connection.execute(queries[name], values)
 
 
+def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
+    """End the deliveries of events that have been deleted likewise."""
+    ended = [
+        {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
+        for event_id in event_ids
+    ]
+    if ended:
+        for name in _WITHDRAWAL:
+            connection.cursor().executemany(queries[name], ended)
+
+
 def deliveries_of(
     space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:

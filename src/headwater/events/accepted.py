@@ -55,6 +55,8 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     trk_ad_id: str | None = None
     trk_keyword: str | None = None
     trk_type: str | None = None
+    referrer: str | None = None
+    """The page that the visit came from, as a shop's order tells it."""
     heard_about_us: str | None = None
     """What the person answered when asked how they heard of the business."""
     profile_fields: dict[int, str] = {}
@@ -87,7 +89,8 @@ PERSONAL = frozenset({
 KEPT = frozenset({
     "event_name", "event_time", "company_external_id", "company_name", "url", "amount", "order_id",
     "order_name", "checkout_token", "is_upsell", "upsell_common_id", "trk_source", "trk_network",
-    "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "idempotency_key",
-    "do_not_capi", "currency", "ad_user_data", "ad_personalization", "join_rule",
+    "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "referrer",
+    "idempotency_key", "do_not_capi", "currency", "ad_user_data", "ad_personalization",
+    "join_rule",
 })  # fmt: skip
 """The members that describe the event and its source: they stay with the event."""

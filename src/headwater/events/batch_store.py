@@ -5,6 +5,7 @@ contacts. The caller holds the Space's lock; the unique indexes are the last gua
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -70,9 +71,10 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
     """A request that was dropped because it repeats another."""
 
     id: int
-    reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit"]
+    reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit", "refund"]
     event_id: int | None
-    """The stored event; None for a touchpoint that was sent, and for a page view."""
+    """The stored event; None for a touchpoint that was sent, for a page view, and for a refund
+    that waits for its order."""
     received_at: int
     sender: Sender
 
@@ -184,6 +186,27 @@ def replace_events(
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced)}
         connection.execute(queries["replace"], values)
+
+
+def change_amounts(
+    connection: Connection[Any],
+    space_id: int,
+    amounts: Collection[tuple[int, Decimal, str | None]],
+) -> None:
+    """Correct the amounts of stored events: id, amount and currency."""
+    changed = [
+        {"space_id": space_id, "id": event_id, "amount": amount, "currency": currency}
+        for event_id, amount, currency in amounts
+    ]
+    if changed:
+        connection.cursor().executemany(queries["change_amount"], changed)
+
+
+def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
+    """Delete stored events. Their deliveries are the caller's to withdraw."""
+    if ids:
+        values = {"space_id": space_id, "event_ids": list(ids)}
+        connection.execute(queries["delete_several"], values)
 
 
 def request_later(

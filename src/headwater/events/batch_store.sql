@@ -169,3 +169,12 @@ LIMIT %(most)s;
 UPDATE events e SET self_reported_source = r.source
 FROM json_to_recordset(%(sources)s::json) AS r (id bigint, source text)
 WHERE e.space_id = %(space_id)s AND e.id = r.id;
+
+-- name: change_amount
+-- A refund that turned out to be another amount.
+UPDATE events e SET amount = %(amount)s, currency = %(currency)s
+WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
+
+-- name: delete_several
+-- Refunds that did not happen after all.
+DELETE FROM events e WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);

@@ -107,14 +107,14 @@ WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 -- name: refunds
 -- The refunds `r` of an event's order, in its currency: other events of its contact with a negative
 -- amount, which name
--- the order by its id, or by that and something after it, such as `-refund`.
+-- the order by its id or name, or by its id and something after it, such as `-refund`.
 SELECT count(*), coalesce(trim_scale(sum(r.amount)), 0)
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
 JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r.amount < 0
              AND coalesce(r.currency, s.currency) = coalesce(e.currency, s.currency)
              AND r.id <> e.id
-             AND (r.order_name = e.order_id
+             AND (r.order_name IN (e.order_id, e.order_name)
                   OR starts_with(r.order_id, e.order_id)
                      AND substr(r.order_id, length(e.order_id) + 1, 1) !~ '[[:alnum:]]')
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;

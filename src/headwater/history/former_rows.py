@@ -46,6 +46,15 @@ def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collecti
         connection.execute(queries["keep_replaced"], values)
 
 
+def keep_events(
+    connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause
+) -> None:
+    """Keep events that are about to change or to go."""
+    if ids:
+        values = {"space_id": space_id, "event_ids": list(ids), "cause": cause}
+        connection.execute(KEEP_EVENTS, values)
+
+
 def keep_touchpoints(
     connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause
 ) -> None:

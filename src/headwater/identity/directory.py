@@ -123,6 +123,7 @@ class Directory:
         self.created: list[Contact] = []
         self.merges: list[Merge] = []
         self._links: dict[tuple[str, str], dict[Contact, IdentifierLink]] = {}
+        self._phones: dict[str, list[Contact]] = {}
         self._uses_on_merged: list[tuple[tuple[str, str], Contact, IdentifierUse]] = []
 
     def add_stored(self, contact_id: int, created_at: int) -> Contact:
@@ -137,6 +138,14 @@ class Directory:
     def holders(self, kind: str, value: str) -> dict[Contact, IdentifierLink]:
         """Every contact the identifier is listed for."""
         return self._links.get((kind, value), {})
+
+    def note_phone(self, phone: str, contact: Contact) -> None:
+        """Note that a contact has a telephone number, in E.164."""
+        self._phones.setdefault(phone, []).append(contact)
+
+    def phone_holders(self, phone: str) -> set[Contact]:
+        """The contacts noted with a telephone number."""
+        return {contact.final() for contact in self._phones.get(phone, ())}
 
     def owner(self, kind: str, value: str) -> Contact | None:
         """The contact an identifier belongs to: the one it was last seen for."""

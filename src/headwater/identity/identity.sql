@@ -66,3 +66,20 @@ ON CONFLICT (space_id, hour) DO UPDATE SET joins = refused_joins.joins + 1;
 -- Counts that are older than a week.
 DELETE FROM refused_joins r
 WHERE r.space_id = %(space_id)s AND r.hour < now() - interval '7 days';
+
+-- name: phone_links
+-- The contacts with telephone numbers that end in some digits, the oldest of each, from the index
+-- contact_identifiers_phone: the same number is written in many ways.
+SELECT 'phone', i.value, i.contact_id,
+       (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
+FROM unnest(%(digits)s::text[]) AS wanted (digits)
+CROSS JOIN LATERAL (
+    SELECT known.value, known.contact_id, max(known.last_seen_at) AS last_seen_at,
+           max(known.recency) AS recency
+    FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.kind = 'phone'
+      AND right(regexp_replace(known.value, '[^0-9]', '', 'g'), 7) = wanted.digits
+    GROUP BY known.value, known.contact_id
+    ORDER BY known.contact_id
+    LIMIT %(limit)s
+) i;

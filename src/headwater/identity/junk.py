@@ -19,8 +19,11 @@ class Junk:
         return text in self._values or not text.strip("0-")
 
     def has_email(self, address: str) -> bool:
-        """True when an address is junk, as a whole or by its local part."""
-        return address in self or _plain(address).partition("@")[0] + "@" in self._values
+        """True when an address is junk, as a whole, by its local part, or by its domain."""
+        local, _, domain = _plain(address).rpartition("@")
+        labels = domain.split(".")
+        names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local}@"}
+        return address in self or not self._values.isdisjoint(names)
 
 
 def _plain(value: str) -> str:

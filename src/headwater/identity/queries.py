@@ -41,6 +41,26 @@ def request_links(
     return lambda: [row for cursor in cursors for row in cursor.fetchall()]
 
 
+PHONE_DIGITS = 7
+"""The last digits of a telephone number by which it is looked up."""
+MOST_ALIKE = 200
+"""The numbers that are read for one, most of which only end alike."""
+
+
+def request_phones(
+    connection: Connection[Any], space_id: int, phones: Iterable[str]
+) -> Callable[[], list[KnownLink]]:
+    """Ask for the contacts whose telephone numbers may be these; calling the result fetches
+    them.
+    """
+    digits = {phone[-PHONE_DIGITS:] for phone in phones}
+    if not digits:
+        return list[KnownLink]
+    values = {"space_id": space_id, "digits": list(digits), "limit": MOST_ALIKE}
+    cursor = connection.execute(queries["phone_links"], values)
+    return cursor.fetchall
+
+
 def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
     """Put stored links on contacts the directory already holds."""
     for kind, value, contact_id, last_seen, recency in links:

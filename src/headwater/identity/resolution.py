@@ -37,6 +37,8 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
     trk_token: str | None = None
     fingerprint: str | None = None
     """The fingerprint and the ip it was seen from, as one value."""
+    phone: str | None = None
+    """A telephone number in E.164, where an event of the business's records has nothing else."""
     sender: Sender = Sender.API_KEY
     address_key: str | None = None
     """Of a browser: its address, as `joins.address_key` returns it."""
@@ -106,6 +108,8 @@ def identify(
             contact = directory.merge(contact, holder, TRK_TOKEN, item.receipt_id, item.sender)
     elif holder is not None:
         contact = None if _is_somebody_else(holder, item) else holder
+    elif item.phone is not None:
+        contact = _called(directory, item.phone)
     else:
         contact = _lookalike(directory, item)
     if contact is None:
@@ -146,6 +150,14 @@ def _is_somebody_else(holder: Contact, item: ItemIdentity) -> bool:
     return (item.email is not None and holder.has_email) or (
         item.tracking_id is not None and holder.has_tracking_id
     )
+
+
+def _called(directory: Directory, phone: str) -> Contact | None:
+    """The contact with a telephone number: of several the oldest, a known one before others."""
+    holders = directory.phone_holders(phone)
+    if not holders or len(holders) > CROWD:
+        return None
+    return min(holders, key=lambda contact: (contact.is_anonymous, contact.rank))
 
 
 def _lookalike(directory: Directory, item: ItemIdentity) -> Contact | None:

@@ -23,6 +23,9 @@ class Sender(StrEnum):
         return self is not Sender.BROWSER
 
 
+BUSINESS_RECORDS = frozenset({Sender.WEBHOOK, Sender.IMPORT})
+"""Senders of what a business's own systems have recorded, such as a shop's orders."""
+
 _BROWSERS_ALONE = frozenset({"hit", "identify", "bots"})
 
 

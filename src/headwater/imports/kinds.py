@@ -21,7 +21,7 @@ from headwater.imports.files import FileRow
 from headwater.imports.notation import Notation
 from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.ingest.forms import Form
-from headwater.ingest.payload import EVENT_FORM
+from headwater.ingest.payload import RECORD_FORM
 from headwater.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.spaces.models import Space
@@ -106,7 +106,7 @@ def _read_event(values: dict[str, Any], now: float) -> Any:
     """Read an event; being past, it is not forwarded to ad platforms unless the row says so."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
-    return _accepted(EVENT_FORM, values, now)
+    return _accepted(RECORD_FORM, values, now)
 
 
 def _read_touchpoint(values: dict[str, Any], now: float) -> Any:
@@ -132,7 +132,7 @@ _NUMBERS = tuple(map(slot_name, NUMBER_SLOTS))
 _DAYS = tuple(map(slot_name, DATE_SLOTS))
 KINDS = {
     "events": ImportKind(
-        EVENT_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
+        RECORD_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
         numbers=("amount", *_NUMBERS), money=("amount",), days=_DAYS,
         flags=("is_upsell", "do_not_capi"), time="event_time", total_test=totals.make_total_test,
     ),

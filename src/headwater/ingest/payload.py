@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -147,13 +148,26 @@ _PARSERS: dict[str, Parser] = {
 }
 
 
-def _normalise(payload: Any, now: float, check: Check) -> AcceptedEvent:
+class Needs(StrEnum):
+    """The least that an event has to be identified by."""
+
+    IDENTIFIER = "identifier"
+    IDENTIFIER_OR_PHONE = "identifier_or_phone"
+    NOTHING = "nothing"
+
+
+def _normalise(
+    payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER
+) -> AcceptedEvent:
     # One dict of what is present: most of the forty fields are absent, and each costs when named.
     values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
     values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
     values |= check.present(payload, _PARSERS)
-    require_identification(values, check)
+    if needs is Needs.IDENTIFIER or (
+        needs is Needs.IDENTIFIER_OR_PHONE and ("phone" not in values or "ip" in values)
+    ):
+        require_identification(values, check)
     if payload.is_upsell:
         values["is_upsell"] = True
     if payload.do_not_capi:
@@ -212,3 +226,14 @@ EVENT_FORM = Form(
     warns=True,
 )  # fmt: skip
 accept = EVENT_FORM.accept
+RECORD_FORM = Form(
+    TrackPayload, partial(_normalise, needs=Needs.IDENTIFIER_OR_PHONE), _RULES,
+    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
+)  # fmt: skip
+"""The form of events in a business's own records, such as a shop's orders: a telephone number is
+enough to say whose an event is."""
+COUNTER_FORM = Form(
+    TrackPayload, partial(_normalise, needs=Needs.NOTHING), _RULES,
+    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
+)  # fmt: skip
+"""The form of orders without a visit, whose buyer may be unknown, as at a shop's counter."""

@@ -21,6 +21,11 @@ SELECT 'duplicate',
        d.reason, d.sender, NULL
 FROM duplicates d WHERE d.space_id = %(space_id)s AND d.id = %(id)s
 UNION ALL
+SELECT 'queued', NULL, 'waits_for_order', r.refund ->> 'sender', NULL
+FROM order_refunds o, jsonb_array_elements(o.counted) AS r (refund)
+WHERE o.space_id = %(space_id)s AND o.waiting_since IS NOT NULL
+  AND (r.refund -> 'receipt')::bigint = %(id)s
+UNION ALL
 SELECT 'rejected', NULL, reason, sender,
        ARRAY(SELECT json_array_elements_text(
            CASE WHEN payload IS JSON OBJECT THEN payload::json -> 'warnings' END))

@@ -29,6 +29,8 @@ from headwater.identity.resolution import ItemIdentity
 from headwater.inbox.queue import Version
 from headwater.inbox.rows import InboxRow, Rejection
 from headwater.pipeline.paths import ContactPath, EventSources
+from headwater.refunds.reports import AcceptedRefund, Refund
+from headwater.refunds.store import OrderRefunds, StoredOrder
 from headwater.sources.addresses import read_address
 from headwater.sources.answers import AnswerRules, answer_rules
 from headwater.sources.exclusions import Exclusions, exclusions_of
@@ -45,6 +47,9 @@ class SpaceRules:
 
     id: int
     timezone: str
+    currency: str
+    phone_region: str | None
+    """The country of telephone numbers without a country code."""
     company_identity_mode: str
     ignored_identifiers: list[str]
     own_domains: list[str]
@@ -134,6 +139,8 @@ class ParsedRows:
         self.arrivals = arrivals
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
+        self.refunds: list[tuple[InboxRow, AcceptedRefund]] = []
+        """Reports that money of orders came back."""
         self.bots: dict[int, int] = {}
         """Page views by bots, by site."""
 
@@ -142,6 +149,16 @@ class ParsedRows:
         by which they were parsed.
         """
         return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
+
+
+@dataclass
+class RefundChanges:
+    """The orders that the batch's reports are about, and stored refunds that they change."""
+
+    orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
+    amounts: list[Refund] = field(default_factory=list[Refund])
+    withdrawn: list[int] = field(default_factory=list[int])
+    """Refunds that did not happen after all."""
 
 
 class Batch:
@@ -167,6 +184,11 @@ class Batch:
         self.replaced: list[Replaced] = []
         self.events: list[StoredEvent] = []
         """The rows of its events, once they are written."""
+        self.refunds: dict[str, OrderRefunds] = {}
+        """What is known of orders' money that came back, by every id of each order."""
+        self.orders: dict[str, StoredOrder] = {}
+        """The stored orders that refunds of the batch are of, by id."""
+        self.refund_changes = RefundChanges()
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}

@@ -30,6 +30,9 @@ from headwater.pipeline.page_views import (
     put_visits,
     visits_around,
 )
+from headwater.pipeline.phones import note_stored_phones
+from headwater.pipeline.refunds import orders_named, refunded_orders
+from headwater.refunds.store import load_orders, request_refunds
 from headwater.touchpoints.batch_store import TouchpointRange, request_touches
 from headwater.touchpoints.models import HALF_HOUR, Touch
 
@@ -48,24 +51,31 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     fetch_keys = browsing.request_keys(connection, space_id, {hit.key for hit in hits})
     fetch_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
     identifiers = {key for item in batch.items for key in item.identity.pairs()}
+    phones = [item.identity.phone for item in batch.items if item.identity.phone]
+    fetch_phones = identity.request_phones(connection, space_id, phones)
     fetch_links = identity.request_links(connection, space_id, identifiers)
     fetch_joins = identity.request_joins(connection, space_id, *_unsigned_browsers(batch))
+    fetch_refunds = request_refunds(connection, space_id, orders_named(batch))
     fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
     batch.recorded = fetch_recorded()
     batch.page_view_keys = fetch_keys()
     batch.clicks = fetch_clicks()
-    batch.links = fetch_links()
+    batch.links = fetch_links() + fetch_phones()
     batch.joins = fetch_joins()
     batch.companies = fetch_companies()
+    batch.refunds = fetch_refunds()
     batch.page_view_keys |= packs.find_keys(connection, space_id, packed_around(batch))
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Read the contacts that have the identifiers."""
-    if batch.links:
-        ids = {link[2] for link in batch.links}
+    """Read the contacts that have the identifiers, and those of refunded orders."""
+    batch.orders = load_orders(connection, batch.space.id, refunded_orders(batch))
+    ids = {link[2] for link in batch.links}
+    ids |= {order.contact_id for order in batch.orders.values()}
+    if ids:
         contacts = load_contact_rows(connection, batch.space.id, ids, batch.directory)
         identity.add_links(batch.directory, batch.links)
+        note_stored_phones(batch)
         batch.profiles = read_profiles(contacts, batch.directory, batch.companies)
 
 

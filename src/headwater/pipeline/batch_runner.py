@@ -36,11 +36,13 @@ from headwater.pipeline.batch_writer import (
     write_events,
     write_merges,
     write_page_views,
+    write_refunds,
     write_touchpoints,
 )
 from headwater.pipeline.claim import claim
 from headwater.pipeline.duplicates import drop_duplicates, drop_repeated_page_views
 from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead, do_nothing
+from headwater.pipeline.refunds import settle_refunds
 from headwater.pipeline.steps import (
     describe_contacts,
     group_companies,
@@ -79,6 +81,7 @@ def process(
 
     load_contacts(connection, batch)
     match_and_merge(batch)
+    settle_refunds(batch)
     read_views(batch)
     describe_contacts(batch)
     group_companies(batch)
@@ -97,6 +100,7 @@ def process(
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
+    write_refunds(connection, batch)
     note_changed_paths(connection, batch)
     keep_history(connection, batch)
     forward_events(connection, batch)

@@ -14,11 +14,13 @@ from headwater.companies.batch_store import write_companies
 from headwater.contacts.batch_store import write_name_parts, write_profiles
 from headwater.contacts.identifiers import write_links, write_merged_contacts
 from headwater.contacts.profiles import Profile
-from headwater.deliveries.outbox import hand_over_deliveries, queue_deliveries
+from headwater.deliveries.outbox import hand_over_deliveries, queue_deliveries, withdraw_all
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen,
     add_sources,
+    change_amounts,
+    delete_events,
     record_duplicates,
     record_events,
     release_keys,
@@ -26,7 +28,7 @@ from headwater.events.batch_store import (
 )
 from headwater.failpoints import failpoint
 from headwater.history.causes import ChangeCause
-from headwater.history.former_rows import keep_replaced, keep_touchpoints, note_added
+from headwater.history.former_rows import keep_events, keep_replaced, keep_touchpoints, note_added
 from headwater.identity.directory import Contact
 from headwater.identity.moves import ContactMove
 from headwater.identity.queries import write_joins
@@ -43,6 +45,7 @@ from headwater.pipeline.page_views import (
     sources_seen,
     visit_rows,
 )
+from headwater.refunds.store import save_refunds
 from headwater.sites.sites import count_bots
 from headwater.touchpoints import batch_store as touchpoints
 from headwater.touchpoints.batch_store import StoredTouchpoint
@@ -107,6 +110,21 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
         connection, batch.space.id,
         [event.without_keys() if event.id in replaced else event for event in batch.events],
     )  # fmt: skip
+
+
+def write_refunds(connection: Connection[Any], batch: Batch) -> None:
+    """Store what was reported of orders' money, and correct the stored refunds that it changes."""
+    space_id, changes = batch.space.id, batch.refund_changes
+    save_refunds(connection, space_id, changes.orders)
+    changed = [refund.receipt for refund in changes.amounts]
+    keep_events(connection, space_id, changed, ChangeCause.EDITS)
+    keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
+    change_amounts(
+        connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts]
+    )
+    note_events(connection, space_id, [*changed, *changes.withdrawn])
+    delete_events(connection, space_id, changes.withdrawn)
+    withdraw_all(connection, space_id, changes.withdrawn)
 
 
 def keep_history(connection: Connection[Any], batch: Batch) -> None:

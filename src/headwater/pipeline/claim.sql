@@ -3,7 +3,7 @@
 -- the lock was had: how the Space's rows are processed, which must be by what holds now (what was
 -- processed by others is classified anew, what is processed now not), when the newest contact was
 -- created, and where events are forwarded to.
-SELECT s.id, s.timezone, s.company_identity_mode, s.ignored_identifiers,
+SELECT s.id, s.timezone, s.currency, s.phone_region, s.company_identity_mode, s.ignored_identifiers,
        s.own_domains || ARRAY(
            SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
            WHERE site.space_id = %(space_id)s

@@ -24,10 +24,13 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.identity.joins import SIGNED_ONLY
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
-from headwater.identity.senders import sender_of
+from headwater.identity.senders import BUSINESS_RECORDS, sender_of
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
+from headwater.pipeline.phones import note_phone, read_only_phone, wanted_digits
+from headwater.pipeline.refunds import refund_sent_as_event
+from headwater.refunds.reports import AcceptedRefund
 from headwater.sources.addresses import read_address
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
@@ -41,6 +44,7 @@ TOUCHPOINT = "touchpoint"
 HIT = "hit"
 IDENTIFY = "identify"
 BOTS = "bots"
+REFUND = "refund"
 
 LANGUAGE = ("language",)
 
@@ -49,6 +53,7 @@ _decode_touchpoint = msgspec.json.Decoder(AcceptedTouchpoint).decode
 _decode_hit = msgspec.json.Decoder(AcceptedHit).decode
 _decode_person = msgspec.json.Decoder(AcceptedPerson).decode
 _decode_bots = msgspec.json.Decoder(AcceptedBots).decode
+_decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 
 
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
@@ -71,9 +76,14 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
+    refund = refund_sent_as_event(event, arrival)
+    if refund is not None:
+        parsed.refunds.append((arrival, refund))
+        return
     touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_rules)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
     item.event, item.touch = event, touch
+    _identify_by_phone(parsed, item, event.phone)
     item.warn(event.warnings)
 
 
@@ -108,12 +118,17 @@ def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
     parsed.bots[bots.site_id] = parsed.bots.get(bots.site_id, 0) + bots.hits
 
 
+def _read_refund(parsed: ParsedRows, arrival: InboxRow) -> None:
+    parsed.refunds.append((arrival, _decode_refund(arrival.payload)))
+
+
 _READERS: dict[str, Callable[[ParsedRows, InboxRow], None]] = {
     EVENT: _read_event,
     TOUCHPOINT: _read_touchpoint,
     HIT: _read_hit,
     IDENTIFY: _read_person,
     BOTS: _read_bots,
+    REFUND: _read_refund,
 }
 
 
@@ -173,11 +188,25 @@ def _add_item(
     return item
 
 
+def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
+    """Identify an event of the business's records by its telephone number, if it has nothing else
+    to go by.
+    """
+    identity = item.identity
+    if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
+        return
+    number = read_only_phone(phone, identity.sender, parsed.space)
+    item.identity = msgspec.structs.replace(identity, phone=number)
+    if number is None:
+        item.warn(["phone ignored: not an identifier"])
+
+
 def match_and_merge(batch: Batch) -> None:
     """Find, create and merge the contacts of the items: one item after another, as each is matched
     against the result of those before it. Identifiers that a page may not add to a contact are
     left out from here on, with a warning.
     """
+    wanted = wanted_digits(batch)
     for item in batch.items:
         presented = item.identity
         item.contact, item.identity = identify(batch.directory, presented, batch.joins)
@@ -189,6 +218,8 @@ def match_and_merge(batch: Batch) -> None:
             ]
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
+        if wanted:
+            note_phone(batch, item, wanted)
 
 
 def describe_contacts(batch: Batch) -> None:

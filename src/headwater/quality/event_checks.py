@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -34,6 +35,8 @@ MOST_ORDERS = 5_000
 MOST_EXAMPLES = 5
 LATE = timedelta(days=7)
 AHEAD = timedelta(minutes=5)
+WAITED = timedelta(days=30)
+"""The time for which a refund may wait for its order."""
 APART = timedelta(minutes=10)
 """The longest time between two equal amounts of one contact that are probably one order."""
 
@@ -75,6 +78,7 @@ class EventChecks:
                 ),
                 await self._left_out_money(),
                 await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
+                await self._refunds(),
                 await self._counted(FindingKind.LATE_EVENTS, "late"),
                 await self._counted(FindingKind.FUTURE_EVENTS, "future"),
             ),
@@ -107,6 +111,19 @@ class EventChecks:
             for (currency, reason), ids in sorted(found.items(), key=lambda item: -len(item[1]))
         ]  # fmt: skip
         return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
+
+    async def _refunds(self) -> Finding:
+        """Find refunds that have waited for their orders too long, whatever the period is."""
+        values = {"space_id": self._space.id, "waited": WAITED, "most": MOST_EVENTS}
+        rows = await fetch_all(self._connection, queries["refunds"], values)
+        examples = tuple(
+            FindingExample(
+                f"order {order_id}, {_money_back(amounts, self._space.currency)}", waiting_since
+            )
+            for order_id, waiting_since, amounts in rows[:MOST_EXAMPLES]
+        )
+        kind = FindingKind.REFUNDS_WITHOUT_ORDER
+        return Finding(kind, len(rows), len(rows) >= MOST_EVENTS, examples)
 
     async def _examples(self, kind: FindingKind, ids: Iterable[int]) -> tuple[FindingExample, ...]:
         wanted = list(ids)
@@ -172,6 +189,11 @@ def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingEx
         )
         for row in rows or []
     )  # fmt: skip
+
+
+def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
+    """The money of an order's refunds, each in its currency."""
+    return " and ".join(f"{Decimal(amount):,.2f} {own or currency}" for amount, own in amounts)
 
 
 def _text(kind: FindingKind, row: Any, currency: str) -> str:

@@ -120,3 +120,16 @@ SELECT e.id, e.contact_id, e.event_name, e.event_time, e.received_at, e.amount, 
        e.order_id
 FROM events e
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);
+
+-- name: refunds
+-- Money that came back for orders which are still unknown after a while: the amounts of each order.
+SELECT o.order_id, o.waiting_since,
+       (SELECT json_agg(json_build_array(r.refund ->> 'amount', r.refund ->> 'currency'))
+        FROM jsonb_array_elements(o.counted) AS r (refund)
+        WHERE r.refund ->> 'amount' <> 'Infinity' AND r.refund -> 'is_event' IS NULL) AS amounts
+FROM order_refunds o
+WHERE o.space_id = %(space_id)s AND o.waiting_since < now() - %(waited)s
+  AND EXISTS (SELECT FROM jsonb_array_elements(o.counted) AS r (refund)
+              WHERE r.refund ->> 'amount' <> 'Infinity' AND r.refund -> 'is_event' IS NULL)
+ORDER BY o.waiting_since DESC, o.order_id
+LIMIT %(most)s;

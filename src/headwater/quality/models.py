@@ -26,6 +26,7 @@ class FindingKind(StrEnum):
     PROCESSING_LATE = "processing_late"
     EVENTS_REJECTED = "events_rejected"
     DUPLICATE_ORDERS = "duplicate_orders"
+    REFUNDS_WITHOUT_ORDER = "refunds_without_order"
     LEFT_OUT_MONEY = "left_out_money"
     PAYMENT_REFERRERS = "payment_referrers"
     SELF_REFERRALS = "self_referrals"
@@ -183,6 +184,13 @@ _WORDS = {
         "Send every order with the same `order_id` and the same event name from wherever it is "
         "reported, or with an `idempotency_key`: repeats are then dropped. Delete what is there "
         "twice with `DELETE /events`.",
+    ),
+    FindingKind.REFUNDS_WITHOUT_ORDER: _Words(
+        Severity.BAD, "Refunds whose order is unknown",
+        "Money came back more than 30 days ago for orders that never arrived. These refunds are "
+        "not in any report.",
+        "Send or import the orders: each refund counts as soon as its order arrives. Check that "
+        "the orders carry the same `order_id` as the shop's refunds.",
     ),
     FindingKind.PAYMENT_REFERRERS: _Words(
         Severity.BAD, "Payment pages that count as sources",

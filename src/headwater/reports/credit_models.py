@@ -131,6 +131,8 @@ class EventCredit:
     company_id: int | None
     company_name: str | None
     order_id: str | None
+    order_name: str | None
+    """What people call the order, such as #1001."""
     amount: Decimal | None
     """In the currency of the list."""
     original_amount: Decimal | None

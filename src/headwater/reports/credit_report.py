@@ -136,6 +136,7 @@ class _Details:
 
     event_time: datetime
     order_id: str | None
+    order_name: str | None
     configured_name: str
     contact_name: str | None
     company_name: str | None
@@ -176,6 +177,7 @@ class _RowReader:
             company_id=company_id or None,
             company_name=details.company_name,
             order_id=details.order_id,
+            order_name=details.order_name,
             amount=_amount(int(paths[Column.AMOUNTS][event])),
             original_amount=details.original_amount,
             original_currency=details.original_currency,

@@ -1,8 +1,8 @@
 -- name: events
 -- What only the tables say of some events, and the names that go with them. Not the addresses of
 -- contacts, which a key for reports alone may not read.
-SELECT e.id, e.event_time, e.order_id, coalesce(l.label, e.event_name), k.name, c.name,
-       trim_scale(e.amount), coalesce(e.currency, s.currency)
+SELECT e.id, e.event_time, e.order_id, e.order_name, coalesce(l.label, e.event_name), k.name,
+       c.name, trim_scale(e.amount), coalesce(e.currency, s.currency)
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id

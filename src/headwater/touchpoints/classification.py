@@ -23,22 +23,41 @@ _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 def touch_of_event(
     event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one and
-    does not come back from a payment; `rules` are the Space's.
+    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one, or a
+    referrer that would make one on a page, and does not come back from a payment; `rules` are the
+    Space's.
     """
     declared = SourceParameters(
         named(event.trk_source), named(event.trk_network), named(event.trk_type)
     )
     values = ((name, named(getattr(event, name))) for name in _AD_PARAMETERS)
     present = {name: value for name, value in values if value is not None}
-    if not present and (
-        declared == UNDECLARED or find_return(declared, event.url, rules.exclusions) is not None
-    ):
+    if not present and declared == UNDECLARED:
+        return _touch_of_referrer(event, at, rules)
+    if not present and find_return(declared, event.url, rules.exclusions) is not None:
         return None
     source, rule = resolve(declared, event.url, rules.names, rules.exclusions)
     ad = ad_at(event.url, present, source)
     return Touch(
         at=at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url
+    )
+
+
+def _touch_of_referrer(event: AcceptedEvent, at: int, rules: SourceRules) -> Touch | None:
+    """The touch of an order whose shop tells the page before the visit, by the rules of visits."""
+    if event.referrer is None:
+        return None
+    classified = explain(Landing(event.url, event.referrer), rules.exclusions, rules.names)
+    outcome = classified.outcome
+    if not isinstance(outcome, Source) or outcome.name == "direct":
+        return None
+    return Touch(
+        at=at,
+        source_id=rules.names.numbers[outcome.name],
+        source_rule=outcome.rule,
+        ad=classified.ad,
+        url=event.url,
+        referrer_host=_host(event.referrer),
     )
 
 

@@ -60,7 +60,7 @@ async def outcome_of(
     draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
         return _masked(draft, {})
-    order = draft.mapped.order
+    order = draft.mapped.order_of_buyer
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
     return _masked(finish(draft, buyer, message.received_at), draft.mapped.payload)
 
@@ -101,6 +101,7 @@ def delivery_columns(
         "detail": UNFINISHED if accepted else outcome.detail,
         "dedup_key": _key(outcome),
         "believed": believed,
+        "is_test": outcome.is_test,
     }
 
 
@@ -112,6 +113,7 @@ async def finish_delivery(
     values = {
         "space_id": space_id, "id": delivery_id, "status": outcome.status,
         "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
+        "is_test": outcome.is_test,
     }  # fmt: skip
     await connection.execute(queries["finish"], values)
 
@@ -155,17 +157,22 @@ async def replay_delivery(
     received_at = delivery.received_at.timestamp()
     message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
     outcome = await outcome_of(connection, space_id, reader, message)
-    receipt_id = None
-    if outcome.event:
-        if delivery.dedup_key is not None:
-            event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
-            outcome = replace(outcome, event=event)
-        assert outcome.event is not None
-        payload = msgspec.json.encode(outcome.event)
-        rows = AcceptedRows([space_id], ["event"], [Sender.WEBHOOK], [payload])
-        (receipt_id,) = await append(connection, rows)
+    if outcome.event and delivery.dedup_key is not None:
+        event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
+        outcome = replace(outcome, event=event)
+    kinds, payloads = inbox_rows(outcome)
+    count = len(payloads)
+    rows = AcceptedRows([space_id] * count, kinds, [Sender.WEBHOOK] * count, payloads)
+    receipt_id = next(iter(await append(connection, rows)), None)
     await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
     return outcome, receipt_id
+
+
+def inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
+    """Return the rows of the inbox that an outcome makes: their kinds and payloads."""
+    rows = [("event", outcome.event), ("refund", outcome.refund)]
+    made = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
+    return [kind for kind, _ in made], [payload for _, payload in made]
 
 
 async def replay_failed(

@@ -1,9 +1,9 @@
 -- name: begin
 -- A delivery that has come in, as one that was not finished until more is known.
 INSERT INTO webhook_deliveries (space_id, webhook_id, received_at, headers, body, status, detail,
-                                dedup_key, believed)
+                                dedup_key, believed, is_test)
 VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(status)s,
-        %(detail)s, %(dedup_key)s, %(believed)s)
+        %(detail)s, %(dedup_key)s, %(believed)s, %(is_test)s)
 RETURNING id;
 
 -- name: trim
@@ -20,7 +20,7 @@ WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
 -- What became of a delivery, unless it has been erased meanwhile.
 UPDATE webhook_deliveries d
 SET status = %(status)s, detail = %(detail)s, receipt_id = %(receipt_id)s,
-    dedup_key = %(dedup_key)s
+    dedup_key = %(dedup_key)s, is_test = %(is_test)s
 WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
 
 -- name: forget
@@ -68,6 +68,7 @@ SELECT d.webhook_id,
        count(*) FILTER (WHERE d.status = 'refused') AS refused,
        count(*) FILTER (WHERE d.status IN ('refused', 'paused') AND d.body IS NOT NULL)
            AS replayable,
+       count(*) FILTER (WHERE d.is_test) AS tests,
        max(d.received_at) AS received_at,
        (array_agg(d.status ORDER BY d.id DESC))[1] AS status,
        (array_agg(d.detail ORDER BY d.id DESC))[1] AS detail

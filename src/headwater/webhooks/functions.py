@@ -44,7 +44,8 @@ def _header(headers: Mapping[str, str], name: str) -> str | None:
     return headers.get(name.lower())
 
 
-def _from_minor_units(value: Any, currency: Any = None) -> Decimal:
+def from_minor_units(value: Any, currency: Any = None) -> Decimal:
+    """Return an amount in a currency's smallest unit as one in the currency."""
     code = to_text(currency).strip().upper() if currency is not None else ""
     if code in _NO_MINOR_UNIT:
         return to_number(value)
@@ -113,7 +114,7 @@ OWN_FUNCTIONS: Mapping[str, Function] = {
     "not_blank": Function(_not_blank, (ANY,), repeats=True, lazy=True),
     "header": Function(_header, (TEXT,), reads_headers=True),
     "number": Function(_unless_blank(to_number), (ANY,)),
-    "from_minor_units": Function(_unless_blank(_from_minor_units), (ANY, ANY), least=1),
+    "from_minor_units": Function(_unless_blank(from_minor_units), (ANY, ANY), least=1),
     "subtract": Function(_unless_blank(_subtract), (ANY, ANY)),
     "negative": Function(_unless_blank(_negative), (ANY,)),
     "total": Function(_unless_blank(_total), (ANY,), deep=True),

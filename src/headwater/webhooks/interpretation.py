@@ -8,10 +8,20 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import msgspec
+
 from headwater.http.errors import Errors, Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
+from headwater.refunds.reports import AcceptedRefund
 from headwater.webhooks.expressions import parse
-from headwater.webhooks.mapping import MappedPayload, expressions_for, key_of, map_fields, to_event
+from headwater.webhooks.mapping import (
+    MappedPayload,
+    expressions_for,
+    key_of,
+    map_fields,
+    to_event,
+    to_refund,
+)
 from headwater.webhooks.models import (
     MappingInput,
     ReadContext,
@@ -20,11 +30,14 @@ from headwater.webhooks.models import (
     WebhookOutcome,
     WebhookRequest,
 )
-from headwater.webhooks.providers import PROVIDERS
+from headwater.webhooks.providers import PROVIDERS, Provider
 from headwater.webhooks.providers.generic import ANYTHING
+from headwater.webhooks.values import to_text
 
 UNSIGNED = "The webhook has no signing secret yet, so nothing proves who sent this."
 NO_TOPIC = "Nothing says what it reports."
+TEST = "test order, not counted."
+MONEY_BACK = "money of the order came back."
 NOBODY = "The order it belongs to is not known, or its buyer is not."
 
 _LONGEST_QUOTED = 80
@@ -32,13 +45,15 @@ _LONGEST_QUOTED = 80
 
 @dataclass(frozen=True)
 class EventDraft:
-    """A delivery that is to become an event."""
+    """A delivery of which something is to become."""
 
     topic: str
-    event_name: str
+    event_name: str | None
+    """None when it only says that money came back."""
     mapped: MappedPayload
     key: str
     """The idempotency key, unless one was mapped."""
+    refund: AcceptedRefund | None = None
 
 
 def check_signature(
@@ -71,34 +86,97 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
     topic = provider.topic(document, reader.settings)
     if topic is None:
         return WebhookOutcome(Status.IGNORED, NO_TOPIC)
-    event_name = (dict(provider.events) | reader.settings.events).get(topic)
-    if not event_name:
-        return WebhookOutcome(Status.IGNORED, f"Nothing is made of {_quoted(topic)}.")
-    expressions = expressions_for(topic, provider.fields, reader.settings)
     try:
-        mapped = map_fields(document, expressions)
+        draft = _draft(reader, document, topic, message)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quoted(topic)}: ")
+    if draft is None:
+        return WebhookOutcome(Status.IGNORED, _words_of_nothing(provider, topic))
+    return _unless_test(reader, document, draft)
+
+
+def _unless_test(
+    reader: ReadContext, document: MappingInput, draft: EventDraft
+) -> EventDraft | WebhookOutcome:
+    """Return a draft, or the outcome of a test order that is not to count."""
+    is_test = draft.mapped.is_test
+    if is_test is None:
+        is_test = PROVIDERS[reader.type].is_test(document)
+    if is_test and not reader.settings.takes_tests:
+        return WebhookOutcome(Status.IGNORED, f"{_quoted(draft.topic)}: {TEST}", is_test=True)
+    return draft
+
+
+def _draft(
+    reader: ReadContext, document: MappingInput, topic: str, message: WebhookRequest
+) -> EventDraft | None:
+    """Return the draft of a topic, or None when nothing is made of it. Raises Invalid."""
+    provider = PROVIDERS[reader.type]
+    event_name = (dict(provider.events) | reader.settings.events).get(topic)
+    if event_name == "":
+        return None
+    refund = _money_back(reader, document, topic, message.received_at)
+    if event_name is None and refund is None:
+        return None
+    expressions = expressions_for(topic, provider.fields, reader.settings)
+    mapped = map_fields(document, expressions) if event_name else MappedPayload({})
+    is_without_visit = mapped.is_without_visit
+    if is_without_visit is None:
+        is_without_visit = provider.has_no_visitor(document)
+    if is_without_visit:
+        mapped = mapped.without_visit()
     identity = provider.identity(document, topic) or hashlib.sha256(message.body).hexdigest()
-    return EventDraft(topic, event_name, mapped, key_of(reader.type, identity))
+    return EventDraft(topic, event_name, mapped, key_of(reader.type, identity), refund)
+
+
+def _money_back(
+    reader: ReadContext, document: MappingInput, topic: str, now: float
+) -> AcceptedRefund | None:
+    """Return what a delivery says of an order's money. Where the webhook's own mapping says which
+    id its orders have, the refund's order has it too. Raises Invalid.
+    """
+    mapping = reader.settings.mapping
+    own = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
+    try:
+        refund = PROVIDERS[reader.type].money_back(document, topic, now)
+        order_id = parse(own).find(document) if own and refund is not None else None
+        if refund is not None and order_id is not None:
+            refund = msgspec.structs.replace(refund, order_ids=(to_text(order_id),))
+    except ValueError as error:
+        raise Invalid({"amount": [f"The amount {error}"]}) from None
+    return refund
+
+
+def _words_of_nothing(provider: Provider, topic: str) -> str:
+    base = topic if topic in provider.money_topics else topic.rpartition(".")[0]
+    if base in provider.money_topics:
+        return f"{_quoted(topic)}: no money came back."
+    return f"Nothing is made of {_quoted(topic)}."
 
 
 def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
     """Return the outcome of a draft. `buyer` holds the identifier of the contact who placed the
     order, where the draft names an order and no contact; it is empty when that is not known.
     """
+    if draft.event_name is None:
+        detail = f"{_quoted(draft.topic)}: {MONEY_BACK}"
+        return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
     mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
-    if mapped.order is not None and not buyer:
+    if mapped.order_of_buyer is not None:
         return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
     try:
+        if mapped.returns_money:
+            refund = to_refund(mapped, draft.key, now)
+            detail = f"{_quoted(draft.topic)}: {MONEY_BACK}"
+            return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
         event = to_event(mapped, draft.key, now)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quoted(draft.topic)}: ")
     detail = f"{_quoted(draft.topic)} became {draft.event_name}."
     if mapped.left_out:
         detail += f" Left out: {' '.join(mapped.left_out)}"
-    return WebhookOutcome(Status.ACCEPTED, detail, event)
+    return WebhookOutcome(Status.ACCEPTED, detail, event, draft.refund)
 
 
 def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutcome:
@@ -108,7 +186,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return draft
-    buyer = {} if draft.mapped.order is None else {"email": "the-buyer@example.com"}
+    buyer = {} if draft.mapped.order_of_buyer is None else {"email": "the-buyer@example.com"}
     return finish(draft, buyer, message.received_at)
 
 

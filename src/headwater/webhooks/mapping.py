@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from headwater.events.accepted import AcceptedEvent
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.http.errors import Errors, Invalid
-from headwater.ingest.payload import Check, TrackPayload, accept
+from headwater.ingest.forms import Form
+from headwater.ingest.payload import COUNTER_FORM, RECORD_FORM, Check, TrackPayload
+from headwater.ingest.times import parse_event_time
+from headwater.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 from headwater.webhooks.expressions import parse
@@ -28,12 +32,22 @@ from headwater.webhooks.values import to_number, to_text
 
 BUYER_OF_ORDER = "buyer_of_order"
 """A target that is no field of an event: the order whose buyer the event is about, where no field
-identifies one.
+identifies one; of a negative amount, the order whose money came back.
 """
+REFERRER = "referrer"
+"""Another such target: the page that the visit came from."""
+TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
+"""Other such targets: whether it is a test, and whether nobody visited a page for it."""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
 _LONGEST_KEY = 255
+
+OF_A_VISIT = (
+    "url", "user_agent", "ip", "fingerprint", "trk_source", "trk_network", "trk_campaign",
+    "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "checkout_token",
+)  # fmt: skip
+"""What an order has only from the visit that it was made in."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -68,11 +82,13 @@ def _to_flag(value: Any) -> bool:
 def _converters() -> dict[str, Callable[[Any], Any]]:
     """Return, for each target, the function that converts a value to its type."""
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
-    converters: dict[str, Callable[[Any], Any]] = dict.fromkeys([*names, BUYER_OF_ORDER], to_text)
+    targets = [*names, BUYER_OF_ORDER, REFERRER]
+    converters: dict[str, Callable[[Any], Any]] = dict.fromkeys(targets, to_text)
     converters["currency"] = _to_currency
     converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
     converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
-    converters |= dict.fromkeys(("is_upsell", "do_not_capi"), _to_flag)
+    flags = ("is_upsell", "do_not_capi", TEST_ORDER, WITHOUT_VISIT)
+    converters |= dict.fromkeys(flags, _to_flag)
     converters |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
     return {name: convert for name, convert in converters.items() if name not in _COMPUTED}
 
@@ -86,9 +102,38 @@ class MappedPayload:
     """A payload, and the reasons for leaving fields out of it."""
 
     payload: dict[str, Any]
-    order: str | None
-    """The order whose buyer it is about, where no field identifies one."""
+    order: str | None = None
+    """The order whose buyer it is about, or whose money came back."""
+    referrer: str | None = None
+    is_test: bool | None = None
+    """None where no mapping says so: then the type of webhook decides, as for the next."""
+    is_without_visit: bool | None = None
     left_out: list[str] = field(default_factory=list[str])
+
+    @property
+    def order_of_buyer(self) -> str | None:
+        """The order whose buyer has to be looked up, as no field identifies one."""
+        is_known = self.payload.keys() & {"email", "trk_token", "fingerprint"}
+        return None if is_known or self.returns_money else self.order
+
+    @property
+    def returns_money(self) -> bool:
+        """True for a negative amount of an order that is named."""
+        amount = self.payload.get("amount")
+        is_upsell = (
+            self.payload.get("is_upsell", False)
+            or self.payload.get("event_name") == "upsell_purchase"
+        )
+        names_order = self.order is not None or "order_id" in self.payload
+        return amount is not None and amount < 0 and names_order and not is_upsell
+
+    def without_visit(self) -> MappedPayload:
+        """Return it without what tells of a visit: notes copied from another order."""
+        gone = {*OF_A_VISIT}
+        if self.payload.keys() & {"email", "phone", "tracking_id"}:
+            gone.add("trk_token")
+        kept = {name: value for name, value in self.payload.items() if name not in gone}
+        return replace(self, payload=kept, referrer=None, is_without_visit=True)
 
 
 def expressions_for(
@@ -129,12 +174,12 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     if "currency" in check.errors and payload.pop("amount", None) is not None:
         left_out.append("The amount would count in the Space's currency.")
     order = payload.pop(BUYER_OF_ORDER, None)
+    referrer = payload.pop(REFERRER, None)
+    is_test, is_without_visit = payload.pop(TEST_ORDER, None), payload.pop(WITHOUT_VISIT, None)
     if ("fingerprint" in payload) != ("ip" in payload):
         payload.pop("fingerprint", None)
         payload.pop("ip", None)
-    if payload.keys() & {"email", "trk_token", "fingerprint"}:
-        order = None
-    return MappedPayload(payload, order, left_out)
+    return MappedPayload(payload, order, referrer, is_test, is_without_visit, left_out)
 
 
 def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEvent:
@@ -146,9 +191,15 @@ def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEve
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
-        return accept(_encode(payload), now)
+        event = _form(mapped).accept(_encode(payload), now)
     except Invalid as invalid:
-        return _accept_the_rest(mapped, invalid, now)
+        event = _accept_the_rest(mapped, invalid, now)
+    return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer else event
+
+
+def _form(mapped: MappedPayload) -> Form[AcceptedEvent]:
+    is_counter = mapped.is_without_visit and "order_id" in mapped.payload
+    return COUNTER_FORM if is_counter else RECORD_FORM
 
 
 def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
@@ -160,7 +211,7 @@ def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> Acc
         raise invalid
     rest = {name: value for name, value in mapped.payload.items() if name not in errors}
     try:
-        event = accept(_encode(rest), now)
+        event = _form(mapped).accept(_encode(rest), now)
     except Invalid:
         raise invalid from None
     mapped.left_out += [rule for rules in errors.values() for rule in rules]
@@ -173,3 +224,20 @@ def key_of(kind: str, identity: str) -> str:
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
     return f"{kind}:{hashlib.sha256(identity.encode()).hexdigest()}"
+
+
+def to_refund(mapped: MappedPayload, default_key: str, now: float) -> AcceptedRefund:
+    """Return the refund that a negative amount of an order is; `default_key` as for an event.
+    Raises Invalid.
+    """
+    payload, check = mapped.payload, Check()
+    at = check(parse_event_time, "event_time", payload.get("event_time"), now)
+    amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)
+    if check.errors:
+        raise Invalid(check.errors)
+    item = str(payload.get("idempotency_key", default_key))[:_LONGEST_KEY]
+    order_id = str(mapped.order or payload["order_id"])[:_LONGEST_KEY]
+    statement = MoneyBack(item=item, amount=amount, version=at)
+    return AcceptedRefund(
+        order_ids=(order_id,), at=at, currency=payload.get("currency"), statements=(statement,)
+    )

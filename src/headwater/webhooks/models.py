@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from headwater.events.accepted import AcceptedEvent
+from headwater.refunds.reports import AcceptedRefund
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class WebhookSettings:
     """Topic to event name; with an empty name the topic is ignored."""
     mapping: dict[str, str] = field(default_factory=dict[str, str])
     """`field` or `field@topic` to an expression; an empty expression leaves the field out."""
+    takes_tests: bool = False
+    """True when test orders become events like any other."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ class WebhookOutcome:
     detail: str
     """In words, without any value of the body."""
     event: AcceptedEvent | None = None
+    refund: AcceptedRefund | None = None
+    """What it says of an order's money."""
+    is_test: bool = False
+    """True for a test order of which nothing is made."""
     errors: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Of a refused body: the rules that each field breaks."""
 
@@ -119,6 +126,8 @@ class DeliverySummary:
     refused: int
     replayable: int
     """Of those refused or paused, the ones whose body was kept."""
+    tests: int
+    """Of those ignored, the test orders."""
     received_at: datetime
     status: Status
     detail: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from functools import partial
 
-import msgspec
 import structlog
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
@@ -28,6 +27,7 @@ from headwater.webhooks.deliveries import (
     delivery_columns,
     finish_delivery,
     forget_delivery,
+    inbox_rows,
     outcome_of,
 )
 from headwater.webhooks.drafting import make_draft
@@ -110,15 +110,15 @@ async def _accept(
     outcome: WebhookOutcome,
     delivery_id: int,
 ) -> int | None:
-    """Have the delivery's event stored, if there is one, and return the receipt. A delivery whose
+    """Have what a delivery says stored, and return the first receipt, if any. A delivery whose
     event cannot be stored is deleted: it will be sent again.
     """
-    if outcome.event is None:
+    kinds, rows = inbox_rows(outcome)
+    if not rows:
         return None
     space_id = webhook.caller.space_id
     limit = shared.keys.limit(webhook.caller, inbox.limit)
-    rows = [msgspec.json.encode(outcome.event)]
-    accepted = Request(space_id, limit, 0, rows, sender=Sender.WEBHOOK)
+    accepted = Request(space_id, limit, 0, rows, kinds=kinds, sender=Sender.WEBHOOK)
     try:
         await inbox.put(accepted)
     except Problem:

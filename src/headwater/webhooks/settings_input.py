@@ -18,8 +18,11 @@ from headwater.webhooks.models import WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
 from headwater.webhooks.providers.generic import ANYTHING, GENERIC
 
-KEYS = ("event", "event.<topic>", "map.<field>", "map.<field>@<topic>", "topic", "signature_header")
+KEYS = ("event", "event.<topic>", "map.<field>", "map.<field>@<topic>", "topic", "signature_header",
+        "test_orders")  # fmt: skip
 
+TEST_ORDERS = COUNT, _ = "count", "ignore"
+"""What becomes of test orders; ignored ones are counted as such."""
 MAX_PAIRS = 200
 _LONGEST_TOPIC = 200
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -62,6 +65,10 @@ def _with_setting(kind: str, settings: WebhookSettings, key: str, text: str) -> 
         topic = name or ANYTHING
         _check_event(kind, topic, text)
         return replace(settings, events={**settings.events, topic: text})
+    if key == "test_orders":
+        if text not in ("", *TEST_ORDERS):
+            raise ValueError(f"must be {' or '.join(TEST_ORDERS)}")
+        return replace(settings, takes_tests=text == COUNT)
     if key not in ("topic", "signature_header"):
         raise ValueError(f"there is no such setting; there are {', '.join(KEYS)}")
     if kind != GENERIC.type:

@@ -182,7 +182,9 @@ def _settings(row: dict[str, Any]) -> WebhookSettings:
     if row["language"] == _FORMER_LANGUAGE:
         topic = topic and translate(topic)
         mapping = {name: text and translate(text) for name, text in mapping.items()}
-    return WebhookSettings(row["signature_header"], topic, row["event_names"], mapping)
+    return WebhookSettings(
+        row["signature_header"], topic, row["event_names"], mapping, row["takes_tests"]
+    )
 
 
 def _columns(settings: WebhookSettings) -> dict[str, Any]:
@@ -192,4 +194,5 @@ def _columns(settings: WebhookSettings) -> dict[str, Any]:
         "topic": settings.topic,
         "event_names": Jsonb(settings.events),
         "mapping": Jsonb(settings.mapping),
+        "takes_tests": settings.takes_tests,
     }

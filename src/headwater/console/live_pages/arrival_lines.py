@@ -27,6 +27,7 @@ _DUPLICATES = {
     "order_id": "its order id came before",
     "repeated_touch": "the same touchpoint came within half an hour before",
     "repeated_hit": "the same page view came before",
+    "refund": "the refund was counted before",
 }
 _REJECTIONS = {
     "unreadable_payload": "it cannot be read",

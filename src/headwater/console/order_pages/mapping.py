@@ -32,7 +32,7 @@ from headwater.webhooks.mapping import DESTINATIONS
 from headwater.webhooks.models import Delivery, ReadContext, Webhook, WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
 from headwater.webhooks.providers.generic import ANYTHING, GENERIC
-from headwater.webhooks.settings_input import read_settings
+from headwater.webhooks.settings_input import COUNT, read_settings
 from headwater.webhooks.webhooks import change_webhook
 
 FORM = "webhook mapping"
@@ -103,6 +103,8 @@ def _pairs(settings: WebhookSettings) -> dict[str, str]:
     }
     mapping = {f"map.{name}": text for name, text in settings.mapping.items()}
     single = {"topic": settings.topic, "signature_header": settings.signature_header}
+    if settings.takes_tests:
+        single["test_orders"] = COUNT
     return events | mapping | {key: text for key, text in single.items() if text}
 
 
@@ -123,7 +125,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
     for name, only, text in rows:
         if name:
             put(f"map.{name}@{only.strip()}" if only.strip() else f"map.{name}", text.strip())
-    for key in ("event", "topic", "signature_header"):
+    for key in ("event", "topic", "signature_header", "test_orders"):
         if form.text(key).strip():
             put(key, form.text(key).strip())
     return pairs, repeated

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from headwater.console.visitor import HOME
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.path_parameters import parse_id
+from headwater.refunds.reports import AcceptedRefund
 from headwater.spaces.models import Space
 from headwater.webhooks.deliveries import outcome_of
 from headwater.webhooks.drafting import make_draft
@@ -113,10 +114,25 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
     event: dict[str, Any] = {}
     if outcome.event is not None:
         event = json.loads(msgspec.json.encode(outcome.event))
+    elif outcome.refund is not None:
+        event = _words_of_refund(outcome.refund)
     moment = event.pop("event_time", None)
     occurred_at = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
     fields = [(name, _text(value)) for name, value in event.items()]
     return OutcomeView(outcome.status, outcome.detail, fields, occurred_at, outcome.errors)
+
+
+def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
+    """Return the fields of a refund that has no event yet, by their names in words."""
+    amounts = [
+        statement.amount or "everything" for statement in refund.statements if not statement.failed
+    ]
+    return {
+        "event_time": refund.at,
+        "refund of order": " or ".join(refund.order_ids),
+        "money back": " + ".join(amounts) or "none",
+        **({"currency": refund.currency} if refund.currency else {}),
+    }
 
 
 def _text(value: Any) -> str:

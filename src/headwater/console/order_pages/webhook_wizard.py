@@ -36,6 +36,7 @@ FORM = "create webhook"
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"
 """The choices of a signing secret."""
 LONGEST_SECRET = 500
+NOT_USED = "Clear this secret, or choose “I have one”: without a signature it is not used."
 
 
 async def show_wizard(request: Request) -> Response:
@@ -82,15 +83,18 @@ async def _create(
 
 def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
     """The signing secret, and whether it was made here. None where the sender is yet to make it, or
-    where nothing is signed. Raises Invalid.
+    where nothing is signed. A secret that was typed is never dropped, whatever is chosen: the
+    sender signs with it. Raises Invalid.
     """
     choice, typed = form.text("signing"), form.text("secret").strip()
     if PROVIDERS[kind].guide.secret_maker is SecretMaker.SENDER:
         return (read_secret(typed) if typed else None), False
-    if choice == TYPED:
-        return read_secret(typed), False
     if choice == UNSIGNED and not PROVIDERS[kind].needs_secret:
+        if typed:
+            raise Invalid({"secret": [NOT_USED]})
         return None, False
+    if choice == TYPED or typed:
+        return read_secret(typed), False
     return make_secret(), True
 
 

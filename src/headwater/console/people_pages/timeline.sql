@@ -14,7 +14,7 @@ ORDER BY item.at DESC, item.rank DESC, item.id DESC;
 SELECT e.event_time AS at, 3 AS rank, e.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'event' AS kind, e.id, iso_utc(e.event_time) AS at, e.event_name,
-                  trim_scale(e.amount)::text AS amount, e.order_id, e.sender,
+                  trim_scale(e.amount)::text AS amount, e.order_id, e.order_name, e.sender,
                   e.contact_id, k.name AS contact_name, k.email AS contact_email
        ) line) AS line
 FROM (SELECT * FROM events e

@@ -40,6 +40,7 @@ _PLACES = {
         RemedyPlace("What was refused before it was taken, by webhook and by file", "/orders"),
     ),
     FindingKind.DUPLICATE_ORDERS: (_ORDERS,),
+    FindingKind.REFUNDS_WITHOUT_ORDER: (_ORDERS,),
     FindingKind.PAYMENT_REFERRERS: (_SOURCES_HOSTS,),
     FindingKind.SELF_REFERRALS: (_SOURCES_HOSTS,),
     FindingKind.UNKNOWN_NETWORKS: (

@@ -60,7 +60,8 @@ CALENDLY = Provider(
             "last_name": "payload.last_name",
             "phone": "payload.text_reminder_number",
             "event_time": first("payload.created_at", "created_at"),
-            "amount": "payload.payment.amount",
+            # A payment that failed is no money.
+            "amount": "[payload.payment][?successful != `false`] | [0].amount",
             "currency": "payload.payment.currency",
             "trk_source": "payload.tracking.utm_source",
             "trk_type": "payload.tracking.utm_medium",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
+from headwater.webhooks.money_back import find
 from headwater.webhooks.providers.provider import Guide, Provider, SecretMaker
 from headwater.webhooks.signatures import (
     STANDARD_ID,
@@ -60,6 +61,16 @@ def _identity(document: MappingInput, _: str) -> str | None:
     return document.headers.get(STANDARD_ID)
 
 
+_TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
+
+
+def _is_test(document: MappingInput) -> bool:
+    """Return whether a body is marked as a test in a usual way."""
+    if find(document, "livemode") is False:
+        return True
+    return any(find(document, mark) is True for mark in _TEST_MARKS)
+
+
 GENERIC = Provider(
     type="generic",
     guide=Guide(
@@ -81,6 +92,7 @@ GENERIC = Provider(
     identity=_identity,
     events={},
     fields={},
+    is_test=_is_test,
     headers=frozenset({STANDARD_ID}),
     refuses_unmappable=True,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headwater.refunds.reports import AcceptedRefund
 from headwater.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 
 Fields = Mapping[str, str]
@@ -33,6 +34,11 @@ class Guide:
     secret_maker: SecretMaker
     topic_header: str | None = None
     """The header in which the sender names the topic of a body."""
+
+
+def nothing_back(_: MappingInput, __: str, ___: float) -> AcceptedRefund | None:
+    """Return None: this delivery says nothing of money that came back."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,16 @@ class Provider:
     """Returns a message that passed the check, without the headers that the signature does not
     cover and that must not decide which event it is.
     """
+    money_topics: frozenset[str] = frozenset()
+    """Topics, or what they are cases of, that only say that money came back."""
+    money_back: Callable[[MappingInput, str, float], AcceptedRefund | None] = nothing_back
+    """Returns what a delivery of any topic, received at a Unix time, says of an order's money.
+    Raises ValueError for an amount that is no number.
+    """
+    is_test: Callable[[MappingInput], bool] = lambda _: False
+    """Returns whether a delivery reports no real business: test orders, test modes."""
+    has_no_visitor: Callable[[MappingInput], bool] = lambda _: False
+    """Returns whether an order was made without a visit: a renewal, or one entered by staff."""
     not_json: Callable[[WebhookRequest], str | None] = lambda _: None
     """Returns the purpose of an unsigned message that is no JSON, if the sender has such."""
 
@@ -102,8 +118,10 @@ def listed_fields(path: str, key: str) -> Fields:
 
 
 def listed(path: str, key: str, name: str) -> str:
-    """Return an expression for one field in such a list."""
-    return f"{path}[?{key}=='{name}'] | [0].value"
+    """Return an expression for one field in such a list. Of several with a value the last one
+    counts: a shop that copies an order's notes adds its own behind them.
+    """
+    return f"{path}[?{key}=='{name}' && value] | [-1].value"
 
 
 def landing_fields(url: str, path: str, key: str) -> Fields:

@@ -1,0 +1,56 @@
+-- name: load
+-- What was reported of some orders, each under the id that it is asked for by, and under the id that
+-- its reports are kept under.
+SELECT o.order_id, m.order_id, m.order_ids, m.reports::text, m.counted::text,
+       (extract(epoch FROM m.waiting_since) * 1000000)::bigint
+FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
+CROSS JOIN LATERAL (
+    SELECT known.order_id, coalesce(known.main_id, known.order_id) AS main_id
+    FROM order_refunds known
+    WHERE known.space_id = %(space_id)s AND known.order_id = wanted.order_id
+    OFFSET 0
+) o
+CROSS JOIN LATERAL (
+    SELECT main.* FROM order_refunds main
+    WHERE main.space_id = %(space_id)s AND main.order_id = o.main_id
+    OFFSET 0
+) m;
+
+-- name: orders
+-- The stored orders with some ids, the best of each last: a purchase, and the business's word before
+-- a page's. The conditions are those of the indexes events_order and events_browser_order.
+SELECT e.order_id, e.id, e.contact_id, e.event_name, e.amount, e.currency, e.order_name,
+       e.do_not_capi
+FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
+CROSS JOIN LATERAL (
+    SELECT known.*, false AS by_browser FROM events known
+    WHERE known.space_id = %(space_id)s AND known.order_id = wanted.order_id
+      AND known.event_name = ANY(%(event_names)s) AND known.event_name <> 'upsell_purchase'
+      AND NOT known.is_upsell AND known.sender IS DISTINCT FROM 'browser'
+    UNION ALL
+    SELECT known.*, true FROM events known
+    WHERE known.space_id = %(space_id)s AND known.order_id = wanted.order_id
+      AND known.event_name = ANY(%(event_names)s) AND known.event_name <> 'upsell_purchase'
+      AND NOT known.is_upsell AND known.sender = 'browser'
+    OFFSET 0
+) e
+WHERE e.amount IS NULL OR e.amount >= 0
+ORDER BY e.by_browser DESC, e.event_name = 'purchase', e.id DESC;
+
+-- name: save
+-- What has been reported of orders, and the refunds that follow.
+INSERT INTO order_refunds (space_id, order_id, order_ids, reports, counted, waiting_since)
+SELECT %(space_id)s, r.order_id, r.order_ids, r.reports, r.counted,
+       'epoch'::timestamptz + r.waiting_since * interval '1 microsecond'
+FROM json_to_recordset(%(orders)s::json)
+     AS r (order_id text, order_ids text[], reports jsonb, counted jsonb, waiting_since bigint)
+ON CONFLICT (space_id, order_id) DO UPDATE
+SET order_ids = excluded.order_ids, reports = excluded.reports, counted = excluded.counted,
+    waiting_since = excluded.waiting_since;
+
+-- name: link
+-- Further ids of orders.
+INSERT INTO order_refunds (space_id, order_id, main_id, order_ids, reports, counted)
+SELECT %(space_id)s, r.order_id, r.main_id, ARRAY[r.order_id], '[]', '[]'
+FROM json_to_recordset(%(links)s::json) AS r (order_id text, main_id text)
+ON CONFLICT (space_id, order_id) DO NOTHING;

@@ -1,0 +1,104 @@
+"""Orders that name nothing but a telephone number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.http.errors import Invalid
+from headwater.ingest.payload import RECORD_FORM, accept
+from tests.support.pipeline import Accepted, Stage, by, event, new_stage
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection) -> Stage:
+    return new_stage(connection, phone_region="DE")
+
+
+def order(phone: str, **values: Any) -> Accepted:
+    return by("webhook", event(phone=phone, **values))
+
+
+SPELLINGS = [
+    "+49 170 1234567", "0170 1234567", "0170/123 45 67", "(0170) 1234567", "00491701234567",
+    "+491701234567", "0170-1234567", "0170.1234567", " 0170 1234567 ", "+49 (0) 170 1234567",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_it_works(stage: Stage, limit: int) -> None:
+    """An order by telephone is of the customer with that number, however it is written."""
+    known, *_ = stage.put(
+        event(email="ada@acme.com", phone="+49 170 1234567"),
+        event(email="bob@acme.com", phone="+49 171 1234567"),
+    )
+    bought = stage.put(*(order(text) for text in SPELLINGS))
+    stage.process(limit)
+    assert {stage.contact_of(receipt) for receipt in bought} == {stage.contact_of(known)}
+    assert len(stage.values("contacts", "id")) == 2
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_a_number_nobody_has_is_a_contact_of_its_own(stage: Stage, limit: int) -> None:
+    first, second, other = stage.put(
+        order("0170 1234567"), order("+491701234567"), order("0170 1234568")
+    )
+    stage.process(limit)
+    assert stage.contact_of(first) == stage.contact_of(second) != stage.contact_of(other)
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_a_number_gives_way_and_merges_nobody(stage: Stage, limit: int) -> None:
+    ada, bob, by_email, by_token, alone = stage.put(
+        event(email="ada@acme.com", phone="0170 1234567"),
+        event(email="bob@acme.com", phone="0170 1234567", trk_token="t1"),
+        order("0170 1234567", email="bob@acme.com"),
+        order("0170 1234567", trk_token="t1"),
+        order("0170 1234567"),
+    )
+    stage.process(limit)
+    owner = stage.contact_of
+    assert owner(ada) != owner(bob) == owner(by_email) == owner(by_token)
+    assert owner(alone) == owner(ada)
+    assert stage.values("merges", "id") == []
+
+
+JUNK = [
+    "0000000", "1234567890", "0123456789", "1111111111", "+49 1111111111", "000", "-", "n/a",
+    "none", "null", "unknown", "+", "call me", "9999999999", "99999999999", "0170 0000000",
+    "0170 1111111", "(000) 000-0000", "555", "x", "+00",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", JUNK)
+def test_a_number_that_is_nobody_s(stage: Stage, text: str) -> None:
+    """It is stored all the same, each time on a contact of its own."""
+    receipts = stage.run(order(text), order(text))
+    assert len({stage.contact_of(receipt) for receipt in receipts}) == 2
+    assert stage.rows("events", "warnings") == [(["phone ignored: not an identifier"],)] * 2
+
+
+def test_what_a_page_says_takes_no_order_from_a_customer(stage: Stage) -> None:
+    ada, _ = stage.run(
+        event(email="ada@acme.com", phone="0170 1234567"),
+        by("browser", event(trk_token="t9", phone="+491701234567")),
+    )
+    (bought,) = stage.run(order("0170 1234567"))
+    assert stage.contact_of(bought) == stage.contact_of(ada)
+
+
+def test_junk_beside_a_number(stage: Stage) -> None:
+    first, second = stage.run(
+        order("0170 1234567", email="noreply@shop.de", tracking_id="guest"), order("0170 1234567")
+    )
+    assert stage.contact_of(first) == stage.contact_of(second)
+
+
+def test_track_needs_more_than_a_number() -> None:
+    body = b'{"event_name":"purchase","phone":"+491701234567"}'
+    with pytest.raises(Invalid) as refused:
+        accept(body, 1_778_670_000)
+    assert refused.value.errors.keys() == {"email"}
+    assert RECORD_FORM.accept(body, 1_778_670_000).phone == "+491701234567"

@@ -1,0 +1,245 @@
+"""Refunds follow from reports of them and from their order, in whatever order these arrive."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from itertools import permutations
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.refunds.reports import AcceptedRefund, MoneyBack
+from tests.support.pipeline import MINUTE, T0, Accepted, Stage, by, event, new_stage
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id)
+
+
+def order(amount: str | None = "50", **values: Any) -> Accepted:
+    values = {"order_id": "o1", "email": "ada@acme.com", "amount": amount, **values}
+    return by("webhook", event(**values))
+
+
+def back(*statements: MoneyBack, order_ids: tuple[str, ...] = ("o1",), **values: Any) -> Accepted:
+    refund = AcceptedRefund(order_ids=order_ids, at=T0 + MINUTE, statements=statements, **values)
+    return by("webhook", refund)
+
+
+def one(item: str, amount: str, **values: Any) -> MoneyBack:
+    return MoneyBack(item=item, amount=amount, **values)
+
+
+def amounts(stage: Stage) -> list[float]:
+    return sorted(float(amount) for amount in stage.values("events", "amount"))
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+@pytest.mark.parametrize("arrival", list(permutations(range(4))))
+def test_it_works(stage: Stage, arrival: tuple[int, ...], limit: int) -> None:
+    """An order and three reports of two refunds, in every order of arrival."""
+    reports = [order(order_name="#9"), back(one("r1", "15")), back(one("r2", "5")),
+               back(one("r1", "15"))]  # fmt: skip
+    stage.put(*(reports[index] for index in arrival))
+    stage.process(limit)
+    assert amounts(stage) == [-15, -5, 50]
+    assert stage.values("duplicates", "reason") == ["refund"]
+    assert len(set(stage.values("events", "contact_id"))) == 1
+    assert {row[0] for row in stage.rows("events", "order_name")} == {"#9"}
+    assert stage.rows("order_refunds", "waiting_since") == [(None,)]
+    assert stage.values("touchpoints", "id") == []
+
+
+def test_a_refund_waits_for_its_order(stage: Stage) -> None:
+    (receipt,) = stage.run(back(one("r1", "15")))
+    assert stage.values("events", "id") == []
+    assert stage.values("order_refunds", "waiting_since") != [None]
+    stage.run(order())
+    assert dict(stage.rows("events", "id", "amount"))[receipt] == -15
+    assert stage.values("rejected", "id") == []
+
+
+@pytest.mark.parametrize(
+    ("reports", "expected"),
+    [
+        ([back(one("r1", "80"))], [-50, 50]),
+        ([back(one("r1", "30")), back(one("r2", "30"))], [-30, -20, 50]),
+        ([back(one("r1", "30")), back(MoneyBack(amount=None))], [-30, -20, 50]),
+        ([back(MoneyBack(amount=None)), back(one("r1", "30"))], [-50, 50]),
+        ([back(MoneyBack(amount="30")), back(one("r1", "30"))], [-30, 50]),
+        ([back(one("r1", "0"))], [50]),
+        ([back(MoneyBack(amount="10", version=1)), back(MoneyBack(amount="25", version=2))],
+         [-15, -10, 50]),
+        ([back(MoneyBack(amount="25", version=2)), back(MoneyBack(amount="10", version=1))],
+         [-25, 50]),
+        # What comes back to life: a cancelled order that is reopened, a refund that failed.
+        ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="0", version=2))], [50]),
+        ([back(MoneyBack(amount="0", version=2)), back(MoneyBack(amount=None, version=1))], [50]),
+        ([back(MoneyBack(amount="30", version=1)), back(one("r1", "30", version=2, failed=True))],
+         [50]),
+        ([back(one("r1", "30", version=1)), back(one("r1", "30", version=2, failed=True))], [50]),
+        ([back(MoneyBack(amount=None, version=1)), back(MoneyBack(amount="5", version=2))],
+         [-5, 50]),
+        # Parts add up: a refund, and a dispute about the rest.
+        ([back(one("r1", "30")), back(one("d1", "20", part="dispute"))], [-30, -20, 50]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("limit", [1, 10])
+def test_what_follows_from_reports(
+    stage: Stage, reports: list[Accepted], expected: list[float], place: int, limit: int
+) -> None:
+    """Whether the order comes first or last."""
+    arrivals = [order(), *reports] if place == 0 else [*reports, order()]
+    stage.put(*arrivals)
+    stage.process(limit)
+    assert sum(amounts(stage)) == sum(expected)
+    if limit == 1 and place == 0:
+        assert amounts(stage) == sorted(expected)
+    assert stage.values("rejected", "id") == []
+
+
+def test_another_id_of_the_same_order(stage: Stage) -> None:
+    """Reports under several ids, before and after it is known that they mean one order."""
+    stage.run(back(one("r1", "10"), order_ids=("pi_1",)))
+    stage.run(order(order_id="in_1"))
+    assert amounts(stage) == [50]
+    stage.run(back(order_ids=("in_1", "pi_1")))
+    assert amounts(stage) == [-10, 50]
+    stage.run(back(one("r2", "5"), order_ids=("pi_1",)))
+    assert amounts(stage) == [-10, -5, 50]
+
+
+def test_an_order_that_is_merged_in_the_same_batch(stage: Stage) -> None:
+    stage.run(order(), by("api_key", event(email="bob@acme.com", tracking_id="u1")))
+    stage.run(by("api_key", event(email="ada@acme.com", tracking_id="u1")), back(one("r1", "10")))
+    assert len(set(stage.values("events", "contact_id"))) == 1
+    assert len(stage.values("merges", "id")) == 1
+
+
+def test_the_order_of_a_page_waits_for_nobody(stage: Stage) -> None:
+    """A page's order counts until the business's takes its place."""
+    stage.run(by("browser", event(order_id="o1", trk_token="t1", amount="20")))
+    stage.run(back(MoneyBack(amount=None)))
+    assert amounts(stage) == [-20, 20]
+    stage.run(order())
+    assert sum(amounts(stage)) == 0
+
+
+def test_a_deleted_order_and_a_deleted_refund(stage: Stage) -> None:
+    bought, returned = stage.run(order(), back(one("r1", "10")))
+    for gone in (bought, returned):
+        stage.connection.execute("DELETE FROM events WHERE id = %s", (gone,))
+    stage.run(back(one("r2", "5")))
+    stage.run(order())
+    stage.run(back(one("r1", "10")))
+    assert stage.values("rejected", "id") == []
+    assert amounts(stage) == [-5, 50]
+
+
+def test_foreign_money(stage: Stage) -> None:
+    """A refund in the order's currency is bounded by the order; another one stands by itself."""
+    stage.run(order(currency="GBP"), back(one("r1", "60"), currency="GBP"))
+    assert amounts(stage) == [-50, 50]
+    stage.run(back(one("r2", "7"), currency="JPY"))
+    stage.run(back(one("r2", "7"), currency="JPY"))
+    assert amounts(stage) == [-50, -7, 50]
+    stage.run(back(MoneyBack(part="void", amount=None)))
+    assert amounts(stage) == [-50, 50]
+
+
+@pytest.mark.parametrize("sender", ["webhook", "import"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_negative_event_with_the_order_s_id(stage: Stage, sender: str, *, first: bool) -> None:
+    """Webhooks and imports report it as an event of the order: it is no duplicate, nor is the
+    order.
+    """
+    refund = by(sender, event(order_id="o1", amount="-15", idempotency_key="k1"))
+    for arrival in ([refund, order()] if first else [order(), refund]) + [refund]:
+        stage.run(arrival)
+    assert amounts(stage) == [-15, 50]
+
+
+# An order's life, and what its reports must amount to
+
+VALUES = ["0", "0.01", "5", "10", "19.99", "50", "70"]
+statements = st.builds(
+    MoneyBack,
+    part=st.sampled_from(["", "dispute"]),
+    item=st.sampled_from(["", "r1", "r2"]),
+    amount=st.none() | st.sampled_from(VALUES),
+    version=st.integers(0, 4),
+    failed=st.booleans(),
+).filter(lambda statement: statement.item != "" or not statement.failed).filter(
+    lambda statement: statement.item == "" or statement.amount is not None
+)  # fmt: skip
+
+
+def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
+    """The oracle: what remains of an order."""
+    latest: dict[tuple[str, str], MoneyBack] = {}
+    for each in statement:
+        key = each.part, each.item
+        if key not in latest or latest[key].version <= each.version:
+            latest[key] = each
+    returned = Decimal(0)
+    for part in {part for part, _ in latest}:
+        total = latest.get((part, ""))
+        items = [each for (name, item), each in latest.items() if name == part and item]
+        single = sum(Decimal(each.amount or 0) for each in items if not each.failed)
+        if total is None:
+            returned += single
+        elif total.amount is None:
+            return Decimal(0)
+        else:
+            fell = sum(
+                Decimal(each.amount or 0)
+                for each in items
+                if each.failed and each.version > total.version
+            )
+            returned += max(Decimal(total.amount) - fell, single, Decimal(0))
+    return amount - min(amount, returned)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    statement=st.lists(statements, min_size=1, max_size=6),
+    place=st.integers(0, 6),
+    limit=st.sampled_from([1, 2, 10]),
+)
+def test_any_life_of_an_order(
+    connection: psycopg.Connection, statement: list[MoneyBack], place: int, limit: int
+) -> None:
+    """Equal versions of one statement, and repeats, count in the order of arrival; everything else
+    does not depend on it.
+    """
+    stage = new_stage(connection)
+    arrivals = [back(each) for each in statement]
+    arrivals.insert(place, order("50"))
+    stage.put(*arrivals)
+    stage.process(limit)
+    assert sum(stage.values("events", "amount")) == net_of(Decimal(50), statement)
+    assert stage.values("rejected", "id") == []
+    refunds = [amount for amount in stage.values("events", "amount") if amount <= 0]
+    assert all(amount < 0 for amount in refunds)
+
+
+def test_repeats_of_many_orders(stage: Stage) -> None:
+    """40 orders, each with refunds told twice, all shuffled."""
+    draw = random.Random(7)
+    arrivals: list[Accepted] = []
+    for number in range(40):
+        arrivals.append(order("50", order_id=f"o{number}"))
+        refund = back(one("r1", f"{number}"), order_ids=(f"o{number}",))
+        arrivals += [refund, refund]
+    draw.shuffle(arrivals)
+    stage.put(*arrivals)
+    stage.process(7)
+    assert sum(stage.values("events", "amount")) == 40 * 50 - sum(range(40))

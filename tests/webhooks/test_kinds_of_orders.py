@@ -1,0 +1,256 @@
+"""Which orders are tests, and which have no visitor: every sender's marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.webhooks.models import Status
+from tests.support.pipeline import Stage, by, new_stage
+from tests.support.webhook_samples import SAMPLES
+from tests.support.webhook_samples.shopify import ORDER, REFUND
+from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
+from tests.support.webhook_samples.woocommerce import WOO
+from tests.support.webhooks import Hooks, event_of, read
+
+GENERIC = {"email": "ada@example.com", "amount": 5, "order": "o1"}
+MAPPED = {"event": "purchase", "map.email": "email", "map.amount": "amount",
+          "map.order_id": "order"}  # fmt: skip
+
+
+def note(key: str, value: str) -> dict[str, Any]:
+    return {**WOO, "meta_data": [*WOO["meta_data"], {"key": key, "value": value}]}  # type: ignore[misc]
+
+
+def test_mode(topic: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {**stripe(topic, data), "livemode": False}
+
+
+test_mode.__test__ = False  # type: ignore[attr-defined]
+
+REFUND_TOPIC = {"X-Shopify-Topic": "refunds/create"}
+TESTS: list[tuple[str, Any, dict[str, str]]] = [
+    ("shopify", {**ORDER, "test": True}, {}),
+    ("shopify", {**ORDER, "test": True}, {"X-Shopify-Topic": "orders/create"}),
+    ("shopify", ORDER, {"X-Shopify-Test": "true"}),
+    ("shopify", {**ORDER, "payment_gateway_names": ["bogus"]}, {}),
+    ("shopify", {**ORDER, "payment_gateway_names": ["(for testing) Bogus Gateway"]}, {}),
+    ("shopify", {**ORDER, "gateway": "bogus"}, {}),
+    ("shopify", {**REFUND, "transactions": [{**REFUND["transactions"][0], "test": True}]},  # type: ignore[index]
+     REFUND_TOPIC),
+    ("shopify", {**REFUND, "transactions": [{**REFUND["transactions"][0], "gateway": "bogus"}]},  # type: ignore[index]
+     REFUND_TOPIC),
+    ("stripe", test_mode("checkout.session.completed", SESSION), {}),
+    ("stripe", test_mode("payment_intent.succeeded", INTENT), {}),
+    ("stripe", test_mode("invoice.paid", INVOICE), {}),
+    ("stripe", test_mode("charge.refunded", CHARGE), {}),
+    ("stripe", test_mode("customer.created", {"email": "ada@example.com"}), {}),
+    ("woocommerce", note("_wcpay_mode", "test"), {}),
+    ("woocommerce", note("_mollie_payment_mode", "test"), {}),
+    ("woocommerce", note("_ppcp_paypal_payment_mode", "sandbox"), {}),
+    ("woocommerce", note("_wc_braintree_credit_card_environment", "sandbox"), {}),
+    ("woocommerce", {**note("_wcpay_mode", "test"), "status": "refunded"}, {}),
+    ("generic", {**GENERIC, "test": True}, {}),
+    ("generic", {**GENERIC, "livemode": False}, {}),
+    ("generic", {**GENERIC, "sandbox": True}, {}),
+    ("generic", {**GENERIC, "is_test": True, "amount": -5}, {}),
+    ("generic", {**GENERIC, "test_mode": True}, {}),
+]  # fmt: skip
+REAL: list[tuple[str, Any, dict[str, str]]] = [
+    ("shopify", {**ORDER, "test": False}, {}),
+    ("shopify", {**ORDER, "test": None}, {}),
+    ("shopify", {**ORDER, "payment_gateway_names": ["shopify_payments"]}, {}),
+    ("stripe", stripe("checkout.session.completed", SESSION), {}),
+    ("stripe", {**stripe("invoice.paid", INVOICE), "livemode": None}, {}),
+    ("woocommerce", note("_wcpay_mode", "prod"), {}),
+    ("woocommerce", note("_mollie_payment_mode", "live"), {}),
+    ("woocommerce", {**WOO, "payment_method": "bacs"}, {}),
+    ("woocommerce", {**WOO, "payment_method": "cod"}, {}),
+    ("generic", {**GENERIC, "test": False}, {}),
+    ("generic", {**GENERIC, "test": "spring"}, {}),
+    ("generic", {**GENERIC, "livemode": True}, {}),
+]
+
+
+def settings_of(kind: str) -> dict[str, str]:
+    return MAPPED if kind == "generic" else {}
+
+
+def test_it_works(webhooks: Hooks) -> None:
+    """A test order is told, counted and makes nothing, unless the webhook takes them."""
+    hook = webhooks.make("shopify")
+    answer = hook.deliver({**ORDER, "test": True}).json()
+    assert (answer["status"], "test order" in answer["message"]) == ("ignored", True)
+    hook.queue().process()
+    assert hook.queue().values("events", "id") == []
+    assert hook.deliveries("is_test") == [True]
+    taking = webhooks.make("shopify", test_orders="count")
+    assert taking.deliver({**ORDER, "test": True}).json()["status"] == "accepted"
+
+
+@pytest.mark.parametrize(("kind", "body", "headers"), TESTS)
+def test_test_orders(kind: str, body: Any, headers: dict[str, str]) -> None:
+    outcome = read(kind, body, headers=headers, settings=settings_of(kind))
+    assert (outcome.status, outcome.is_test) == (Status.IGNORED, True)
+    assert outcome.event is outcome.refund is None
+    taken = {**settings_of(kind), "test_orders": "count"}
+    assert read(kind, body, headers=headers, settings=taken).status is Status.ACCEPTED
+
+
+@pytest.mark.parametrize(("kind", "body", "headers"), REAL)
+def test_real_orders(kind: str, body: Any, headers: dict[str, str]) -> None:
+    assert read(kind, body, headers=headers, settings=settings_of(kind)).event is not None
+
+
+def test_a_mapping_says_what_a_test_is() -> None:
+    settings = {**MAPPED, "map.test_order": "contains(email, '@acme.test') && 'true' || 'false'"}
+    assert read("generic", {**GENERIC, "email": "qa@acme.test"}, settings=settings).is_test
+    assert read("generic", {**GENERIC, "test": True}, settings=settings).event is not None
+
+
+# Orders without a visitor
+
+ATTRIBUTED = [
+    {"key": "_wc_order_attribution_utm_source", "value": "google"},
+    {"key": "_wc_order_attribution_utm_medium", "value": "cpc"},
+    {"key": "_wc_order_attribution_session_entry", "value": "https://s.example/?gclid=1"},
+]
+NOTED = [{"name": "trk_source", "value": "google_ads"}, {"name": "trk_token", "value": "t1"}]
+METADATA = {"utm_source": "google", "utm_medium": "cpc", "trk_token": "t1"}
+
+
+def woo(**changes: Any) -> dict[str, Any]:
+    notes = changes.pop("notes", {})
+    added = [{"key": key, "value": value} for key, value in notes.items()]
+    return {**WOO, "meta_data": [*ATTRIBUTED, *added], **changes}
+
+
+def shop(**changes: Any) -> dict[str, Any]:
+    return {**ORDER, "note_attributes": NOTED, "landing_site": "/?gclid=1", **changes}
+
+
+def invoice(reason: str) -> dict[str, Any]:
+    data = {**INVOICE, "currency": "usd", "billing_reason": reason, "metadata": METADATA}
+    return stripe("invoice.paid", data)
+
+
+WITHOUT_VISITOR: list[tuple[str, Any]] = [
+    ("woocommerce", woo(notes={"_subscription_renewal": "55"})),
+    ("woocommerce", woo(notes={"_subscription_renewal": 55})),
+    ("woocommerce", woo(created_via="subscription")),
+    ("woocommerce", woo(created_via="admin")),
+    ("woocommerce", woo(created_via="pos-rest-api")),
+    ("woocommerce", woo(notes={"_wc_order_attribution_source_type": "admin"})),
+    ("woocommerce", woo(notes={"_wc_order_attribution_source_type": "pos"})),
+    ("shopify", shop(source_name="pos")),
+    ("shopify", shop(source_name="POS")),
+    ("shopify", shop(source_name="iphone")),
+    ("shopify", shop(source_name="android")),
+    ("shopify", shop(source_name="shopify_draft_order")),
+    ("shopify", shop(source_name="subscription_contract")),
+    ("shopify", shop(source_name="subscription_contract_checkout_one")),
+    ("shopify", shop(tags="vip, Subscription Recurring Order")),
+    ("shopify", shop(tags=["Subscription Recurring Order"])),
+    ("stripe", invoice("subscription_cycle")),
+    ("stripe", invoice("subscription_threshold")),
+    ("stripe", invoice("manual")),
+    ("stripe", invoice("subscription")),
+]
+WITH_VISITOR: list[tuple[str, Any]] = [
+    ("woocommerce", woo(created_via="checkout")),
+    ("woocommerce", woo(created_via="store-api")),
+    ("woocommerce", woo(notes={"_wc_order_attribution_source_type": "utm"})),
+    ("shopify", shop(source_name="web")),
+    ("shopify", shop(source_name="580111", tags="vip")),
+    ("shopify", shop(tags="Subscription First Order")),
+    ("stripe", invoice("subscription_create")),
+    ("stripe", stripe("checkout.session.completed", SESSION)),
+]
+
+
+def stored(connection: psycopg.Connection, kind: str, body: Any) -> Stage:
+    outcome = read(kind, body)
+    assert outcome.event is not None, outcome
+    stage = new_stage(connection, currency="USD")
+    stage.run(by("webhook", outcome.event))
+    return stage
+
+
+@pytest.mark.parametrize(("kind", "body"), WITHOUT_VISITOR)
+def test_an_order_without_a_visitor(connection: psycopg.Connection, kind: str, body: Any) -> None:
+    """It counts, and makes no touch, whatever was copied to it."""
+    stage = stored(connection, kind, body)
+    assert stage.values("touchpoints", "id") == []
+    ((amount, name),) = stage.rows("events", "amount", "event_name")
+    assert (amount > 0, name) == (True, "purchase")
+    kinds = stage.values("contact_identifiers", "kind")
+    assert "email" in kinds
+    assert "trk_token" not in kinds
+
+
+@pytest.mark.parametrize(("kind", "body"), WITH_VISITOR)
+def test_an_order_with_a_visitor(connection: psycopg.Connection, kind: str, body: Any) -> None:
+    assert len(stored(connection, kind, body).values("touchpoints", "id")) == 1
+
+
+def test_an_order_at_the_counter_has_no_customer(connection: psycopg.Connection) -> None:
+    """It counts all the same, as a contact that nothing is known of."""
+    nobody = {"email": None, "contact_email": None, "customer": None, "billing_address": None}
+    stage = stored(connection, "shopify", {**shop(source_name="pos"), **nobody,
+                                           "note_attributes": []})  # fmt: skip
+    assert stage.values("contacts", "email") == [None]
+    assert read("shopify", {**ORDER, **nobody, "note_attributes": []}).status is Status.REFUSED
+
+
+@pytest.mark.parametrize("kind", ["shopify", "woocommerce"])
+def test_of_notes_written_twice_the_later_ones_count(kind: str) -> None:
+    key, path = ("name", "note_attributes") if kind == "shopify" else ("key", "meta_data")
+    body: dict[str, Any] = SAMPLES[kind].body
+    names = ("trk_token", "trk_source", "trk_type", "trk_campaign", "trk_network", "trk_ad_id",
+             "trk_ad_group", "trk_keyword", "fingerprint", "heard_about_us")  # fmt: skip
+    for name in names:
+        notes = [{key: name, "value": text} for text in ("old", "new", "")]
+        assert event_of(kind, {**body, path: notes})[name] == "new"
+
+
+# The page before the visit
+
+RETURNS = [
+    "https://www.paypal.com/", "https://paypal.com/checkoutnow?token=1", "https://shop.example/",
+    "https://shop.example/checkouts/c/1", "https://www.shop.example/cart",
+    "https://accounts.google.com/", "https://checkout.stripe.com/c/pay/1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("referrer", RETURNS)
+def test_a_page_that_is_no_source(connection: psycopg.Connection, referrer: str) -> None:
+    """Whichever sender tells it, by whichever field."""
+    host = referrer.split("/")[2]
+    told = [
+        ("shopify", {**ORDER, "landing_site": "/", "referring_site": referrer}, {}),
+        ("woocommerce", {**WOO, "meta_data": [
+            {"key": "_wc_order_attribution_referrer", "value": referrer}]}, {}),
+        ("woocommerce", {**WOO, "meta_data": [
+            {"key": "_wc_order_attribution_utm_source", "value": host},
+            {"key": "_wc_order_attribution_utm_medium", "value": "referral"},
+            {"key": "_wc_order_attribution_referrer", "value": referrer}]}, {}),
+        ("generic", {**GENERIC, "from": referrer}, {**MAPPED, "map.referrer": "from"}),
+        ("generic", {**GENERIC, "from": host}, {**MAPPED, "map.trk_source": "from"}),
+    ]  # fmt: skip
+    for kind, body, settings in told:
+        outcome = read(kind, body, settings=settings)
+        assert outcome.event is not None
+        stage = new_stage(connection, own_domains=["shop.example"])
+        stage.run(by("webhook", outcome.event))
+        assert stage.values("touchpoints", "id") == [], (kind, body)
+
+
+@pytest.mark.parametrize(
+    "referrer", ["https://www.google.com/", "https://blog.example/post", "https://m.facebook.com/"]
+)
+def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) -> None:
+    body = {**ORDER, "landing_site": "/", "referring_site": referrer}
+    stage = stored(connection, "shopify", body)
+    assert stage.values("touchpoints", "referrer_host") == [referrer.split("/")[2]]

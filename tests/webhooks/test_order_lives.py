@@ -1,0 +1,246 @@
+"""However an order's deliveries arrive and repeat, its events add up to what it is worth in the
+end, as plain Python adds it up.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.webhooks.models import Status
+from tests.support.pipeline import Accepted, Stage, by, new_stage
+from tests.support.webhook_samples.sample import T0
+from tests.support.webhook_samples.shopify import ORDER
+from tests.support.webhook_samples.stripe import CHARGE, INVOICE, SESSION, stripe
+from tests.support.webhook_samples.woocommerce import WOO
+from tests.support.webhooks import read
+
+LIVES = 25
+"""Of each sender."""
+Delivery = tuple[dict[str, Any], dict[str, str]]
+"""A body, and headers."""
+
+
+@dataclass
+class Life:
+    """An order, its deliveries, and its worth."""
+
+    draw: random.Random
+    amount: Decimal = Decimal("100.00")
+    returned: Decimal = Decimal(0)
+    deliveries: list[Delivery] = field(default_factory=list[Delivery])
+    now: int = T0
+
+    @property
+    def worth(self) -> Decimal:
+        return self.amount - min(self.amount, self.returned)
+
+    def at(self) -> str:
+        """The next moment, as ISO 8601."""
+        self.now += 60
+        return datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+    def part(self) -> Decimal:
+        return Decimal(self.draw.randrange(1, 5000)) / 100
+
+
+def shopify_life(life: Life) -> None:
+    """Refunds of several transactions, of goods alone, told by two topics; a cancellation."""
+    order = {**ORDER, "total_price": "100.00", "refunds": []}
+
+    def tell(topic: str, body: dict[str, Any]) -> None:
+        life.deliveries.append((body, {"X-Shopify-Topic": topic}))
+
+    tell("orders/create", order)
+    tell("orders/paid", order)
+    for number in range(life.draw.randrange(4)):
+        transactions: list[dict[str, Any]] = []
+        for kind, status in life.draw.sample(SHOPIFY_TRANSACTIONS, life.draw.randrange(4)):
+            amount = life.part()
+            transactions.append({
+                "id": number * 10 + len(transactions), "amount": str(amount), "kind": kind,
+                "status": status, "currency": "USD", "gateway": "shopify_payments",
+            })  # fmt: skip
+            if kind in ("refund", "void") and status == "success":
+                life.returned += amount
+        refund = {"id": number, "order_id": ORDER["id"], "transactions": transactions,
+                  "processed_at": life.at() + "Z"}  # fmt: skip
+        order = {**order, "refunds": [*order["refunds"], refund], "updated_at": life.at() + "Z"}
+        tell("refunds/create", refund)
+        tell("orders/updated", order)
+        for transaction in transactions:
+            tell("order_transactions/create", {**transaction, "order_id": ORDER["id"]})
+    if life.draw.random() < 0.3:
+        tell("orders/cancelled", {**order, "cancelled_at": life.at() + "Z"})
+        life.returned = life.amount
+
+
+SHOPIFY_TRANSACTIONS = [
+    ("refund", "success"), ("refund", "failure"), ("refund", "pending"), ("refund", "error"),
+    ("sale", "success"), ("capture", "success"), ("authorization", "success"), ("void", "success"),
+]  # fmt: skip
+
+
+def woocommerce_life(life: Life) -> None:
+    """Partial refunds, some deleted again; cancelled, opened again, refunded, put in the trash."""
+    order = {**WOO, "total": "100.00", "refunds": []}
+
+    def tell(**changes: Any) -> None:
+        order.update(changes, date_modified_gmt=life.at())
+        life.deliveries.append(({**order}, {"X-WC-Webhook-Topic": "order.updated"}))
+
+    for status in life.draw.sample(["pending", "on-hold", "failed"], life.draw.randrange(3)):
+        tell(status=status)
+    tell(status="processing")
+    for number in range(life.draw.randrange(4)):
+        part = life.part()
+        tell(refunds=[*order["refunds"], {"id": number, "total": f"-{part}"}])
+        if life.draw.random() < 0.3:
+            tell(refunds=order["refunds"][:-1])
+    for status in life.draw.sample(WOO_STATUSES, life.draw.randrange(3)):
+        tell(status=status)
+    tell(status=life.draw.choice(["processing", "completed", *WOO_STATUSES]))
+    is_void = order["status"] in WOO_STATUSES
+    refunds = sum(-Decimal(refund["total"]) for refund in order["refunds"])
+    life.returned = life.amount if is_void else Decimal(refunds)
+
+
+WOO_STATUSES = ["cancelled", "failed", "refunded", "trash"]
+
+
+def stripe_life(life: Life) -> None:
+    """Refunds told as a sum and one by one, some failing; a dispute, lost or won; the order as an
+    invoice or as a payment.
+    """
+    by_invoice = life.draw.random() < 0.5
+    ids = {"invoice": "in_1" if by_invoice else None, "payment_intent": "pi_1"}
+
+    def tell(topic: str, data: dict[str, Any]) -> None:
+        life.at()
+        body = {**stripe(topic, data), "created": life.now, "id": f"evt_{life.now}"}
+        life.deliveries.append((body, {}))
+
+    if by_invoice:
+        tell("invoice.paid", {**INVOICE, "amount_paid": 10000, "currency": "usd"})
+        link = {"id": "inpay_1", "object": "invoice_payment", "invoice": "in_1",
+                "payment": {"type": "payment_intent", "payment_intent": "pi_1"}}  # fmt: skip
+        tell("invoice_payment.paid", link)
+    else:
+        tell("checkout.session.completed", {**SESSION, "amount_total": 10000})
+    charge = {**CHARGE, **ids, "amount": 10000, "amount_refunded": 0}
+    both = life.draw.random() < 0.5
+    for number in range(life.draw.randrange(4)):
+        cents = life.draw.randrange(1, 3000)
+        refund = {"id": f"re_{number}", "object": "refund", "amount": cents, "charge": "ch_1",
+                  "payment_intent": "pi_1", "currency": "usd"}  # fmt: skip
+        charge["amount_refunded"] += cents
+        tell("charge.refunded", {**charge})
+        if both:
+            tell("refund.created", {**refund, "status": life.draw.choice(["succeeded", "pending"])})
+        if life.draw.random() < 0.3:
+            tell("refund.failed", {**refund, "status": "failed"})
+            charge["amount_refunded"] -= cents
+        else:
+            life.returned += Decimal(cents) / 100
+    if life.draw.random() < 0.3:
+        status = life.draw.choice(["lost", "won"])
+        dispute = {"id": "dp_1", "object": "dispute", "amount": 2500, "charge": "ch_1",
+                   "payment_intent": "pi_1", "currency": "usd", "status": status}  # fmt: skip
+        tell("charge.dispute.created", {**dispute, "status": "needs_response"})
+        tell("charge.dispute.closed", dispute)
+        if status == "lost":
+            life.returned += 25
+
+
+def generic_life(life: Life) -> None:
+    """Negative amounts that name the order."""
+    life.deliveries.append(({"email": "ada@example.com", "amount": "100.00", "order": "o1"}, {}))
+    for _ in range(life.draw.randrange(4)):
+        part = life.part()
+        named = life.draw.choice(["order", "refund_of"])
+        key = f"k{len(life.deliveries)}"
+        life.deliveries.append(({"amount": f"-{part}", named: "o1", "key": key}, {}))
+        life.returned += part
+
+
+def calendly_life(life: Life) -> None:
+    """A booking that is paid for, and cancelled: Calendly gives no money back by itself."""
+    payload = {"uri": "https://api.calendly.com/i/1", "email": "ada@example.com",
+               "payment": {"amount": 100.0, "currency": "USD", "successful": True}}  # fmt: skip
+    life.deliveries.append(({"event": "invitee.created", "payload": payload}, {}))
+    life.deliveries.append(({"event": "invitee.canceled", "payload": payload}, {}))
+
+
+SENDERS: dict[str, Callable[[Life], None]] = {
+    "shopify": shopify_life, "woocommerce": woocommerce_life, "stripe": stripe_life,
+    "generic": generic_life, "calendly": calendly_life,
+}  # fmt: skip
+SETTINGS = {
+    "generic": {
+        "event": "purchase", "map.email": "email", "map.amount": "amount", "map.order_id": "order",
+        "map.buyer_of_order": "refund_of", "map.idempotency_key": "key",
+    },
+    "shopify": {}, "stripe": {}, "woocommerce": {}, "calendly": {},
+}  # fmt: skip
+
+
+def accepted(kind: str, delivery: Delivery) -> list[Accepted]:
+    body, headers = delivery
+    outcome = read(kind, body, headers=headers, settings=SETTINGS[kind])
+    assert outcome.status is not Status.REFUSED, outcome
+    items = [item for item in (outcome.event, outcome.refund) if item is not None]
+    return [by("webhook", item) for item in items]
+
+
+def run(stage: Stage, kind: str, deliveries: list[Delivery], limit: int) -> None:
+    for delivery in deliveries:
+        stage.put(*accepted(kind, delivery))
+    stage.process(limit)
+    assert stage.values("rejected", "id") == []
+
+
+def test_it_works(connection: psycopg.Connection) -> None:
+    stage = new_stage(connection, currency="USD")
+    refund = {"id": 1, "order_id": ORDER["id"], "transactions": [
+        {"id": 1, "amount": "30.00", "kind": "refund", "status": "failure"},
+        {"id": 2, "amount": "30.00", "kind": "refund", "status": "success"}]}  # fmt: skip
+    told: list[Delivery] = [
+        ({**refund}, {"X-Shopify-Topic": "refunds/create"}), (ORDER, {}), (ORDER, {})
+    ]  # fmt: skip
+    run(stage, "shopify", told, 10)
+    assert sorted(map(float, stage.values("events", "amount"))) == [-30, 403]
+
+
+@pytest.mark.parametrize("kind", SENDERS)
+def test_any_life_in_any_order(connection: psycopg.Connection, kind: str) -> None:
+    for number in range(LIVES):
+        draw = random.Random(f"{kind}{number}")
+        life = Life(draw)
+        SENDERS[kind](life)
+        arrivals = life.deliveries + draw.choices(life.deliveries, k=draw.randrange(4))
+        draw.shuffle(arrivals)
+        stage = new_stage(connection, currency="USD")
+        run(stage, kind, arrivals, draw.choice([1, 3, 100]))
+        assert sum(stage.values("events", "amount")) == life.worth, (number, arrivals)
+
+
+@pytest.mark.parametrize("kind", ["shopify", "woocommerce", "stripe", "generic"])
+def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
+    """At every moment no more comes back than was paid, and no event is a refund of nothing."""
+    for number in range(5):
+        life = Life(random.Random(f"{kind}{number}"))
+        SENDERS[kind](life)
+        stage = new_stage(connection, currency="USD")
+        for delivery in life.deliveries:
+            run(stage, kind, [delivery], 100)
+            amounts = stage.values("events", "amount")
+            assert 0 <= sum(amounts) <= life.amount
+            assert 0 not in amounts
+        assert sum(stage.values("events", "amount")) == life.worth
