@@ -188,7 +188,7 @@ async def _add_amounts(
 ) -> None:
     shown = await show_amounts(connection, space_id, list(events))
     for event_id, item in events.items():
-        item |= shown[event_id]._asdict()
+        item.update(shown[event_id]._asdict())
 
 
 async def _add_deliveries(
