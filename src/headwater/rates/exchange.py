@@ -30,6 +30,10 @@ class RateTable:
         default_factory=dict[date, dict[str, Fraction]]
     )
     """By day and currency: those of all Spaces."""
+    _found: dict[tuple[date, str, str], Fraction | None] = field(
+        default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
+    )
+    """What was looked up before: many amounts have the same day and currency."""
 
     def convert(
         self, amount: int, currencies: tuple[str, str], day: date, *, by_page: bool = False
@@ -47,6 +51,12 @@ class RateTable:
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
         """Return how many units of `target` one of `source` is; None where nobody knows."""
+        key = day, source, target
+        if key not in self._found:
+            self._found[key] = self._find(day, source, target)
+        return self._found[key]
+
+    def _find(self, day: date, source: str, target: str) -> Fraction | None:
         if source == target:
             return Fraction(1)
         for back in range(DAYS_BACK + 1):
@@ -94,7 +104,10 @@ def _between(
 
 def converted(amount: int, rate: Fraction, step: int) -> int:
     """Return an amount in another currency, rounded half-even to a multiple of `step`."""
-    return step * round(Fraction(amount * rate.numerator, rate.denominator * step))
+    divisor = rate.denominator * step
+    steps, rest = divmod(amount * rate.numerator, divisor)
+    is_up = 2 * rest > divisor or (2 * rest == divisor and steps % 2 == 1)
+    return step * (steps + is_up)
 
 
 def days_before(days: Iterable[date]) -> list[date]:

@@ -1,0 +1,77 @@
+"""Pages show an amount in its own currency, and what it is in the Space's."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import psycopg
+import pytest
+
+from tests.console.conftest import Person
+from tests.console.test_event import plain
+from tests.support.factories import NOON, Stage
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    """A Space in dollars where a krone is worth 0.15 of one."""
+    connection.execute(
+        "INSERT INTO rates (space_id, date, base, currency, rate)"
+        " VALUES (%s, '2026-05-13', 'NOK', 'USD', 0.15)",
+        (space_id,),
+    )
+    return Stage(connection, space_id, "")
+
+
+def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int]:
+    """A sale, and whose it is."""
+    company_id = stage.company()
+    contact_id = stage.contact(company_id=company_id)
+    event_id = stage.event(
+        contact_id, company_id=company_id, amount=Decimal(amount), currency=currency
+    )
+    stage.connection.execute(
+        "INSERT INTO currency_days (space_id, currency, day) SELECT %s, %s, %s WHERE %s"
+        " ON CONFLICT DO NOTHING",
+        (stage.space_id, currency, NOON.date(), currency is not None),
+    )
+    return event_id, contact_id, company_id
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "shown"),
+    [
+        ("1000", "NOK", ("1,000.00 NOK", "150.00 USD in reports", "(150.00 USD)")),
+        ("-0.1", "NOK", ("-0.10 NOK", "-0.02 USD in reports", "(-0.02 USD)")),
+        ("5", "XAF", ("5.00 XAF", "not counted in reports", "(in no sum)")),
+        ("100000000000000", "USD", ("100,000,000,000,000.00 USD", "too large", "(in no sum)")),
+        ("7", "USD", ("7.00 USD", "", "")),
+        ("7", None, ("7.00 USD", "(the Space's currency)", "")),
+    ],
+)
+def test_it_works(
+    stage: Stage, owner: Person, amount: str, currency: str | None, shown: tuple[str, str, str]
+) -> None:
+    own, in_reports, in_timelines = shown
+    event_id, contact_id, company_id = sell(stage, amount, currency)
+    base = f"/console/spaces/{stage.space_id}"
+
+    def page(path: str) -> str:
+        answer = owner.browser.get(f"{base}/{path}")
+        assert answer.status_code == 200
+        return plain(answer.text).replace("−", "-")  # noqa: RUF001 # the sign of figures
+
+    text = page(f"events/{event_id}")
+    assert f"Purchase {own}" in text
+    assert in_reports in text
+    for path in (f"contacts/{contact_id}", f"companies/{company_id}"):
+        text = page(path)
+        assert f"{own} {in_timelines}".strip() in text
+
+
+def test_the_list_of_events_shows_both(stage: Stage, owner: Person) -> None:
+    sell(stage, "1000", "NOK")
+    period = "start_date=2026-05-01+00:00:00&end_date=2026-05-31+23:59:59&credit=all"
+    answer = owner.browser.get(f"/console/spaces/{stage.space_id}/events?{period}")
+    text = plain(answer.text)
+    assert "150.00 1,000.00 NOK" in text
