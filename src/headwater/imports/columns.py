@@ -141,14 +141,15 @@ def name_currency(values: dict[str, Any], money: Collection[str], default: str) 
     column has it. Return the errors of amounts in another currency than the row's, or `default`.
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
-    amounts = [amount for cell in cells if (amount := parse_amount(cell)) and amount.currencies]
-    if not amounts:
+    amounts = [amount for cell in cells if (amount := parse_amount(cell))]
+    named = [amount.currencies for amount in amounts if amount.currencies]
+    if not named:
         return {}
-    possible = frozenset.intersection(*(amount.currencies or frozenset() for amount in amounts))
-    given = str(values.get("currency") or "").strip().upper()
-    if not given and len(possible) == 1:
+    possible = named[0].intersection(*named[1:])
+    row_currency = str(values.get("currency") or "").strip().upper()
+    if not row_currency and len(possible) == 1:
         values["currency"] = next(iter(possible))
-    elif (given or default) not in possible:
+    elif (row_currency or default) not in possible:
         accepted = " or ".join(sorted(possible)) or "the same for all amounts"
         sign = cells[0].strip()[:30]
         return {"currency": [f"The currency must be {accepted}, because of the sign in {sign}."]}

@@ -105,8 +105,8 @@ def find_table(
                 sample = [dict(zip(header, cells, strict=False)) for cells in first]
                 if len(head) == _LOOKED_AT and len(sample) < _SAMPLE_ROWS:
                     sample.pop()  # it is cut off
-                found = Dialect(dialect.encoding, delimiter, before)
-                return SpendTable(recognition, found, tuple(sample))
+                table_dialect = Dialect(dialect.encoding, delimiter, before)
+                return SpendTable(recognition, table_dialect, tuple(sample))
             refuse_other_periods([], header)
         except (csv.Error, StopIteration):
             continue
