@@ -93,7 +93,7 @@ def test_a_header_that_may_be_anybodys_is_nobodys(header: str, name: str | None)
     assert (known and known.form.name) == name
 
 
-def reading(importer: Importer, text: str, **choices: str) -> FileReading:
+def reading(importer: Importer, text: str, **choices: Any) -> FileReading:
     with open_source(str(write(importer, text)), None) as source:
         return read_file("spend", source, FileChoices(**choices), {})
 
@@ -170,7 +170,7 @@ def test_totals_and_notes(cells: tuple[str, ...], *, total: bool) -> None:
     header = ("Day", "Campaign", "Cost")
     fields = ("date", "campaign_name", "amount")
     columns = Columns(fields, tuple(zip(header, fields, strict=True)))
-    values = dict(zip(header, cells, strict=False))
+    values: dict[str, Any] = dict(zip(header, cells, strict=False))
     assert make_total_test(columns)(values) == total
 
 

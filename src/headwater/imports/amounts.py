@@ -66,7 +66,7 @@ def _parse(text: str) -> Amount | None:
     named = [find_currencies(mark) for mark in (match["before"], match["after"]) if mark]
     if len(signs) + bool(match["open"]) > 1 or not all(named):
         return None
-    currencies = frozenset.intersection(*named) if named else None
+    currencies = named[0].intersection(*named[1:]) if named else None
     return Amount(match["digits"], bool(match["open"]) or any(minus), currencies)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 
+from headwater.http.decimals import number_pattern
 from headwater.http.errors import Errors
 from headwater.imports.amounts import DECIMALS, parse_amount
 from headwater.imports.dialects import UnreadableError
@@ -15,7 +16,7 @@ from headwater.imports.notation import Notation
 
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 _LARGEST_EXPONENT = 40
-_EXPONENT = re.compile(r"[+-]?\d+(?:\.\d+)?[eE][+-]?\d{1,9}", re.ASCII)
+_EXPONENT = re.compile(number_pattern(exponent=9), re.ASCII)
 NOTHING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n. a.", "k. a.", "k.a."})  # noqa: RUF001
 """Cells that mean that there is no value."""
 
@@ -128,7 +129,12 @@ def _number(text: str, notation: Notation) -> Decimal | None:
     if text.strip().lower() in NOTHING:
         return None
     digits = notation.number(text)
-    if digits is None and notation.decimals != "comma" and _EXPONENT.fullmatch(text.strip()):
+    if (
+        digits is None
+        and notation.decimals != "comma"
+        and "e" in text.lower()
+        and _EXPONENT.fullmatch(text.strip())
+    ):
         digits = text.strip()
     number = None if digits is None else Decimal(digits)
     if number is None or abs(number.adjusted()) > _LARGEST_EXPONENT:
@@ -141,14 +147,15 @@ def name_currency(values: dict[str, Any], money: Collection[str], default: str) 
     column has it. Return the errors of amounts in another currency than the row's, or `default`.
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
-    amounts = [amount for cell in cells if (amount := parse_amount(cell)) and amount.currencies]
-    if not amounts:
+    amounts = [amount for cell in cells if (amount := parse_amount(cell))]
+    named = [amount.currencies for amount in amounts if amount.currencies]
+    if not named:
         return {}
-    possible = frozenset.intersection(*(amount.currencies or frozenset() for amount in amounts))
-    given = str(values.get("currency") or "").strip().upper()
-    if not given and len(possible) == 1:
+    possible = named[0].intersection(*named[1:])
+    row_currency = str(values.get("currency") or "").strip().upper()
+    if not row_currency and len(possible) == 1:
         values["currency"] = next(iter(possible))
-    elif (given or default) not in possible:
+    elif (row_currency or default) not in possible:
         accepted = " or ".join(sorted(possible)) or "the same for all amounts"
         sign = cells[0].strip()[:30]
         return {"currency": [f"The currency must be {accepted}, because of the sign in {sign}."]}

@@ -85,7 +85,7 @@ class RowSource:
         """The columns that a CSV file's header names. Raises UnreadableError."""
         return next(self._table())[1] if self.form == "csv" else None
 
-    def rows(self) -> Iterator[FileRow]:
+    def rows(self) -> Generator[FileRow]:
         """Every row from the beginning. Raises UnreadableError."""
         with _sound_compression():
             is_table = self.form == "csv"

@@ -106,8 +106,8 @@ def find_table(
                 sample = [dict(zip(header, cells, strict=False)) for cells in first]
                 if len(head) == _LOOKED_AT and len(sample) < _SAMPLE_ROWS:
                     sample.pop()  # it is cut off
-                found = Dialect(dialect.encoding, delimiter, before)
-                return SpendTable(recognition, found, tuple(sample))
+                table_dialect = Dialect(dialect.encoding, delimiter, before)
+                return SpendTable(recognition, table_dialect, tuple(sample))
             refuse_other_periods([], header)
         except (csv.Error, StopIteration):
             continue
@@ -180,9 +180,10 @@ def read(values: dict[str, Any], now: float) -> SpendRow:
 
 
 def _refuse_several_days(values: Mapping[str, Any], last: object) -> None:
-    first = values.get(DAY)
-    if isinstance(last, str) and isinstance(first, str) and last.strip() and _day(last) != first:
-        rule = f"must be one day, not {first[:30]} to {last.strip()[:30]}: export the file by day."
+    """Raise Invalid for a row whose last day is another one than its first."""
+    first, end = str(values.get(DAY) or ""), _day(str(last or ""))
+    if end and first and end != first:
+        rule = f"must be one day, not {first[:30]} to {end[:30]}: export the file by day."
         raise Invalid.of(DAY, rule)
 
 
