@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Shop, ready
+from tests.support.waiting import wait_until
 
 BUY = (
     "(count) => { for (let n = 0; n < count; n++)"
@@ -93,6 +94,10 @@ def test_a_report_that_somebody_refuses_goes_item_by_item(shop: Shop, page: Page
     ready(page)
     page.evaluate("() => { trk.track('purchase', {order_id: 'evil'}); trk.track('purchase',"
                   " {order_id: 'o-1'}); trk.track('purchase', {order_id: 'o-2'}) }")  # fmt: skip
+    # Handlers run only while the test waits for the page.
+    wait_until(
+        lambda: len(shop.site.payloads("event")) == 2, pause=lambda: page.wait_for_timeout(10)
+    )
     assert orders(shop, 2) == ["o-1", "o-2"]
 
 

@@ -503,13 +503,16 @@
 
     const hostOf = (url) => url.split('/')[2];
 
+    const tagsOf = (url) => url.replace(/^[^?#]*/, '');
+
     const page = () => {
       const url = '' + location.href;
       const view = { url: url.slice(0, MAX_URL), referrer: previous.slice(0, MAX_URL) };
       const came = hostOf(previous) !== hostOf(url);
+      const hasNewTags = CAMPAIGN.test(url) && tagsOf(url) !== tagsOf(previous);
       if (!landing) landing = { url: view.url, referrer: view.referrer, at: now() };
       previous = url;
-      put('page', view, came ? NEVER_DROPPED : CAMPAIGN.test(url) ? TAGGED : PLAIN_VIEW);
+      put('page', view, came ? NEVER_DROPPED : hasNewTags ? TAGGED : PLAIN_VIEW);
     };
 
     /* Counts when the path or the query has changed; the fragment only where the site asks. */
