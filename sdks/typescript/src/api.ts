@@ -1207,9 +1207,7 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   compared_left_out_money: Array<LeftOutMoney> | null;
   reading: string;
   ripeness: Record<string, unknown> | null;
@@ -1256,9 +1254,7 @@ export type GetChangesAnswer = {
   period: Period;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money_before: Array<LeftOutMoney>;
 };
 
@@ -1349,9 +1345,7 @@ export type GetCohortsAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
   group_by: string | null;
   attribution_model: string;
@@ -1424,7 +1418,6 @@ export type ListCreditsAnswer = {
   period: Period;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
   attribution_model: string;
   attribution_window: number;
@@ -1460,7 +1453,6 @@ export type GetPathsAnswer = {
   last_event: string | null;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
   group_by: string;
   attribution_window: number;
@@ -1484,13 +1476,9 @@ export type GetSpendReportAnswer = {
   compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   compared_left_out_money: Array<LeftOutMoney> | null;
-  /** Spend that no sum includes, because no exchange rate is known. */
   compared_left_out_spend: Array<LeftOutSpend> | null;
   cost_rate: number | null;
   attribution_model: string | null;
@@ -1525,13 +1513,9 @@ export type GetSpendChangesAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money_before: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend_before: Array<LeftOutSpend>;
 };
 

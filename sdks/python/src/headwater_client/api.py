@@ -1577,9 +1577,7 @@ class GetReportAnswer(TypedDict):
     query_mode: str
     date_basis: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     compared_left_out_money: list[LeftOutMoney] | None
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
@@ -1626,9 +1624,7 @@ class GetChangesAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_money_before: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1720,9 +1716,7 @@ class GetCohortsAnswer(TypedDict):
     currency: str
     cost_rate: float | None
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     group_by: str | None
     attribution_model: str
     attribution_window: int
@@ -1796,7 +1790,6 @@ class ListCreditsAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     attribution_model: str
     attribution_window: int
     query_mode: str
@@ -1830,7 +1823,6 @@ class GetPathsAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     group_by: str
     attribution_window: int
     query_mode: str
@@ -1857,13 +1849,9 @@ class GetSpendReportAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     compared_left_out_money: list[LeftOutMoney] | None
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     compared_left_out_spend: list[LeftOutSpend] | None
-    """Spend that no sum includes, because no exchange rate is known."""
     cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
@@ -1898,13 +1886,9 @@ class GetSpendChangesAnswer(TypedDict):
     currency: str
     cost_rate: float | None
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_money_before: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     left_out_spend_before: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
 
 
 class ListSpendRow(TypedDict):
