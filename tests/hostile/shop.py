@@ -15,6 +15,8 @@ import httpx
 import psycopg
 
 from headwater.alerts.evaluation import AlertWatch
+from headwater.console.scheduled_reports.content import make_notice
+from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.database.pool import Database
 from headwater.exports.worker import work as work_on_exports
 from headwater.fits.monthly_fits import MonthlyFitter, start_monthly
@@ -37,6 +39,13 @@ from tests.support.webhooks import Hook, Hooks
 HONEST = "custom_event_7"
 """The name of the honest events, which no hostile one has."""
 SENDERS = ("generic", "stripe", "shopify", "woocommerce")
+
+
+MAIL = ScheduledReport(
+    1, "Weekly", "", "period=last+30+days&compare=previous_period", "weekly", 0, 7, True, [], None,
+    datetime(2026, 1, 1, tzinfo=UTC), None, None,
+)  # fmt: skip
+"""A report that is mailed with its CSV."""
 
 
 @dataclass
@@ -173,6 +182,8 @@ class Shop:
             await MonthlyFitter(database).run(self.space_id, now)
             async with database.transaction(PATIENCE_SECONDS) as connection:
                 await check_quality(connection, space, EVER)
+            async with database.transaction(PATIENCE_SECONDS) as connection:
+                await make_notice(connection, space, MAIL, now)
         finally:
             await database.close()
 

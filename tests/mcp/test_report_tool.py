@@ -69,6 +69,8 @@ def test_it_works(assistant: Assistant) -> None:
         "attribution_window": 30,
         "query_mode": "profile",
         "date_basis": "conversion",
+        "left_out_money": [],
+        "compared_left_out_money": None,
         "ripeness": None,
         "fit": None,
     }

@@ -1246,9 +1246,7 @@ export type GetReportAnswer = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   compared_left_out_money: Array<LeftOutMoney> | null;
   reading: string;
   ripeness: Record<string, unknown> | null;
@@ -1296,9 +1294,7 @@ export type GetChangesAnswer = {
   period: Period;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money_before: Array<LeftOutMoney>;
   hints?: Array<Hint>;
 };
@@ -1390,9 +1386,7 @@ export type GetCohortsAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
   group_by: string | null;
   attribution_model: string;
@@ -1470,7 +1464,6 @@ export type ListCreditsAnswer = {
   period: Period;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
   attribution_model: string;
   attribution_window: number;
@@ -1507,7 +1500,6 @@ export type GetPathsAnswer = {
   last_event: string | null;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
   group_by: string;
   attribution_window: number;
@@ -1540,13 +1532,9 @@ export type GetSpendReportAnswer = {
   compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   compared_left_out_money: Array<LeftOutMoney> | null;
-  /** Spend that no sum includes, because no exchange rate is known. */
   compared_left_out_spend: Array<LeftOutSpend> | null;
   cost_rate: number | null;
   attribution_model: string | null;
@@ -1582,13 +1570,9 @@ export type GetSpendChangesAnswer = {
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money: Array<LeftOutMoney>;
-  /** Money that no sum includes: no exchange rate, or beyond a bound. */
   left_out_money_before: Array<LeftOutMoney>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend: Array<LeftOutSpend>;
-  /** Spend that no sum includes, because no exchange rate is known. */
   left_out_spend_before: Array<LeftOutSpend>;
   hints?: Array<Hint>;
 };

@@ -67,7 +67,7 @@ class Watcher:
         while not self._stopping.is_set():
             if await self.work(datetime.now(UTC)):
                 busy_at = time.monotonic()
-            elif not self._failed and time.monotonic() - busy_at > self._linger:
+            elif time.monotonic() - busy_at > self._linger and not self._waits_for_retry():
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
@@ -82,6 +82,12 @@ class Watcher:
             await asyncio.gather(*(self._attend(duty, space_id, now) for space_id in due))
             pieces += len(due)
         return pieces
+
+    def _waits_for_retry(self) -> bool:
+        """Return whether work that has failed is to be left alone for longer. A process that ended
+        would be started again at once, and know nothing of it.
+        """
+        return any(self._pauses[key] > time.monotonic() for key in self._failed)
 
     def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
         return time.monotonic() >= self._pauses.get((duty.name, space_id), 0)

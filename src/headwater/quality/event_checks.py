@@ -95,20 +95,20 @@ class EventChecks:
         rows = await fetch_all(self._connection, queries["uncertain_amounts"], values)
         days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {own}
         rates = await load_rates(self._connection, self._space.id, days, currencies)
-        found: dict[tuple[str, LeftOutReason], list[int]] = {}
+        left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
         for currency, day, from_page, ids, amounts in rows:
             rule = AmountRule.of(rates, day, currency, own, own)
             for event_id, counted in zip(
                 ids, rule.count_all(amounts, from_page=from_page), strict=True
             ):
                 if isinstance(counted, LeftOutReason):
-                    found.setdefault((currency, counted), []).append(event_id)
+                    left_out.setdefault((currency, counted), []).append(event_id)
         parts = [
             FindingPart(
                 f"{currency}: {reason.words}", len(ids),
                 await self._examples(kind, sorted(ids, reverse=True)[:MOST_EXAMPLES]),
             )
-            for (currency, reason), ids in sorted(found.items(), key=lambda item: -len(item[1]))
+            for (currency, reason), ids in sorted(left_out.items(), key=lambda item: -len(item[1]))
         ]  # fmt: skip
         return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
 

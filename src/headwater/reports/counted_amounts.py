@@ -1,4 +1,4 @@
-"""Which amounts count in a report, and why others are left out. Pure.
+"""Rules for amounts: those that count in a report, and the reasons to leave others out. Pure.
 
 An amount counts with its value in the report's currency. It is left out when no exchange rate is
 known, or when its value is beyond a bound: no sum can overflow, and a visitor who sends an absurd
@@ -28,7 +28,7 @@ MAX_REPORTED = 10**14 * UNIT
 
 
 class LeftOutReason(StrEnum):
-    """Why money is left out of a report."""
+    """The reasons to leave money out of a report."""
 
     NO_RATE = "no_rate"
     TOO_LARGE = "too_large"

@@ -51,8 +51,8 @@ async def load_left_out(
     paths = reader.path_reader(_columns(plan), by_company=by_company)
     survey = await reader.survey(paths, planned.days)
     amounts = await reader.left_out_amounts(survey)
-    found = [ids async for (ids,) in reader.sums(paths, survey, [plan], _OF_LEFT_OUT)]
-    ids = np.concatenate([_NONE, *found])
+    pieces = [ids async for (ids,) in reader.sums(paths, survey, [plan], _OF_LEFT_OUT)]
+    ids = np.concatenate([_NONE, *pieces])
     if without:
         ids = ids[~np.isin(ids, np.fromiter(without, dtype=np.int64))]
     return tuple(amounts.among(ids))
@@ -79,10 +79,10 @@ def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
     """Return the ids of a piece's events whose amounts are left out, for each plan."""
     amounts = paths[Column.AMOUNTS]
     some = paths.select((amounts == LEFT_OUT) | (amounts == -LEFT_OUT))
-    return [_found(plan, some) if some.events else _NONE for plan in plans]
+    return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
 
 
-def _found(plan: Plan, paths: PathData) -> IntArray:
+def _ids_of(plan: Plan, paths: PathData) -> IntArray:
     events = ChosenEvents.of(plan.scope, paths)
     ids = events.paths[Column.EVENT_IDS]
     if not _is_of_touches(plan):

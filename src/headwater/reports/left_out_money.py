@@ -94,16 +94,16 @@ class LeftOutAmounts:
         """Return what is left out of some events, each of which is named once."""
         places, known = place_among(self.event_ids, event_ids)
         places = places[known]
-        found: list[LeftOutMoney] = []
+        several: list[LeftOutMoney] = []
         for place, kind in enumerate(self.kinds):
             of_kind = places[self.kind_of[places] == place]
             if len(of_kind):
                 days = self.days[of_kind]
-                found.append(LeftOutMoney(
+                several.append(LeftOutMoney(
                     *kind, len(of_kind), Decimal(sum(self.amounts[of_kind].tolist())) / UNIT,
                     date.fromordinal(int(days.min())), date.fromordinal(int(days.max())),
                 ))  # fmt: skip
-        return found
+        return several
 
 
 def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMoney, ...]:
@@ -143,14 +143,12 @@ def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[dict[str, An
 
 LEFT_OUT_SPEND = {
     "type": "array",
-    "description": "Spend that no sum includes, because no exchange rate is known.",
     "items": object_schema(
         {"currency": TEXT, "amount": {"type": "number"}, "first_day": TEXT, "last_day": TEXT}
     ),
 }
 LEFT_OUT_MONEY = {
     "type": "array",
-    "description": "Money that no sum includes: no exchange rate, or beyond a bound.",
     "items": object_schema({
         "currency": TEXT, "events": {"type": "integer"}, "amount": {"type": "number"},
         "reason": {"type": "string", "enum": [str(reason) for reason in LeftOutReason]},

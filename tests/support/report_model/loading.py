@@ -27,6 +27,13 @@ TAGS = (
 )  # fmt: skip
 
 
+EVENTS = (
+    "SELECT id, contact_id, company_id, event_time, event_name, amount, is_upsell,"
+    " coalesce(sender IN ('browser', 'signed_browser'), false) AND NOT amount_confirmed"
+    " FROM events WHERE space_id = %(space_id)s"
+)
+
+
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     """Everything of a Space that a report is made of, as it is now."""
 
@@ -48,15 +55,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         )
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
-    facts.events = [
-        within_bounds(Event(*row))
-        for row in read(
-            "SELECT id, contact_id, company_id, event_time, event_name, amount, is_upsell,"
-            " coalesce(sender IN ('browser', 'signed_browser'), false) AND NOT amount_confirmed"
-            " FROM events"
-            " WHERE space_id = %(space_id)s"
-        )
-    ]
+    facts.events = [within_bounds(Event(*row)) for row in read(EVENTS)]
     tags = ", ".join(f"s.{name}" for name in TAGS)
     names = dict(enumerate(SOURCES, start=1)) | dict(
         read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")

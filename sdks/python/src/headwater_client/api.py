@@ -1569,9 +1569,7 @@ class GetReportAnswer(TypedDict):
     query_mode: str
     date_basis: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     compared_left_out_money: list[LeftOutMoney] | None
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     reading: str
     ripeness: dict[str, Any] | None
     fit: Fit2
@@ -1619,7 +1617,6 @@ class GetChangesAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_money_before: list[LeftOutMoney]
     """Money that no sum includes: no exchange rate, or beyond a bound."""
     hints: NotRequired[list[Hint]]
@@ -1714,9 +1711,7 @@ class GetCohortsAnswer(TypedDict):
     currency: str
     cost_rate: float | None
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     group_by: str | None
     attribution_model: str
     attribution_window: int
@@ -1795,7 +1790,6 @@ class ListCreditsAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     attribution_model: str
     attribution_window: int
     query_mode: str
@@ -1830,7 +1824,6 @@ class GetPathsAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     group_by: str
     attribution_window: int
     query_mode: str
@@ -1876,13 +1869,9 @@ class GetSpendReportAnswer(TypedDict):
     timezone: str
     currency: str
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     compared_left_out_money: list[LeftOutMoney] | None
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     compared_left_out_spend: list[LeftOutSpend] | None
-    """Spend that no sum includes, because no exchange rate is known."""
     cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
@@ -1918,11 +1907,8 @@ class GetSpendChangesAnswer(TypedDict):
     currency: str
     cost_rate: float | None
     left_out_money: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_money_before: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     left_out_spend: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     left_out_spend_before: list[LeftOutSpend]
     """Spend that no sum includes, because no exchange rate is known."""
     hints: NotRequired[list[Hint]]

@@ -72,6 +72,7 @@ async def make_notice(
         headline=f"{scheduled.name}, {dates}: {headline}",
         paragraphs=[
             f"{space.name}: {SHAREABLE[scheduled.page]}, {terms_of(sent, report)}.",
+            *(f"{money.words}." for money in report.left_out_money),
             *(["The CSV file is too large to be sent: it is on the page."]
               if scheduled.with_csv and not is_whole else []),
         ],
