@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headwater.webhooks.drafting import make_draft
+from headwater.webhooks.drafts import make_draft
 from headwater.webhooks.expressions import parse
 from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpretation import draft_event

@@ -9,12 +9,14 @@ import io
 import re
 from collections.abc import Iterable
 
+from headwater.http.decimals import number_pattern
+
 FORMULA = "=+\\-@＝＋－＠"  # noqa: RUF001 # the wide forms, which some spreadsheets take for the same
 """The characters that begin a formula, for the inside of a pattern's brackets."""
 BEFORE = r"\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff"
 """The characters that a spreadsheet may pass over before one."""
 _RISKY = re.compile(f"[{BEFORE}]*[{FORMULA}]|'*[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?[\d\s().,-]+(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(rf"[+-]?[\d\s().,-]+|{number_pattern()}", re.ASCII)
 
 
 def safe_cell(text: str) -> str:

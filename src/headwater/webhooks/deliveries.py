@@ -23,7 +23,7 @@ from headwater.identity.senders import Sender
 from headwater.inbox.accepted_rows import AcceptedRows, append
 from headwater.masking import Mask
 from headwater.spaces.spaces import fetch_space
-from headwater.webhooks.drafting import Draft, make_draft
+from headwater.webhooks.drafts import Draft, make_draft
 from headwater.webhooks.interpretation import finish, headers_kept
 from headwater.webhooks.models import (
     Delivery,

@@ -30,7 +30,7 @@ from headwater.webhooks.deliveries import (
     inbox_rows,
     outcome_of,
 )
-from headwater.webhooks.drafting import make_draft
+from headwater.webhooks.drafts import make_draft
 from headwater.webhooks.interpretation import check_signature
 from headwater.webhooks.models import Status, UnverifiedRequest, WebhookOutcome, WebhookRequest
 from headwater.webhooks.providers import PROVIDERS

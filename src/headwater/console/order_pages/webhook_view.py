@@ -18,7 +18,7 @@ from headwater.http.path_parameters import parse_id
 from headwater.refunds.reports import AcceptedRefund
 from headwater.spaces.models import Space
 from headwater.webhooks.deliveries import outcome_of
-from headwater.webhooks.drafting import make_draft
+from headwater.webhooks.drafts import make_draft
 from headwater.webhooks.interpretation import UNSIGNED
 from headwater.webhooks.models import (
     Delivery,
