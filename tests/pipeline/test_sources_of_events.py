@@ -18,8 +18,8 @@ PLACEHOLDERS = (
     "%%ADGROUP%%", "%%KEYWORD%%", "[[campaign]]", "${CAMPAIGN}", "spring {{adset.name}}",
     "@@CAMPAIGN@@", "##NAME##", "*|CAMPAIGN_UID|*", "<campaign>", "%CAMPAIGN%", "$campaign$",
 )  # fmt: skip
-NAMES = ("none such", "Null sale", "50% off", "[TOF] Broad", "{2026", "a_b__c", "$5 deal", "#1 tent",
-         "direct mail", "undefined behaviour", "x < y", "Q&A")  # fmt: skip
+NAMES = ("none such", "Null sale", "50% off", "[TOF] Broad", "{2026", "a_b__c", "$5 deal",
+         "#1 tent", "direct mail", "undefined behaviour", "x < y", "Q&A")  # fmt: skip
 RETURNS = (
     "www.paypal.com", "https://www.paypal.com/", "checkout.stripe.com", "hooks.stripe.com",
     "pay.klarna.com", "payments.klarna.com", "live.adyen.com", "www.mollie.com", "afterpay.com",

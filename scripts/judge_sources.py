@@ -1,0 +1,69 @@
+"""List where the tables of referrers differ from Snowplow's referer-parser, a judge of ours:
+
+    python scripts/judge_sources.py FILE     FILE is its resources/referers.yml
+
+Its data is under the GPL: it is compared with, and no line of it is kept here.
+"""
+
+# ruff: noqa: INP001, T201 # a script on its own, which speaks to a terminal
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from headwater.sources.addresses import read_address
+from headwater.sources.exclusions import SHIPPED
+from headwater.sources.vocabulary import REFERRERS
+
+KINDS = {"email": {"email"}, "paid": {"paid_other", "google_ads"}}
+"""What hosts of a medium should be; those of other media what most of their provider's are."""
+
+
+def main() -> int:
+    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for medium, provider, host in hosts(text):
+        found.setdefault((medium, provider), {})[host] = target(host)
+    for (medium, provider), targets in found.items():
+        wanted = KINDS.get(medium) or set(targets.values()) - {"-"}
+        others = [f"{host} {name}" for host, name in targets.items() if name not in wanted]
+        if others and wanted:
+            print(f"{medium}, {provider}: {', '.join(others)}")
+    return 0
+
+
+def hosts(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each host of the file with its medium and provider. This is no YAML reader: it knows the one
+    form that the file has.
+    """
+    medium = provider = key = ""
+    for line in text.splitlines():
+        stripped, depth = line.strip(), len(line) - len(line.lstrip())
+        if not stripped or stripped.startswith("#"):
+            continue
+        if stripped.startswith("- "):
+            if key == "domains":
+                yield medium, provider, stripped[2:].partition("#")[0].strip(" '\"")
+        elif depth == 0:
+            medium = stripped.rstrip(":")
+        elif depth == 2:
+            provider = stripped.rstrip(":").strip("'\"")
+        else:
+            key = stripped.rstrip(":")
+
+
+def target(host: str) -> str:
+    """What a host is here: a source or a platform, the reason why it is none, or `-`."""
+    is_app = host.startswith(("com.", "org."))
+    address = read_address(f"{'android-app' if is_app else 'https'}://{host}")
+    if address is None:
+        return "-"
+    excluded = SHIPPED.find(address, None)
+    match = REFERRERS.find(address)
+    return excluded.reason if excluded is not None else match[1] if match is not None else "-"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
