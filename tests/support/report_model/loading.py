@@ -19,11 +19,19 @@ from tests.support.report_model.facts import (
     Touchpoint,
 )
 
+Read = Callable[[str], list[tuple[Any, ...]]]
+
 SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
 """Texts and numbers; dates are no part of the model."""
 TAGS = (
     "campaign_id", "campaign_name", "adset_id", "adset_name", "ad_id", "ad_name", "keyword",
 )  # fmt: skip
+
+
+def _source_names(read: Read) -> dict[int, str]:
+    """The names of all sources by their numbers, the Space's own networks among them."""
+    own = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
+    return dict(enumerate(SOURCES, start=1)) | dict(own)
 
 
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
@@ -55,9 +63,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         )
     ]
     tags = ", ".join(f"s.{name}" for name in TAGS)
-    names = dict(enumerate(SOURCES, start=1)) | dict(
-        read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
-    )
+    names = _source_names(read)
     facts.touchpoints = [
         Touchpoint(*row[:4], names[row[4]], TagSet(*row[6:]), row[5])
         for row in read(
@@ -81,7 +87,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     return facts
 
 
-def _load_fits(read: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, Fit]:
+def _load_fits(read: Read) -> dict[str, Fit]:
     """The fits of the Space, by their names."""
     worth: dict[str, dict[str, Fraction]] = {}
     for name, source, weight in read(
