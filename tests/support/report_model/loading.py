@@ -62,8 +62,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
             " WHERE space_id = %(space_id)s"
         )
     ]
-    tags = ", ".join(f"s.{name}" for name in TAGS)
-    names = _source_names(read)
+    names, tags = _source_names(read), ", ".join(f"s.{name}" for name in TAGS)
     facts.touchpoints = [
         Touchpoint(*row[:4], names[row[4]], TagSet(*row[6:]), row[5])
         for row in read(
