@@ -60,7 +60,8 @@ def test_it_works(cli: Cli) -> None:
         "phone_region": None, "ignored_identifiers": [], "own_domains": [],
         "excluded_referrers": [], "heeded_referrers": [], "ad_consent": "unknown",
         "half_life_days": 7, "cost_rate": None, "page_view_days": None,
-        "event_labels": {}, "field_labels": {}, "source_names": {}, "answer_phrases": {},
+        "event_labels": {}, "field_labels": {}, "source_names": {}, "networks": [],
+        "answer_phrases": {},
         "limits": {},
     }  # fmt: skip
     assert cli.json("space", "show", "--space", space["id"]) == space

@@ -243,7 +243,7 @@ def test_the_limits(stage: Stage, put: Change, remove: Change) -> None:
         remove(stage, "google_ads")
 
 
-def test_a_number_is_never_given_to_another(stage: Stage, put: Change, remove: Change) -> None:
+def test_a_number_is_never_given_to_another(stage: Stage, put: Change) -> None:
     stage.connection.execute(
         "INSERT INTO paid_networks (space_id, number, name, spellings, platform, removed_at)"
         " SELECT %s, number, 'old' || number || '_ads', '{}', 'p' || number, now()"

@@ -13,35 +13,12 @@ from headwater.sources.resolve import resolve
 from headwater.sources.source_names import SourceNames, source_names_of
 
 PAGE = "https://shop.example/"
-STEMS = tuple(
-    [
-        "taboola",
-        "criteo",
-        "awin",
-        "outbrain",
-        "podcast_acast",
-        "rtb_house",
-        "the_trade_desk",
-        "ad4mat",
-        "tradedoubler",
-        "cj",
-        "impact",
-        "rakuten",
-        "partnerize",
-        "mgid",
-        "revcontent",
-        "teads",
-        "zemanta",
-        "stackadapt",
-        "adroll",
-        "kevel",
-        "spotx",
-        "moloco",
-        "liftoff",
-        "vungle",
-        "unity",
-    ]
-)
+STEMS = (
+    "taboola", "criteo", "awin", "outbrain", "podcast_acast", "rtb_house", "the_trade_desk",
+    "ad4mat", "tradedoubler", "cj", "impact", "rakuten", "partnerize", "mgid", "revcontent",
+    "teads", "zemanta", "stackadapt", "adroll", "kevel", "spotx", "moloco", "liftoff", "vungle",
+    "unity",
+)  # fmt: skip
 NETWORKS = tuple(
     PaidNetwork(number, f"{stem}_ads", (f"{stem}.example",), stem)
     for number, stem in zip(NUMBERS, STEMS, strict=False)

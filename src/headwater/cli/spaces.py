@@ -14,6 +14,7 @@ from headwater.database.installation import fetch_base_url
 from headwater.settings import Settings
 from headwater.spaces import spaces
 from headwater.spaces.models import Space
+from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
 from headwater.terminal.command import CommandGroup, Option
 from headwater.terminal.connection import autocommit_connection, transaction
@@ -81,7 +82,7 @@ async def show_space(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        rows = [asdict(space) for space in await spaces.list_spaces(connection)]
+        rows = [_settings(space) for space in await spaces.list_spaces(connection)]
     return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
@@ -125,5 +126,10 @@ def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | 
     return 0
 
 
+def _settings(space: Space) -> Row:
+    networks = [describe_network(network) for network in space.sources.networks]
+    return asdict(space) | {"networks": networks}
+
+
 async def _describe(connection: AsyncConnection, space: Space) -> dict[str, Any]:
-    return asdict(space) | {"limits": await spaces.fetch_limits(connection, space.id)}
+    return _settings(space) | {"limits": await spaces.fetch_limits(connection, space.id)}

@@ -32,5 +32,6 @@ def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:
     """Return the weight of every source: its Shapley value, divided by all conversions, of which
     there are so many of each set. Without any all are 0.
     """
-    total = conversions.sum()
-    return conversions @ shares / total if total > 0 else np.zeros(shares.shape[1])
+    total, size = float(conversions.sum()), int(shares.shape[1])
+    weights: FloatArray = conversions @ shares
+    return weights / total if total > 0 else np.zeros(size)

@@ -72,7 +72,8 @@ def _read_platform(text: str) -> str:
 _TEXT = text_up_to(LONGEST_NAME, shortest=1, trim=True)
 _FIELDS = object_of({
     "name": Property(
-        text_up_to(255, trim=True).then(_read_name), "Its source in reports; ends in `_ads`.", missing=REQUIRED
+        text_up_to(255, trim=True).then(_read_name), "Its source in reports; ends in `_ads`.",
+        missing=REQUIRED,
     ),
     "spellings": Property(
         array_of(_TEXT.then(_read_spelling), MAX_SPELLINGS),

@@ -20,6 +20,8 @@ from tests.support.report_model.facts import (
     Touchpoint,
 )
 
+Read = Callable[[str], list[tuple[Any, ...]]]
+
 SLOTS = tuple(f"profile_field_{number}" for number in range(1, 26))
 """Texts and numbers; dates are no part of the model."""
 TAGS = (
@@ -32,6 +34,12 @@ EVENTS = (
     " coalesce(sender IN ('browser', 'signed_browser'), false) AND NOT amount_confirmed"
     " FROM events WHERE space_id = %(space_id)s"
 )
+
+
+def _source_names(read: Read) -> dict[int, str]:
+    """The names of all sources by their numbers, the Space's own networks among them."""
+    own = read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
+    return dict(enumerate(SOURCES, start=1)) | dict(own)
 
 
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
@@ -56,10 +64,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
     facts.events = [within_bounds(Event(*row)) for row in read(EVENTS)]
-    tags = ", ".join(f"s.{name}" for name in TAGS)
-    names = dict(enumerate(SOURCES, start=1)) | dict(
-        read("SELECT number, name FROM paid_networks WHERE space_id = %(space_id)s")
-    )
+    names, tags = _source_names(read), ", ".join(f"s.{name}" for name in TAGS)
     facts.touchpoints = [
         Touchpoint(*row[:4], names[row[4]], TagSet(*row[6:]), row[5])
         for row in read(
@@ -83,7 +88,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     return facts
 
 
-def _load_fits(read: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, Fit]:
+def _load_fits(read: Read) -> dict[str, Fit]:
     """The fits of the Space, by their names."""
     worth: dict[str, dict[str, Fraction]] = {}
     for name, source, weight in read(

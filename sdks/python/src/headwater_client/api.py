@@ -1618,7 +1618,6 @@ class GetChangesAnswer(TypedDict):
     currency: str
     left_out_money: list[LeftOutMoney]
     left_out_money_before: list[LeftOutMoney]
-    """Money that no sum includes: no exchange rate, or beyond a bound."""
     hints: NotRequired[list[Hint]]
 
 
@@ -1910,7 +1909,6 @@ class GetSpendChangesAnswer(TypedDict):
     left_out_money_before: list[LeftOutMoney]
     left_out_spend: list[LeftOutSpend]
     left_out_spend_before: list[LeftOutSpend]
-    """Spend that no sum includes, because no exchange rate is known."""
     hints: NotRequired[list[Hint]]
 
 

@@ -109,13 +109,11 @@ async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
     request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        canonical = await resolve(connection, context.space_id, contact_id)
-        space = await context.space(connection)
+        space, direct = await context.space(connection), request.direct
+        canonical = await resolve(connection, space.id, contact_id)
         page = await list_journey(connection, space, canonical, request)
         page = await with_amounts(connection, space.id, page)
-        left_out = await count_earlier(
-            connection, context.space_id, canonical, page.next, direct=request.direct
-        )
+        left_out = await count_earlier(connection, space.id, canonical, page.next, direct=direct)
     answer = page_answer(page, cursors)
     items, cursor = answer["rows"], answer["next_cursor"]
     return {"id": canonical, "items": items, "left_out": left_out, "next_cursor": cursor}
