@@ -98,8 +98,11 @@ def identify(
     """
     contact = _strongly_known(directory, item)
     holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
-    is_claimed = contact is not None and contact is not holder
-    if is_claimed and not _may_join(joins or Joins(), item, contact):
+    if (
+        contact is not None
+        and contact is not holder
+        and not _may_join(joins or Joins(), item, contact)
+    ):
         # The browser says that it is neither the contact it joined before nor anybody we believe.
         item = msgspec.structs.replace(item, email=None, tracking_id=None, is_refused=True)
         contact = holder if holder is not None and holder.is_anonymous else None

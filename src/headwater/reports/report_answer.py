@@ -88,7 +88,7 @@ def ripeness_csv(ripeness: Ripeness) -> bytes:
     table = CsvTable(["day", *_OF_DAYS])
     for day in ripeness.days:
         figures = (round(getattr(day, name), 4) for name in _OF_DAYS)
-        table.add([day.day, *map(in_digits, figures)])
+        table.add([f"{day.day}", *map(in_digits, figures)])
     return table.content()
 
 
