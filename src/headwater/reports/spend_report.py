@@ -274,7 +274,8 @@ def _joined(query: ReportQuery, report: Report, credit: CreditByKey, spent: Spen
     return CostReport(
         group, tuple(sorted(rows, key=_order)), 0,
         CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
-        CostFigures(whole, paid, has_ratios=has_ratios), CostFigures(nowhere, has_ratios=has_ratios),
+        CostFigures(whole, paid, has_ratios=has_ratios),
+        CostFigures(nowhere, has_ratios=has_ratios),
         report.span, report.timezone, report.currency, fit=report.fit, reading=report.reading,
         unsplit=tuple(sorted(unsplit)), problem=problem, began=report.began,
         ends=(report.first_event, report.last_event),

@@ -222,7 +222,7 @@ async def render_revenue(page: ReportPage) -> Response:
     except REFUSED as error:
         problem = error
     if content is not None and content.is_of_empty_space and page.shared is None:
-        return redirect(f"{page.base}/setup")
+        return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
