@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.mcp.tool import Tool
-from headwater.reports.models import AVERAGES, Group, Measure
+from headwater.reports.measure_names import AVERAGES
+from headwater.reports.models import (
+    Group,
+    Measure,
+)
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline

@@ -23,10 +23,10 @@ from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import ONLY
+from headwater.reports.measure_names import TOUCHED
 from headwater.reports.models import (
     CLOCK,
     CREDITED,
-    TOUCHED,
     Comparison,
     DateBasis,
     DateTimeSpan,

@@ -51,8 +51,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         Event(*row)
         for row in read(
             "SELECT id, contact_id, company_id, event_time, event_name, amount, is_upsell"
-            " FROM events"
-            " WHERE space_id = %(space_id)s"
+            " FROM events WHERE space_id = %(space_id)s"
         )
     ]
     tags = ", ".join(f"s.{name}" for name in TAGS)

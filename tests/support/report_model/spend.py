@@ -151,11 +151,7 @@ def make_cost_report(
         spent: list[Fraction] | None, credited: list[Fraction], ratios_of: list[Fraction],
         *, ratios: bool = has_ratios,
     ) -> Figures:  # fmt: skip
-        sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
-        names = (*CREDIT, "new_customer_revenue")
-        sums |= dict(zip(names, credited, strict=True))
-        base = {**sums, **dict(zip(names, ratios_of, strict=True))}
-        return _with_ratios(spending, sums, base, ratios=ratios)
+        return _figures(spending, spent, credited, ratios_of, ratios=ratios)
 
     no_credit = [Fraction(0)] * 4
     rows = {
@@ -166,11 +162,19 @@ def make_cost_report(
         for key in {*credit, *by_key} if group
         for own in [credit.get(key, no_credit)]
     }  # fmt: skip
-    return CostReport(
-        rows,
-        of(whole, total, paid()),
-        of(whole, paid(), paid()),
-        of(nowhere, no_credit, no_credit),
+    tops = (of(whole, total, paid()), of(whole, paid(), paid()))
+    return CostReport(rows, *tops, of(nowhere, no_credit, no_credit))
+
+
+def _figures(
+    spending: Spending, spent: list[Fraction] | None, credited: list[Fraction],
+    ratios_of: list[Fraction], *, ratios: bool,
+) -> Figures:  # fmt: skip
+    sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
+    names = (*CREDIT, "new_customer_revenue")
+    sums |= dict(zip(names, credited, strict=True))
+    return _with_ratios(
+        spending, sums, {**sums, **dict(zip(names, ratios_of, strict=True))}, ratios=ratios
     )
 
 
