@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.attribution.models import MODELS
 
-CREDIT = ("credited_revenue", "credited_events")
+CREDIT = ("credited_revenue", "credited_conversions")
 WHOLE = ("events", "revenue")
 BEFORE = {"compare": "previous_period"}
 

@@ -22,7 +22,9 @@ NAMED = {"campaign", "adset", "ad", "event", "company", "week"}
 def answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     """The answer, with the defaults that the tool describes."""
     asked = {**arguments, **_dates(arguments)}
-    asked.setdefault("measures", ["credited_revenue", "credited_events"])
+    asked.setdefault("measures", ["credited_revenue", "credited_conversions"])
+    if "attribution_models" not in asked:
+        asked.setdefault("attribution_model", "last_non_direct_touch")
     if "group_by" not in asked and {*CREDITED} & {*asked["measures"]}:
         asked["group_by"] = ["source"]
     times = [group for group in asked.get("group_by", []) if group in TIME_GROUPS]

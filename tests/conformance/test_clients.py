@@ -25,7 +25,7 @@ def test_it_works(node: Node, local: Assistant) -> None:
     for each in told.values():
         assert each == {
             "tools": len(NAMES), "space": local.space_id, "wrong": True, "prompts": 3,
-            "columns": ["source", "credited_revenue", "credited_events"],
+            "columns": ["source", "credited_revenue", "credited_conversions"],
             "resource": local.space_id, "role": "user",
         }  # fmt: skip
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.mcp.tool import Tool
-from headwater.reports.models import AVERAGES, Group, Measure
+from headwater.reports.measure_names import AVERAGES
+from headwater.reports.models import Group, Measure
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline
@@ -44,21 +45,23 @@ def test_it_works(assistant: Assistant) -> None:
     answer = assistant.call("query_report", period="2026-05", attribution_model="linear")
     assert len(answer.pop("reading")) == 64
     assert answer == {
-        "columns": ["source", "credited_revenue", "credited_events"],
-        "rows": [["email", 50, 1], ["google_ads", 50, 1]],
+        "columns": ["source", "credited_revenue", "credited_conversions"],
+        "rows": [["email", 50, 0.5], ["google_ads", 50, 0.5]],
         "left_out": 0,
-        "totals": {"credited_revenue": 100, "credited_events": 2},
+        "totals": {"credited_revenue": 100, "credited_conversions": 1},
         "unattributed": {
             "credited_revenue": 20.5,
-            "credited_events": 1,
+            "credited_conversions": 1,
             "reasons": {
-                "no_touch": {"credited_revenue": 20.5, "credited_events": 1},
-                "outside_window": {"credited_revenue": 0, "credited_events": 0},
-                "not_counted": {"credited_revenue": 0, "credited_events": 0},
+                "no_touch": {"credited_revenue": 20.5, "credited_conversions": 1},
+                "outside_window": {"credited_revenue": 0, "credited_conversions": 0},
+                "not_counted": {"credited_revenue": 0, "credited_conversions": 0},
             },
         },
-        "overall": {"credited_revenue": 120.5, "credited_events": 3},
+        "overall": {"credited_revenue": 120.5, "credited_conversions": 2},
         "event_names": {"purchase": 2, "custom_event_1": 1},
+        "conversion_names": ["purchase"],
+        "not_compared": None,
         "first_event": "2026-05-13 12:00:00",
         "last_event": "2026-05-13 12:00:00",
         "period": MAY,
@@ -85,7 +88,7 @@ def test_what_people_call_things_is_beside_what_they_are(assistant: Assistant) -
     ]  # fmt: skip
     by_campaign = assistant.call("query_report", **MAY, group_by=["campaign", "source"],
                                  attribution_model="first_touch")  # fmt: skip
-    assert by_campaign["rows"] == [["c1", "Spring", "google_ads", 100, 2]]
+    assert by_campaign["rows"] == [["c1", "Spring", "google_ads", 100, 1]]
     by_country = assistant.call(
         "query_report", **MAY, measures=["revenue"], group_by=["country", "month"]
     )
@@ -155,7 +158,7 @@ def test_filters_and_limits(assistant: Assistant) -> None:
         ({"end_date": MAY["end_date"]}, "The start_date is required with end_date."),
         ({"start_date": MAY["end_date"], "end_date": MAY["start_date"]}, "must be after"),
         ({"period": "soon"}, "The period cannot be read; there are: today"),
-        ({"measures": ["sales"]}, "The measures must be one of events, orders"),
+        ({"measures": ["sales"]}, "The measures must be one of events, conversions"),
         ({"group_by": ["source", "day", "event"]}, "must not have more than 2 values"),
         ({"group_by": ["source", "source"]}, "must not have the same value twice"),
         ({"order_by": "country"}, "The order_by must be one of the measures or groups"),
@@ -216,7 +219,7 @@ def test_credit_adds_up_to_the_lists_of_the_api(assistant: Assistant, api: Api) 
 def test_the_defaults_it_describes_are_true() -> None:
     tool: Tool = BY_NAME["query_report"]
     assert tool.required == ()
-    assert tool.arguments["attribution_model"]["default"] == "last_touch"
+    assert tool.arguments["attribution_model"]["default"] == "last_non_direct_touch"
     assert tool.arguments["period"]["default"] == "last 30 days"
 
 

@@ -100,7 +100,7 @@ def test_dates_are_on_the_clock_of_the_space(
         ("in the last month", "2026-02-01", "2026-02-28"),
         ("this quarter", "2026-01-01", "2026-03-18"), ("last quarter", "2025-10-01", "2025-12-31"),
         ("this year", "2026-01-01", "2026-03-18"), ("last_year", "2025-01-01", "2025-12-31"),
-        ("the last 7 days", "2026-03-11", "2026-03-17"), ("past 1 day", "2026-03-17", "2026-03-17"),
+        ("the last 7 days", "2026-03-12", "2026-03-18"), ("past 1 day", "2026-03-18", "2026-03-18"),
         ("last 2 weeks", "2026-03-02", "2026-03-15"), ("last 3 months", "2025-12-01", "2026-02-28"),
         ("2024", "2024-01-01", "2024-12-31"), ("2024-02", "2024-02-01", "2024-02-29"),
         ("2026-Q3", "2026-07-01", "2026-09-30"), ("q1 2024", "2024-01-01", "2024-03-31"),
@@ -132,12 +132,15 @@ UNITS = ("day", "week", "month", "quarter", "year")
     unit=st.sampled_from(UNITS),
 )
 def test_stretches_meet(today: date, count: int, unit: str) -> None:
-    """The last few and the one that runs meet; the period before has as many months or days."""
+    """The last few end with today, or meet what runs; the period before has as many of them."""
     read = read_dates(f"last {count} {unit}s", today)
     running = read_dates("today" if unit == "day" else f"this {unit}", today)
-    assert read.last + timedelta(days=1) == running.first
     assert running.last == today
-    one = read_dates("yesterday" if unit == "day" else f"last {unit}", today)
+    if unit == "day":
+        assert (read.last, read.days) == (today, count)
+    else:
+        assert read.last + timedelta(days=1) == running.first
+    one = running if unit == "day" else read_dates(f"last {unit}", today)
     assert one.last == read.last
     assert one.first >= read.first
     before = read.before
@@ -157,7 +160,9 @@ def months(span: DateSpan) -> int:
     [
         ("2026-10", "2026-09-01", "2026-09-30"), ("2026-Q1", "2025-10-01", "2025-12-31"),
         ("2024", "2023-01-01", "2023-12-31"), ("last week", "2026-03-02", "2026-03-08"),
-        ("this month", "2026-02-11", "2026-02-28"),
+        ("this month", "2026-02-01", "2026-02-18"), ("this week", "2026-03-09", "2026-03-11"),
+        ("this quarter", "2025-10-01", "2025-12-18"), ("this year", "2025-01-01", "2025-03-18"),
+        ("last 7 days", "2026-03-05", "2026-03-11"),
         ("2026-02-01 to 2026-03-31", "2025-12-01", "2026-01-31"),
     ],
 )  # fmt: skip

@@ -14,17 +14,17 @@ BEFORE = months_after(datetime.now(UTC).date(), -1)
 
 def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     someone = stage.contact()
-    stage.touchpoint(someone, "google_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
+    stage.touchpoint(someone, "tiktok_ads", occurred_at=f"{BEFORE:%Y-%m}-09 12:00:00+00")
     stage.event(someone, amount=100, event_time=f"{BEFORE:%Y-%m}-10 12:00:00+00")
     currency = assistant.call("get_space")["currency"]
-    spent = {"date": f"{BEFORE}", "platform": "google", "amount": 40, "currency": currency}
+    spent = {"date": f"{BEFORE}", "platform": "tiktok", "amount": 40, "currency": currency}
     assistant.call("put_spend", spend=[spent])
     told = assistant.call("query_spend", period="last month")
     assert told["totals"]["roas"] == 2.5
     told = assistant.call("query_spend", cohorts=1)
     (cohort,) = told["cohorts"]
     assert (cohort["key"], cohort["payback"], cohort["payback_month"]) == (
-        "google_ads", "reached", 0,
+        "tiktok_ads", "reached", 0,
     )  # fmt: skip
     answer = api.get("/reports/cohorts", params={"limit": 5})
     assert told == answer.json()

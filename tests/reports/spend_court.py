@@ -12,6 +12,7 @@ from tests.support.report_model.clock import STEPS, Period, compared, counterpar
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.groups import Key
 from tests.support.report_model.question import Question, read_question
+from tests.support.report_model.report import ends_of
 from tests.support.report_model.spend import (
     CostReport,
     Figures,
@@ -42,7 +43,16 @@ def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any])
     if "rows" not in answer:
         return [f"refused: {answer}"]
     reports = [make_cost_report(spending, each) for each in _times(question)]
+    if len(reports) > 1 and not began_by(spending, question):
+        reports = reports[:1]
     return list(_differences(answer, question, *reports))
+
+
+def began_by(spending: Spending, question: Question) -> bool:
+    """True where the Space had an event before the end of the time compared with."""
+    other = compared(Period(question.start, question.end), question.compare)
+    first, _ = ends_of(spending.facts)
+    return bool(other and first and first < other.bounds(spending.facts.zone)[1])
 
 
 def _times(question: Question) -> list[Question]:
@@ -55,6 +65,7 @@ def _times(question: Question) -> list[Question]:
 def _differences(
     answer: dict[str, Any], question: Question, now: CostReport, then: CostReport | None = None
 ) -> Iterator[str]:
+    is_compared = question.compare != "none"
     listed = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
     group = answer["columns"][0] if question.group_by else ""
     by_key = {row[group]: row for row in listed}
@@ -66,10 +77,10 @@ def _differences(
         ("with_spend", now.with_spend, then and then.with_spend),
         ("unmatched", now.unmatched, then and then.unmatched),
     ):
-        yield from _wrong(name, answer[name], right, before)
+        yield from _wrong(name, answer[name], right, before, compared=is_compared)
     for key, right in now.rows.items():
         before = _before(question, key, then, right)
-        yield from _wrong(f"{key}", by_key[key], right, before, compared=then is not None)
+        yield from _wrong(f"{key}", by_key[key], right, before, compared=is_compared)
     for name in ("left_out_money", "left_out_spend"):
         for field, report in ((name, now), (f"compared_{name}", then)):
             if answer[field] != (report and getattr(report, name)):

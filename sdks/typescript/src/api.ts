@@ -1235,7 +1235,7 @@ export type GetReportAnswer = {
   /** Those of them that convert and bring revenue. */
   conversion_names: Array<string>;
   /** Why compared figures are null. */
-  not_compared: "before_first_event" | null;
+  not_compared: string | null;
   period: Period;
   compared_period: ComparedPeriod;
   first_event: string | null;
@@ -1521,7 +1521,7 @@ export type GetSpendReportAnswer = {
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
   /** Why compared figures are null. */
-  not_compared: "before_first_event" | null;
+  not_compared: string | null;
   first_event: string | null;
   last_event: string | null;
   /** Platforms whose spend is not known by source: their sources have no ratios. */

@@ -24,10 +24,10 @@ from headwater.http.parameters import Input, ListParameter, Parameter
 from headwater.http.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import ONLY, read_keys
+from headwater.reports.measure_names import TOUCHED
 from headwater.reports.models import (
     CLOCK,
     CREDITED,
-    TOUCHED,
     Comparison,
     DateBasis,
     DateTimeSpan,
@@ -53,18 +53,16 @@ MEASURES = ListParameter(
     name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
     description=(
-        "credited_*: shared out by the model. touched_*: whole events with any touchpoint of the "
-        "group. conversions: neither refunds nor upsells; orders: purchases among them. revenue is "
-        "net of refunds and includes upsells. share: part of the first measure. In groups of "
-        "touchpoints the others count an event in each that has credit."
+        "credited_*: by the model. touched_*: events with any touchpoint of the group. "
+        "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
+        "upsells. share: of the first measure. Others count an event in each group with credit."
     ),
 )  # fmt: skip
 GROUP_BY = ListParameter(
     name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
     description=(
-        "At most two; none for totals only. If left out: source where credit is measured, else "
-        "none. Channels: paid, ai, organic, email, sms, referral, direct. Customers: new, "
-        "returning."
+        "At most two; none for totals. If left out: source where credit is measured, else none. "
+        "Channels: paid, ai, organic, email, sms, referral, direct. Customers: new, returning."
     ),
 )  # fmt: skip
 PERIOD = Parameter(

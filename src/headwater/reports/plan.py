@@ -17,7 +17,14 @@ from headwater.reports.customers import CONTACTS, Customers
 from headwater.reports.dimensions import Dimension, Step, time_column
 from headwater.reports.forms import BY_KIND, FORMS, Sum
 from headwater.reports.kinds import EVERY_NAME, KindOfEvent
-from headwater.reports.models import CREDITED, TOUCHED, Comparison, DateBasis, Measure, ReportQuery
+from headwater.reports.measure_names import TOUCHED
+from headwater.reports.models import (
+    CREDITED,
+    Comparison,
+    DateBasis,
+    Measure,
+    ReportQuery,
+)
 from headwater.reports.selection import EventConditions, KeyFilter, window_columns
 
 _NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - in place of a local time

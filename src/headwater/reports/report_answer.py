@@ -93,10 +93,7 @@ def ripeness_csv(ripeness: Ripeness) -> bytes:
 
 
 BEFORE_FIRST_EVENT = "before_first_event"
-NOT_COMPARED = {
-    "type": ["string", "null"], "enum": [BEFORE_FIRST_EVENT, None],
-    "description": "Why compared figures are null.",
-}  # fmt: skip
+NOT_COMPARED = {**TEXT_OR_NULL, "description": "Why compared figures are null."}
 _OF_DAYS = ("value", "share_in", "expected", "low", "high")
 
 

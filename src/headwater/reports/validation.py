@@ -9,12 +9,10 @@ from headwater.http.errors import Errors, Invalid
 from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES, ChangeQuery
 from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of
 from headwater.reports.credit_models import CreditFilter, CreditsQuery
+from headwater.reports.measure_names import AVERAGES, JUDGED, TOUCHED
 from headwater.reports.models import (
     ALL_ROWS,
-    AVERAGES,
     CREDITED,
-    JUDGED,
-    TOUCHED,
     DateBasis,
     Filters,
     Measure,

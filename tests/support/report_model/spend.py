@@ -161,11 +161,7 @@ def make_cost_report(
         spent: list[Fraction] | None, credited: list[Fraction], ratios_of: list[Fraction],
         *, ratios: bool = has_ratios,
     ) -> Figures:  # fmt: skip
-        sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
-        names = (*CREDIT, "new_customer_revenue")
-        sums |= dict(zip(names, credited, strict=True))
-        base = {**sums, **dict(zip(names, ratios_of, strict=True))}
-        return _with_ratios(spending, sums, base, ratios=ratios)
+        return _figures(spending, spent, credited, ratios_of, ratios=ratios)
 
     no_credit = [Fraction(0)] * 4
     rows = {
@@ -176,13 +172,22 @@ def make_cost_report(
         for key in {*credit, *by_key} if group
         for own in [credit.get(key, no_credit)]
     }  # fmt: skip
+    tops = (of(whole, total, paid()), of(whole, paid(), paid()))
     return CostReport(
-        rows,
-        of(whole, total, paid()),
-        of(whole, paid(), paid()),
-        of(nowhere, no_credit, no_credit),
-        left_out_money(spending, facts, question),
-        left_out_spend(spending, question),
+        rows, *tops, of(nowhere, no_credit, no_credit),
+        left_out_money(spending, facts, question), left_out_spend(spending, question),
+    )  # fmt: skip
+
+
+def _figures(
+    spending: Spending, spent: list[Fraction] | None, credited: list[Fraction],
+    ratios_of: list[Fraction], *, ratios: bool,
+) -> Figures:  # fmt: skip
+    sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
+    names = (*CREDIT, "new_customer_revenue")
+    sums |= dict(zip(names, credited, strict=True))
+    return _with_ratios(
+        spending, sums, {**sums, **dict(zip(names, ratios_of, strict=True))}, ratios=ratios
     )
 
 

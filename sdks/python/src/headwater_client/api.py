@@ -1556,7 +1556,7 @@ class GetReportAnswer(TypedDict):
     event_names: dict[str, int]
     conversion_names: list[str]
     """Those of them that convert and bring revenue."""
-    not_compared: Literal["before_first_event"] | None
+    not_compared: str | None
     """Why compared figures are null."""
     period: Period
     compared_period: ComparedPeriod
@@ -1855,7 +1855,7 @@ class GetSpendReportAnswer(TypedDict):
     """All spend, and the credit of platforms with spend: equal under every group_by."""
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
-    not_compared: Literal["before_first_event"] | None
+    not_compared: str | None
     """Why compared figures are null."""
     first_event: str | None
     last_event: str | None

@@ -96,7 +96,7 @@ class Breakdown:
 def title(group: Group, key: GroupKey) -> str:
     """Return what people call a row."""
     if key.value is None:
-        return f"No {group}"
+        return "Unpaid sources" if group is Group.PLATFORM else f"No {group}"
     if group in (Group.CHANNEL, Group.SOURCE):
         return title_of(key.value)
     if group is Group.PLATFORM:

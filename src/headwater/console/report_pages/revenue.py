@@ -221,8 +221,9 @@ async def render_revenue(page: ReportPage) -> Response:
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
-    if content is not None and content.is_of_empty_space and page.shared is None:
-        return redirect(f"{page.base}/setup")
+    chooses = page.shared is not None or bool(page.request.url.query)
+    if content is not None and content.is_of_empty_space and not chooses:
+        return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
         "revenue.html", read_bar(page.space, view, page.path), problem, page=content,

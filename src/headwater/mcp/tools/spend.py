@@ -131,7 +131,7 @@ TOOLS = (
     Tool(
         name="query_spend",
         title="Query spend",
-        description="Ad spend, what it brought: ROAS, CPA, CAC. unmatched: in no row.",
+        description="Ad spend, what it brought: ROAS, CPA, CAC; totals of platforms with spend.",
         arguments=arguments_of(GROUP, COHORTS)
         | as_in("query_report", arguments_of(*PARAMETERS[1:], CHANGES_SINCE)),
         answer=_ANSWER,
