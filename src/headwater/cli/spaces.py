@@ -132,4 +132,4 @@ def _settings(space: Space) -> Row:
 
 
 async def _describe(connection: AsyncConnection, space: Space) -> dict[str, Any]:
-    return _settings(space) | {"limits": await spaces.fetch_limits(connection, space.id)}
+    return {**_settings(space), "limits": await spaces.fetch_limits(connection, space.id)}

@@ -12,7 +12,6 @@ import msgspec
 from headwater.browsing.accepted import (
     AcceptedBots,
     AcceptedHit,
-    AcceptedLanding,
     AcceptedPerson,
 )
 from headwater.browsing.views import read_view
@@ -31,12 +30,10 @@ from headwater.pipeline.paths import ContactPath
 from headwater.pipeline.phones import note_phone, read_only_phone, wanted_digits
 from headwater.pipeline.refunds import refund_sent_as_event
 from headwater.refunds.reports import AcceptedRefund
-from headwater.sources.addresses import read_address
-from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing
-from headwater.sources.outcomes import NoTouch, Source
+from headwater.sources.outcomes import NoTouch
 from headwater.touchpoints.accepted import AcceptedTouchpoint
-from headwater.touchpoints.classification import touch_of, touch_of_event
+from headwater.touchpoints.classification import touch_of, touch_of_event, touch_of_landing
 from headwater.touchpoints.models import Touch
 
 EVENT = "event"
@@ -110,7 +107,9 @@ def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     item = _add_item(parsed, arrival, _identifiers(person), person.occurred_at, person)
     item.person = person
     if person.landing is not None:
-        item.touch = _touch_of_landing(parsed, person.landing)
+        landing, at = person.landing, person.landing.occurred_at * 1000
+        visit = Landing(landing.url, landing.referrer)
+        item.touch = touch_of_landing(visit, at, parsed.space.source_rules)
 
 
 def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
@@ -136,25 +135,6 @@ def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) 
     return Identifiers(
         accepted.email, accepted.tracking_id, accepted.trk_token, accepted.fingerprint, accepted.ip
     )
-
-
-def _touch_of_landing(parsed: ParsedRows, landing: AcceptedLanding) -> Touch | None:
-    """Return the touch of the page view by which a person came; None for one without a source."""
-    space = parsed.space
-    view = Landing(landing.url, landing.referrer)
-    classified = explain(view, space.exclusions, space.source_names)
-    if not isinstance(classified.outcome, Source) or classified.outcome.name == "direct":
-        return None
-    return Touch(
-        at=landing.occurred_at * 1000, source_id=space.source_names.numbers[classified.outcome.name],
-        source_rule=classified.outcome.rule, ad=classified.ad, url=landing.url,
-        referrer_host=_host(landing.referrer) if landing.referrer else None,
-    )  # fmt: skip
-
-
-def _host(referrer: str) -> str | None:
-    address = read_address(referrer)
-    return None if address is None else address.host
 
 
 def _add_item(

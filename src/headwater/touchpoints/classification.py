@@ -44,10 +44,17 @@ def touch_of_event(
 
 
 def _touch_of_referrer(event: AcceptedEvent, at: int, rules: SourceRules) -> Touch | None:
-    """The touch of an order whose shop tells the page before the visit, by the rules of visits."""
+    """The touch of an order whose shop tells the page before the visit."""
     if event.referrer is None:
         return None
-    classified = explain(Landing(event.url, event.referrer), rules.exclusions, rules.names)
+    return touch_of_landing(Landing(event.url, event.referrer), at, rules)
+
+
+def touch_of_landing(landing: Landing, at: int, rules: SourceRules) -> Touch | None:
+    """The touch of a visit that somebody else reports, by the rules of visits; None for one without
+    a source.
+    """
+    classified = explain(landing, rules.exclusions, rules.names)
     outcome = classified.outcome
     if not isinstance(outcome, Source) or outcome.name == "direct":
         return None
@@ -56,8 +63,8 @@ def _touch_of_referrer(event: AcceptedEvent, at: int, rules: SourceRules) -> Tou
         source_id=rules.names.numbers[outcome.name],
         source_rule=outcome.rule,
         ad=classified.ad,
-        url=event.url,
-        referrer_host=_host(event.referrer),
+        url=landing.url,
+        referrer_host=_host(landing.referrer),
     )
 
 
