@@ -8,7 +8,13 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.rates.exchange import MAX_COUNTED, MAX_COUNTED_OF_PAGES, RateTable, converted
+from headwater.rates.counted_amounts import (
+    MAX_AMOUNT,
+    MAX_PAGE_AMOUNT,
+    AmountRule,
+    LeftOutReason,
+)
+from headwater.rates.exchange import RateTable, converted
 
 DAY = date(2026, 5, 13)
 RATES = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
@@ -18,11 +24,15 @@ def table(rate: Fraction) -> RateTable:
     return RateTable(own={DAY: {("USD", "EUR"): rate}})
 
 
+def rule(rate: Fraction, currency: str = "USD") -> AmountRule:
+    return AmountRule.of(table(rate), DAY, currency, "EUR", "EUR")
+
+
 def test_it_works() -> None:
-    dollars = table(Fraction(4, 5))
-    assert dollars.convert(1_000_000, ("USD", "EUR"), DAY) == 800_000
-    assert dollars.convert(1_234_567, ("EUR", "EUR"), DAY) == 1_234_567
-    assert dollars.convert(1_000_000, ("XAF", "EUR"), DAY) is None
+    rate = Fraction(4, 5)
+    assert rule(rate).count(1_000_000, from_page=False) == 800_000
+    assert rule(rate, "EUR").count(1_234_567, from_page=False) == 1_234_567
+    assert rule(rate, "XAF").count(1_000_000, from_page=False) is LeftOutReason.NO_RATE
 
 
 @given(st.integers(-(10**18), 10**18), RATES, st.sampled_from([1, 100, 10_000]))
@@ -35,9 +45,9 @@ def test_halves_go_to_the_even_one(number: int) -> None:
     assert converted(number * 100, Fraction(1, 2), 100) == 100 * round(Fraction(number, 2))
 
 
-@given(st.integers(-3 * MAX_COUNTED, 3 * MAX_COUNTED), RATES)
+@given(st.integers(-3 * MAX_AMOUNT, 3 * MAX_AMOUNT), RATES)
 def test_sums_leave_out_what_is_too_large(amount: int, rate: Fraction) -> None:
-    for by_page, most in ((False, MAX_COUNTED), (True, MAX_COUNTED_OF_PAGES)):
-        worth = table(rate).convert(amount, ("USD", "EUR"), DAY, by_page=by_page)
+    for from_page, most in ((False, MAX_AMOUNT), (True, MAX_PAGE_AMOUNT)):
+        counted = rule(rate).count(amount, from_page=from_page)
         exact = converted(amount, rate, 100)
-        assert worth == (exact if abs(exact) <= most else None)
+        assert counted == exact if abs(exact) <= most else isinstance(counted, LeftOutReason)

@@ -21,8 +21,8 @@ DISTRIBUTED = (
     "former_rates", "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs",
     "imports", "merges", "messages", "monthly_fits", "new_rows", "order_refunds", "packed_hits",
     "page_view_upkeep", "paid_networks", "path_days", "path_segments", "pending_paths", "rates",
-    "reclassifications", "refused_joins", "refused_rows", "revisions", "saved_views", "scheduled_reports",
-    "site_refusals", "site_tests", "source_names", "spend", "tag_sets", "touchpoints",
+    "reclassifications", "refused_joins", "refused_rows", "revisions", "saved_views",
+    "scheduled_reports", "site_refusals", "site_tests", "source_names", "spend", "tag_sets", "touchpoints",
     "unsigned_joins", "visits",
     "webhook_deliveries",
 )  # fmt: skip

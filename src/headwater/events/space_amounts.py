@@ -15,8 +15,8 @@ from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
-from headwater.identity.senders import Sender
-from headwater.rates.exchange import MAX_COUNTED_OF_PAGES, RateTable
+from headwater.rates.counted_amounts import MAX_PAGE_AMOUNT, UNIT, AmountRule, LeftOutReason
+from headwater.rates.exchange import RateTable
 from headwater.rates.store import load_rates, load_rates_now
 
 queries = Queries(__name__, "space_amounts.sql")
@@ -28,7 +28,7 @@ _FOREIGN = queries["among"].format(**_PARTS)
 _EVERY = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
 MOST_AT_ONCE = 50_000
 """The events whose amounts an export holds exchanged at once, of some hundred bytes."""
-_CERTAIN = MAX_COUNTED_OF_PAGES // 10_000
+_CERTAIN = MAX_PAGE_AMOUNT // UNIT
 """An amount in the Space's currency up to this stands for itself, whoever reported it."""
 
 
@@ -56,21 +56,23 @@ class EventAmount(NamedTuple):
     space_currency: str
     day: date
     """On the Space's clock."""
-    sender: str | None
+    from_page: bool
+    """True while only a page has reported it."""
     event_time: datetime
 
     def exchange(self, rates: RateTable) -> int | None:
         """Return the amount in the Space's currency; None where nothing stands for it."""
         if self.amount is None:
             return None
-        currencies = self.currency, self.space_currency
-        by_page = self.sender == Sender.BROWSER
-        return rates.convert(self.amount, currencies, self.day, by_page=by_page)
+        own = self.space_currency
+        rule = AmountRule.of(rates, self.day, self.currency, own, own)
+        counted = rule.count(self.amount, from_page=self.from_page)
+        return None if isinstance(counted, LeftOutReason) else counted
 
     def show(self, rates: RateTable) -> ShownAmount:
         """Return what is shown of it."""
         amount = self.exchange(rates)
-        exact = None if amount is None else Decimal(amount) / 10_000
+        exact = None if amount is None else Decimal(amount) / UNIT
         return ShownAmount(self.currency, exact)
 
 

@@ -11,7 +11,9 @@ LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) A
 -- name: amount
 -- The columns of an EventAmount: of an event `e`, of the Space `s`.
 e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
-(e.event_time AT TIME ZONE s.timezone)::date, e.sender, e.event_time
+(e.event_time AT TIME ZONE s.timezone)::date,
+coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
+e.event_time
 
 -- name: is_foreign
 -- Whether an event's amount may stand for another one in the Space's currency.

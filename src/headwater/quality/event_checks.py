@@ -22,8 +22,8 @@ from headwater.quality.models import (
     OrderShares,
     Sample,
 )
+from headwater.rates.counted_amounts import AmountRule, LeftOutReason
 from headwater.rates.store import load_rates
-from headwater.reports.counted_amounts import AmountRule, LeftOutReason
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "events.sql")

@@ -10,12 +10,6 @@ from fractions import Fraction
 DAYS_BACK = 7
 """The rates of a day without any, such as a Sunday, are the latest of so many days before."""
 EURO = "EUR"
-HUNDREDTH = 100
-"""The step of a converted amount, in ten-thousandths."""
-MAX_COUNTED = 10**11 * 10_000
-"""The largest amount that sums count, in ten-thousandths of the Space's currency."""
-MAX_COUNTED_OF_PAGES = 10**7 * 10_000
-"""The same of an amount that only a page reported."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +28,6 @@ class RateTable:
         default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
     )
     """What was looked up before: many amounts have the same day and currency."""
-
-    def convert(
-        self, amount: int, currencies: tuple[str, str], day: date, *, by_page: bool = False
-    ) -> int | None:
-        """Return an amount in the second of two currencies, both in ten-thousandths: at the rate of
-        its day, rounded half-even to hundredths. An amount that is in that currency already stays
-        as it is. None without a rate, and where sums leave the amount out because it is too large.
-        """
-        source, target = currencies
-        rate = self.rate(day, source, target)
-        if rate is None:
-            return None
-        worth = amount if source == target else converted(amount, rate, HUNDREDTH)
-        return worth if abs(worth) <= (MAX_COUNTED_OF_PAGES if by_page else MAX_COUNTED) else None
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
         """Return how many units of `target` one of `source` is; None where nobody knows."""

@@ -10,10 +10,10 @@ from psycopg import AsyncConnection
 
 from headwater.history.transitions import EventState
 from headwater.history.versions import EventVersion, Family
+from headwater.rates.counted_amounts import Counted, LeftOutReason
 from headwater.rates.exchange import RateTable
 from headwater.rates.store import load_rates
 from headwater.reports.conversion import CurrencyExchange, stored_amount
-from headwater.reports.counted_amounts import Counted, LeftOutReason
 from headwater.reports.left_out_money import LeftOutAmounts
 from headwater.spaces.models import Space
 

@@ -15,9 +15,9 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.paths.live import read_numbers
 from headwater.paths.lookup import place_among
 from headwater.paths.path_data import LEFT_OUT, ROUNDED_AWAY, Column, IntArray, PathData
+from headwater.rates.counted_amounts import AmountRule, Counted, LeftOutReason
 from headwater.rates.exchange import RateTable
 from headwater.rates.store import RatePoint, load_rates
-from headwater.reports.counted_amounts import AmountRule, Counted, LeftOutReason
 from headwater.reports.left_out_money import LeftOutAmounts
 from headwater.spaces.models import Space
 

@@ -13,7 +13,7 @@ import numpy as np
 from headwater.http.openapi import TEXT, object_schema
 from headwater.paths.lookup import place_among
 from headwater.paths.path_data import IntArray
-from headwater.reports.counted_amounts import UNIT, LeftOutReason
+from headwater.rates.counted_amounts import UNIT, LeftOutReason
 
 
 class LeftOutMoney(NamedTuple):

@@ -1,4 +1,4 @@
--- Reports leave out amounts beyond a bound (reports/counted_amounts.py), and a lower bound applies to
+-- Reports leave out amounts beyond a bound (rates/counted_amounts.py), and a lower bound applies to
 -- what only a page reported.
 
 -- True once somebody other than the page has set the amount.
