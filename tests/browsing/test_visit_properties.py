@@ -26,7 +26,7 @@ ARRIVALS: dict[str, tuple[str, str | None, str | None, str | None]] = {
     "ad a": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=a", None, "facebook_ads", "a"),
     "ad b": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=b", None, "facebook_ads", "b"),
     "paid": (f"{PAGE}?utm_source=fb&utm_medium=cpc&utm_campaign=a", "https://paypal.com/",
-             None, "a"),
+             "facebook_ads", "a"),
     "said": (f"{PAGE}?trk_source=direct", None, "direct", "said"),
 }  # fmt: skip
 """URL and referrer, then the source and the campaign that they tell."""

@@ -113,7 +113,7 @@ def test_a_touchpoint_sent_by_itself() -> None:
         source="facebook_ads", rule="own_utm_source", ad=Ad(),
     )  # fmt: skip
     back = classify_anew(stored, SHIPPED, SHIPPED_ALONE)
-    assert (back.source, back.rule) == ("direct", "payment_provider")
+    assert (back.source, back.rule) == ("referral", "campaign")
 
 
 def test_a_referrer_that_is_excluded_since() -> None:
