@@ -126,7 +126,7 @@ def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | 
     return 0
 
 
-def _settings(space: Space) -> Row:
+def _settings(space: Space) -> dict[str, Any]:
     networks = [describe_network(network) for network in space.sources.networks]
     return asdict(space) | {"networks": networks}
 
