@@ -76,7 +76,7 @@ class Shop:
         hooks = Hooks(self.stage, house.server, house.url)
         self.hooks: dict[str, Hook] = {name: hooks.make(name) for name in SENDERS[1:]}
         fields = ("email", "amount", "currency", "order_id", "event_time", "trk_source", "url")
-        names = {f"map__{name}": name for name in fields}
+        names: dict[str, Any] = {f"map__{name}": name for name in fields}
         self.hooks["generic"] = hooks.make("generic", None, event="purchase", **names)
         self.assistant = self.stack.enter_context(
             connect(house.server, house.connection, self.space_id)

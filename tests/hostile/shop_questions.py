@@ -40,7 +40,7 @@ PAGES = (
 )  # fmt: skip
 PERIODS = ("start_date=2000-01-01&end_date=2029-12-31", "period=last+30+days", "period=today")
 ABOUT_TIME = ("", "/campaigns", "/campaigns.csv", "/paths", "/models", "/events",
-              "/events.csv", "/report.csv", "/self-reported", "/data-quality")  # fmt: skip
+              "/events.csv", "/self-reported", "/data-quality")  # fmt: skip
 ASKED, SHOWN = 14, 7
 """Questions to the API, and pages, of one group: the groups together ask and show everything."""
 TOOLS = ("query_report", "query_spend", "query_paths", "list_events", "list_contacts",

@@ -82,7 +82,7 @@ def _who(dice: Random, number: int, way: str) -> dict[str, Any]:
 
 
 def _texts(dice: Random) -> dict[str, Any]:
-    fields = {
+    fields: dict[str, Any] = {
         name: dice.choice(TEXTS)
         for name in (
             "full_name", "company_name", "company_external_id", "order_name", "checkout_token",
