@@ -1186,10 +1186,8 @@ export type GetReportAnswer = {
   /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
-  /** Those of them that convert and bring revenue. */
   conversion_names: Array<string>;
-  /** Why compared figures are null. */
-  not_compared: "before_first_event" | null;
+  not_compared: string | null;
   period: Period;
   compared_period: ComparedPeriod;
   first_event: string | null;
@@ -1450,8 +1448,7 @@ export type GetSpendReportAnswer = {
   with_spend: Record<string, number | null>;
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
-  /** Why compared figures are null. */
-  not_compared: "before_first_event" | null;
+  not_compared: string | null;
   first_event: string | null;
   last_event: string | null;
   /** Platforms whose spend is not known by source: their sources have no ratios. */

@@ -1563,9 +1563,7 @@ class GetReportAnswer(TypedDict):
     """Of every event."""
     event_names: dict[str, int]
     conversion_names: list[str]
-    """Those of them that convert and bring revenue."""
-    not_compared: Literal["before_first_event"] | None
-    """Why compared figures are null."""
+    not_compared: str | None
     period: Period
     compared_period: ComparedPeriod
     first_event: str | None
@@ -1839,8 +1837,7 @@ class GetSpendReportAnswer(TypedDict):
     """All spend, and the credit of platforms with spend: equal under every group_by."""
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
-    not_compared: Literal["before_first_event"] | None
-    """Why compared figures are null."""
+    not_compared: str | None
     first_event: str | None
     last_event: str | None
     not_broken_down: list[str]
