@@ -1232,9 +1232,7 @@ export type GetReportAnswer = {
   /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
-  /** Those of them that convert and bring revenue. */
   conversion_names: Array<string>;
-  /** Why compared figures are null. */
   not_compared: string | null;
   period: Period;
   compared_period: ComparedPeriod;
@@ -1520,7 +1518,6 @@ export type GetSpendReportAnswer = {
   with_spend: Record<string, number | null>;
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
-  /** Why compared figures are null. */
   not_compared: string | null;
   first_event: string | null;
   last_event: string | null;

@@ -55,14 +55,14 @@ MEASURES = ListParameter(
     description=(
         "credited_*: by the model. touched_*: events with any touchpoint of the group. "
         "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
-        "upsells. share: of the first measure. Others count an event in each group with credit."
+        "upsells. share: of the first measure."
     ),
 )  # fmt: skip
 GROUP_BY = ListParameter(
     name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
     description=(
         "At most two; none for totals. If left out: source where credit is measured, else none. "
-        "Channels: paid, ai, organic, email, sms, referral, direct. Customers: new, returning."
+        "Channels: paid, ai, organic, email, sms, referral, direct."
     ),
 )  # fmt: skip
 PERIOD = Parameter(

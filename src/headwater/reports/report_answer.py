@@ -93,7 +93,8 @@ def ripeness_csv(ripeness: Ripeness) -> bytes:
 
 
 BEFORE_FIRST_EVENT = "before_first_event"
-NOT_COMPARED = {**TEXT_OR_NULL, "description": "Why compared figures are null."}
+NOT_COMPARED = TEXT_OR_NULL
+"""Why compared figures are null."""
 _OF_DAYS = ("value", "share_in", "expected", "low", "high")
 
 
@@ -225,10 +226,7 @@ REPORT = object_schema(
             "description": "Of every event.",
         },
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "conversion_names": {
-            "type": "array", "items": TEXT,
-            "description": "Those of them that convert and bring revenue.",
-        },
+        "conversion_names": {"type": "array", "items": TEXT},
         "not_compared": NOT_COMPARED,
         "period": DATES,
         "compared_period": {**DATES, "type": ["object", "null"]},

@@ -5,18 +5,18 @@ own day; what has no rate, or is beyond a bound, is left out and named.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from tests.models import spend_model
-from tests.support.report_model.bounds import reason_beyond
 from tests.support.report_model.clock import Period, step_of
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.facts import Event, Facts
 from tests.support.report_model.groups import Key, platform_of
+from tests.support.report_model.money import Money
 from tests.support.report_model.question import TOUCH_GROUPS, Question
 from tests.support.report_model.report import Row, make_report
 from tests.support.report_model.selection import conversions_of, keeps
@@ -31,7 +31,6 @@ RATIOS = {
 }  # fmt: skip
 OF_LEDGER = ("spend", "impressions", "clicks", "platform_conversions", "platform_revenue")
 MONEY = ("spend", "platform_revenue")
-DAYS_BACK = 7
 PLATFORMS = ("google", "meta", "tiktok")
 """Those that the tests know; others have no source."""
 SOURCES = {"tiktok": "tiktok_ads"}
@@ -42,62 +41,6 @@ PLACES = {"campaign": 4, "adset": 5, "ad": 6}
 """Of their ids in a row of the ledger."""
 
 Figures = dict[str, Fraction | None]
-
-
-MAX_REPORTED = 10**14
-"""In a report's currency."""
-
-
-@dataclass
-class Money:
-    """The currency of a report, and what others are worth in it."""
-
-    target: str
-    own: str
-    """The Space's, which amounts without one are in."""
-    rates: Mapping[tuple[date, str, str], Fraction] = field(
-        default_factory=dict[tuple[date, str, str], Fraction]
-    )
-    """Units of the second currency for one of the first."""
-
-    def convert(
-        self, amount: Fraction, currency: str, day: date, target: str | None = None
-    ) -> Fraction | None:
-        """An amount, to hundredths, halves to the even one; None without a rate."""
-        target = target or self.target
-        if currency == target:
-            return amount
-        for back in range(DAYS_BACK + 1):
-            worth = self._of_day(day - timedelta(days=back), currency, target)
-            if worth is not None:
-                return Fraction(round(amount * worth * 100), 100)
-        return None
-
-    def count(
-        self, amount: Fraction, currency: str, day: date, *, from_page: bool
-    ) -> Fraction | str:
-        """What an amount of an event counts, or why it is left out."""
-        value = self.convert(amount, currency, day)
-        if value is None:
-            return "no_rate"
-        in_space = self.convert(amount, currency, day, self.own)
-        size = abs(value if in_space is None else in_space)
-        reason = reason_beyond(size, from_page=from_page)
-        return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
-
-    def _of_day(self, day: date, currency: str, target: str) -> Fraction | None:
-        """Directly or the other way round, else by way of the first currency that leads there."""
-        known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
-        known |= {
-            (there, here): 1 / worth
-            for (here, there), worth in known.items()
-            if (there, here) not in known
-        }
-        ways = [known.get((currency, target))]
-        for middle in sorted({here for here, _ in known}):
-            legs = known.get((currency, middle)), known.get((middle, target))
-            ways.append(legs[0] * legs[1] if legs[0] and legs[1] else None)
-        return next((way for way in ways if way is not None), None)
 
 
 @dataclass

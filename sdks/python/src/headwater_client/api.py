@@ -1555,9 +1555,7 @@ class GetReportAnswer(TypedDict):
     """Of every event."""
     event_names: dict[str, int]
     conversion_names: list[str]
-    """Those of them that convert and bring revenue."""
     not_compared: str | None
-    """Why compared figures are null."""
     period: Period
     compared_period: ComparedPeriod
     first_event: str | None
@@ -1856,7 +1854,6 @@ class GetSpendReportAnswer(TypedDict):
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
     not_compared: str | None
-    """Why compared figures are null."""
     first_event: str | None
     last_event: str | None
     not_broken_down: list[str]

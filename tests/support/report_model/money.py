@@ -1,0 +1,66 @@
+"""Amounts in the currency of a report, each at the rate of its own day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+
+from tests.support.report_model.bounds import reason_beyond
+
+DAYS_BACK = 7
+MAX_REPORTED = 10**14
+"""In a report's currency."""
+
+
+@dataclass
+class Money:
+    """The currency of a report, and what others are worth in it."""
+
+    target: str
+    own: str
+    """The Space's, which amounts without one are in."""
+    rates: Mapping[tuple[date, str, str], Fraction] = field(
+        default_factory=dict[tuple[date, str, str], Fraction]
+    )
+    """Units of the second currency for one of the first."""
+
+    def convert(
+        self, amount: Fraction, currency: str, day: date, target: str | None = None
+    ) -> Fraction | None:
+        """An amount, to hundredths, halves to the even one; None without a rate."""
+        target = target or self.target
+        if currency == target:
+            return amount
+        for back in range(DAYS_BACK + 1):
+            worth = self._of_day(day - timedelta(days=back), currency, target)
+            if worth is not None:
+                return Fraction(round(amount * worth * 100), 100)
+        return None
+
+    def count(
+        self, amount: Fraction, currency: str, day: date, *, from_page: bool
+    ) -> Fraction | str:
+        """What an amount of an event counts, or why it is left out."""
+        value = self.convert(amount, currency, day)
+        if value is None:
+            return "no_rate"
+        in_space = self.convert(amount, currency, day, self.own)
+        size = abs(value if in_space is None else in_space)
+        reason = reason_beyond(size, from_page=from_page)
+        return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
+
+    def _of_day(self, day: date, currency: str, target: str) -> Fraction | None:
+        """Directly or the other way round, else by way of the first currency that leads there."""
+        known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
+        known |= {
+            (there, here): 1 / worth
+            for (here, there), worth in known.items()
+            if (there, here) not in known
+        }
+        ways = [known.get((currency, target))]
+        for middle in sorted({here for here, _ in known}):
+            legs = known.get((currency, middle)), known.get((middle, target))
+            ways.append(legs[0] * legs[1] if legs[0] and legs[1] else None)
+        return next((way for way in ways if way is not None), None)
