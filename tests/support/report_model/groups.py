@@ -157,13 +157,13 @@ def kind_of(event: Event, facts: Facts, question: Question) -> Key:
 
 PLATFORMS = {
     "facebook_ads": "meta", "instagram_ads": "meta", "google_ads": "google",
-    "youtube_ads": "google", "bing_ads": "microsoft",
+    "youtube_ads": "google", "bing_ads": "microsoft", "chatgpt_ads": "openai",
 }  # fmt: skip
 
 
 def platform_of(source: str) -> Key:
-    """The platform that sells the clicks of a source."""
-    if not source.endswith("_ads"):
+    """The platform that bills the clicks of a source; clicks of searches and answers are free."""
+    if source.endswith("_organic") or source.startswith("ai_") or source in ("", "direct"):
         return None
     return PLATFORMS.get(source) or source.removesuffix("_ads")
 

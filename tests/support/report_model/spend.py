@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from tests.models import spend_model
@@ -100,12 +101,7 @@ def make_cost_report(
         ]  # fmt: skip
         return [sum(each, Fraction(0)) for each in zip(*parts, strict=True)] or [Fraction(0)] * 4
 
-    def of(
-        spent: list[Fraction] | None, credited: list[Fraction], ratios_of: list[Fraction],
-        *, ratios: bool = has_ratios,
-    ) -> Figures:  # fmt: skip
-        return _figures(spending, spent, credited, ratios_of, ratios=ratios)
-
+    of = partial(_figures, spending, ratios=has_ratios)
     no_credit = [Fraction(0)] * 4
     rows = {
         key: of(
