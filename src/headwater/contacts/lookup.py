@@ -43,6 +43,14 @@ async def find_holders(
     return await fetch_all(connection, queries["holders"], values)
 
 
+async def fetch_addresses(
+    connection: AsyncConnection, space_id: int, contact_ids: Collection[int]
+) -> dict[int, str]:
+    """Return the primary e-mail addresses of contacts that have one."""
+    values = {"space_id": space_id, "ids": list(contact_ids)}
+    return dict(await fetch_all(connection, queries["addresses"], values))
+
+
 async def _ids(connection: AsyncConnection, statement: str, space_id: int, email: str) -> list[int]:
     cursor = await connection.execute(queries[statement], {"space_id": space_id, "email": email})
     return [row[0] for row in await cursor.fetchall()]

@@ -20,3 +20,8 @@ ORDER BY i.contact_id;
 SELECT DISTINCT i.value, i.contact_id
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = ANY(%(emails)s::text[]);
+
+-- name: addresses
+-- The primary addresses of some contacts.
+SELECT k.id, k.email FROM contacts k
+WHERE k.space_id = %(space_id)s AND k.id = ANY(%(ids)s::bigint[]) AND k.email IS NOT NULL;

@@ -27,6 +27,7 @@ from headwater.console.report_pages.basis import REASONS
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
+from headwater.contacts.lookup import fetch_addresses
 from headwater.http.pagination import Position
 from headwater.http.parameters import Query
 from headwater.reports.credit_answer import credits_csv
@@ -79,6 +80,8 @@ class EventList:
     """One page of the list, and the addresses of its neighbours."""
 
     page: CreditsPage
+    addresses: Mapping[int, str]
+    """The e-mail addresses of contacts without a name."""
     newer: str | None
     older: str | None
 
@@ -98,11 +101,14 @@ class EventLister:
         key = services(page.request).signing_key
         self._query, self._cursors = query, credit_cursors(query, key, page.space.id)
 
-    async def read(self, connection: AsyncConnection) -> CreditsPage:
+    async def read(self, connection: AsyncConnection) -> EventList:
         """Return a page of the list. Raises Invalid and ReportTooLarge."""
         space = self._page.space
         query = read_credits_query(self._query, space, self._cursors, datetime.now(UTC))
-        return await query_credits(connection, space.id, query)
+        page = await query_credits(connection, space.id, query)
+        nameless = {row.contact_id for row in page.rows if row.contact_name is None}
+        addresses = await fetch_addresses(connection, space.id, nameless)
+        return EventList(page, addresses, self.link(page.previous), self.link(page.next))
 
     def link(self, position: Position | None) -> str | None:
         """Return the address of the page from a position on; None where there is none."""
@@ -120,8 +126,7 @@ async def show_events(request: Request) -> Response:
     lister = EventLister(page, choices, per_page=str(PER_PAGE), cursor=cursor)
     listed = problem = None
     try:
-        events = await page.load(lister.read)
-        listed = EventList(events, lister.link(events.previous), lister.link(events.next))
+        listed = await page.load(lister.read)
     except REFUSED as error:
         problem = error
     links = ChoiceLinks(view, path, choices.pairs)
@@ -174,7 +179,7 @@ async def send_events_csv(request: Request) -> Response:
     page = await open_page(request)
     lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
     listed = await page.load(lister.read)
-    return csv_response("events", listed.span, credits_csv(listed))
+    return csv_response("events", listed.page.span, credits_csv(listed.page))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/events"
