@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
@@ -201,6 +202,18 @@ def test_links_without_tags(owner: Person, stage: Stage, path: str) -> None:
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.NO_UTM_SOURCE: 1, FindingKind.UNTAGGED_CLICKS: 2}
     assert parts(page) == {"Facebook organic": 1, "Google ads": 1}
+
+
+def test_tagged_links_on_own_pages(owner: Person, stage: Stage, path: str) -> None:
+    contact = stage.contact()
+    visited = stage.visit(contact, started_at=NOW, last_hit_at=NOW)
+    for query, own_link in (("?utm_source=banner", True), ("?utm_source=menu", True), ("", False)):
+        touch = Jsonb({"own_link": own_link})
+        stage.hit(contact, visited, url=f"{PAGE}{query}", occurred_at=NOW, touch=touch)
+    page = owner.browser.get(path).text
+    assert findings(page) == {FindingKind.OWN_TAGGED_LINKS: 2}
+    assert parts(page) == {PAGE: 2}
+    assert "utm_source=menu" in page
 
 
 def test_a_held_destination_is_resumed(

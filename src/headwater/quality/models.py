@@ -34,6 +34,7 @@ class FindingKind(StrEnum):
     UNKNOWN_UTM_SOURCES = "unknown_utm_sources"
     NO_UTM_SOURCE = "no_utm_source"
     UNTAGGED_CLICKS = "untagged_clicks"
+    OWN_TAGGED_LINKS = "own_tagged_links"
     ORDERS_WITHOUT_VISIT = "orders_without_visit"
     ORDERS_WITHOUT_EMAIL = "orders_without_email"
     FUTURE_EVENTS = "future_events"
@@ -226,6 +227,12 @@ _WORDS = {
         "lack it. `fbclid` alone does not even say whether it was an ad, so it counts as organic.",
         "Add `utm_source`, `utm_medium` and `utm_campaign`, or the platform's own parameters, to "
         "the final address or the tracking template of the ads.",
+    ),
+    FindingKind.OWN_TAGGED_LINKS: _Words(
+        Severity.NOTE, "Tagged links on your own pages",
+        "The visitor was on your site already, so these tags bring no touchpoint. Other tools may "
+        "overwrite the real source with them.",
+        "Remove `utm_source` and the like from links between your own pages.",
     ),
     FindingKind.ORDERS_WITHOUT_VISIT: _Words(
         Severity.WARNING, "Orders without a visit before them",

@@ -13,6 +13,7 @@ from headwater.alerts.problems import MOST_COUNTED, Alert, list_problems
 from headwater.alerts.rules import Rule
 from headwater.http.timerange import TimeRange
 from headwater.quality.event_checks import EventChecks, read_reasons
+from headwater.quality.link_checks import check_own_links
 from headwater.quality.models import (
     Finding,
     FindingKind,
@@ -38,10 +39,11 @@ async def check_quality(
     alerts = _of_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
     touchpoints = await TouchpointChecks(connection, space, period).run()
+    own_links = await check_own_links(connection, space.id, period)
     reasons = await read_reasons(connection, space.id)
     findings = {
         finding.kind: finding
-        for finding in (*alerts, *events.findings, *touchpoints.findings)
+        for finding in (*alerts, *events.findings, *touchpoints.findings, own_links)
         if finding.count
     }
     if (rejected := findings.get(FindingKind.EVENTS_REJECTED)) is not None:
