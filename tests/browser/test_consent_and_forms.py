@@ -128,4 +128,4 @@ class TestForms:
         assert people == []
 
 
-VISITOR = {"occurred_at", "trk_token", "fingerprint", "ip"}
+VISITOR = {"occurred_at", "trk_token", "fingerprint", "ip", "address_key"}

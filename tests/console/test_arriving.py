@@ -70,7 +70,7 @@ def test_it_works(first: Browser, empty: str) -> None:
         ((focused,),) = [re.findall(r'<(?:input|select) id="(\w+)"[^>]* autofocus', answer.text)]
         assert focused == next(iter(bad)), "the first wrong field has the focus"
     home = first.fill(link, link, **given)
-    assert home.url.path == "/console/spaces/1"
+    assert home.url.path == "/console/spaces/1/setup"
     assert "your account and your Space are ready" in home.text
     assert first.get(link).status_code == 404
     assert make_link(empty) is None

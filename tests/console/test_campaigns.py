@@ -17,6 +17,8 @@ import pytest
 from headwater.accounts.roles import Role
 from headwater.console.report_pages.campaigns import COLUMNS
 from headwater.console.report_pages.figures import NONE
+from headwater.sources.networks import NUMBERS, PaidNetwork
+from headwater.sources.source_names import SourceNames
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
 from tests.console.conftest import Person
@@ -25,6 +27,11 @@ from tests.console.test_figures_agree import fill, follow
 from tests.console.test_revenue import HOSTILE, days_ago, order
 from tests.support.factories import Stage
 
+ONCE_KNOWN = SourceNames(
+    {}, [PaidNetwork(number, f"{name}_ads", (), name)
+         for number, name in zip(NUMBERS, ("billboard", "fair"), strict=False)],
+)  # fmt: skip
+"""What the ledger has rows of, and no Space of these tests has a source for."""
 PLACES = {column.figure: place for place, column in enumerate(COLUMNS, 1)}
 
 
@@ -39,7 +46,7 @@ def put(database_url: str, space_id: int) -> Any:
     """Puts rows into the ledger."""
 
     def store(*rows: dict[str, Any]) -> None:
-        report = read_spend({"spend": [*rows]}, datetime.now(UTC))
+        report = read_spend({"spend": [*rows]}, datetime.now(UTC), ONCE_KNOWN)
 
         async def run() -> None:
             async with await psycopg.AsyncConnection.connect(database_url) as connection:

@@ -75,7 +75,7 @@ def check(page: httpx.Response) -> None:
 
 def test_it_works(owner: Person, space_id: int) -> None:
     home = owner.browser.get("/")
-    assert home.url.path == f"/console/spaces/{space_id}"
+    assert home.url.path == f"/console/spaces/{space_id}/setup"
     for path in [*OUTSIDE, *(f"/console/spaces/{space_id}{end}" for end in IN_SPACE)]:
         page = owner.browser.get(path)
         assert page.status_code == 200, path

@@ -39,7 +39,7 @@ def test_it_works(browser: Browser, accounts: Accounts, space_id: int) -> None:
         r"headwater_session=[\w-]{43}; HttpOnly; Max-Age=2592000; Path=/; SameSite=lax", cookie
     )
     home = browser.get("/")
-    assert home.url.path == f"/console/spaces/{space_id}"
+    assert home.url.path == f"/console/spaces/{space_id}/setup"
     assert "Ada" in home.text
     assert browser.get("/login", follow=False).headers["location"] == HOME
 

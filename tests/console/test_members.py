@@ -44,7 +44,7 @@ def test_it_works(
     guest = new_browser()
     assert "admin" in guest.get(link).text
     joined = guest.fill(link, link, name="Grace", password=PASSWORD)
-    assert joined.url.path == f"/console/spaces/{space_id}"
+    assert joined.url.path == f"/console/spaces/{space_id}/setup"
     assert "Welcome" in joined.text
     assert guest.get(link).status_code == 404
     (user_id,) = [one for one in roles(accounts, space_id) if one != owner.user.id]

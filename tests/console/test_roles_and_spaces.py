@@ -67,6 +67,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),
     "/sources/unname": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/sources/network": ("sources", "", Permission.CHANGE_SETTINGS),
+    "/sources/remove-network": ("sources", "", Permission.CHANGE_SETTINGS),
     "/links/many": ("link sheet", "", Permission.READ),
     "/orders/imports/upload": ("upload", ONCE, Permission.WRITE_DATA),
     **{

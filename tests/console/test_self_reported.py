@@ -50,7 +50,7 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
     assert "only=self_reported_source%3Aword_of_mouth" in page
     csv = html.unescape(re.search(r'href="([^"]*report\.csv[^"]*)"', page)[1])  # type: ignore[index]
     rows = owner.browser.get(csv).text.splitlines()
-    assert rows[0] == "self_reported_source,revenue,share,events,contacts"
+    assert rows[0] == "self_reported_source,revenue,share,conversions,contacts"
     assert rows[1] == "word_of_mouth,30,0.75,1,1"
     event = words(owner.browser.get(f"/console/spaces/{space_id}/events/{order}").text)
     assert "How they heard of you Word of mouth in their words: my friend's podcast" in event

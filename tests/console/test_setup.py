@@ -219,7 +219,7 @@ def test_the_snippet_of_a_site(
 def test_choosing(
     owner: Person, make_space: Callable[..., int], accounts: Accounts, space_id: int
 ) -> None:
-    assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}"
+    assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}/setup"
     other = make_space(name="Zebra", subscription="inactive")
     accounts.run(lambda c: add_member(c, other, owner.user.id, Role.VIEWER))
     make_space(name="Secret")

@@ -63,7 +63,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
 
 
 def test_a_single_space_is_gone_to(owner: Person, space_id: int) -> None:
-    assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}"
+    assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}/setup"
 
 
 def test_pages_and_names(

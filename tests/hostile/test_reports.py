@@ -55,7 +55,7 @@ def browser(report: Any) -> Browser:
     return Browser(
         token=report.token, fingerprint=report.fingerprint, ip="192.0.2.1", user_agent="x",
         agent=AGENT, place=NOWHERE, language=report.language, cookies=report.cookies,
-        consent=report.consent,
+        consent=report.consent, address_key="",
     )  # fmt: skip
 
 

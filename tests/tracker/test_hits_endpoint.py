@@ -11,6 +11,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from headwater.http.clients import address_subject
+from headwater.identity.joins import address_key
 from headwater.settings import Settings
 from tests.conftest import Running, run_application
 from tests.support.factories import Stage
@@ -41,7 +43,8 @@ def test_it_works(site: Site) -> None:
         "browser": "Chrome", "os": "Windows", "language": "en-GB",
     }  # fmt: skip
     assert person.pop("occurred_at") >= before - 1000
-    assert person == {**visitor, "email": "ada@example.com"}
+    counted_as = address_key(address_subject("127.0.0.1"))
+    assert person == {**visitor, "email": "ada@example.com", "address_key": counted_as}
     assert bought.pop("event_time") >= before - 1000
     assert bought.pop("idempotency_key")
     assert bought == {

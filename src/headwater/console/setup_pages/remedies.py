@@ -85,6 +85,8 @@ def place_of_alert(alert: Alert) -> RemedyPlace | None:
     if alert.kind is Rule.EVENTS_REJECTED:
         kind = FindingKind.EVENTS_REJECTED
         return RemedyPlace("See the reasons", f"/data-quality#{kind}")
+    if alert.kind is Rule.JOINS_REFUSED:
+        return RemedyPlace("Change the site's settings", "/sites")
     if alert.kind in OF_COUNTS:
         return RemedyPlace("See the alert", "/alerts")
     return None
