@@ -108,7 +108,7 @@ def test_rows_have_them_only_where_asked_for(api: Api, exports: Exports, space: 
         ("200000000000.02", "USD", "import", None),
         ("10000000", "EUR", "browser", 1e7),
         ("10000000.01", "EUR", "browser", None),
-        ("10000000.01", "EUR", "signed_browser", 10000000.01),
+        ("10000000.01", "EUR", "signed_browser", None),
         ("20000000.02", "USD", "browser", None),
         ("20000000.02", "USD", None, 10000000.01),
         ("100000000000000", "JPY", "api_key", None),

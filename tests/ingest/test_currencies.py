@@ -21,7 +21,7 @@ from tests.support.webhook_samples.calendly import BOOKING
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhook_samples.stripe import CHARGE, INTENT, INVOICE, SESSION, stripe
 from tests.support.webhook_samples.woocommerce import WOO
-from tests.support.webhooks import Hooks, event_of
+from tests.support.webhooks import Hooks, event_of, refund_of
 
 CODES = (
     "USD", "EUR", "GBP", "JPY", "KWD", "CHF", "SEK", "XAF", "XOF", "ISK", "UGX", "HUF", "TWD",
@@ -168,14 +168,17 @@ def test_webhooks_keep_them(webhooks: Hooks, stage: Stage, kind: str) -> None:
 @pytest.mark.parametrize(("amount", "code"), draw_sales(6))
 def test_every_event_of_stripe_keeps_them(amount: Decimal, code: str) -> None:
     units = in_minor_units(amount, code)
-    for topic, data, member, sign in (
-        ("payment_intent.succeeded", INTENT, "amount_received", 1),
-        ("invoice.paid", INVOICE, "amount_paid", 1),
-        ("charge.refunded", CHARGE, "amount_refunded", -1),
+    for topic, data, member in (
+        ("payment_intent.succeeded", INTENT, "amount_received"),
+        ("invoice.paid", INVOICE, "amount_paid"),
     ):
         body = stripe(topic, {**data, member: units, "currency": code.lower()})
         made = event_of("stripe", body)
-        assert (Decimal(made["amount"]), made["currency"]) == (sign * amount, code), topic
+        assert (Decimal(made["amount"]), made["currency"]) == (amount, code), topic
+    charge = {**CHARGE, "amount_refunded": units, "currency": code.lower()}
+    refund = refund_of("stripe", stripe("charge.refunded", charge))
+    (statement,) = refund["statements"]
+    assert (Decimal(statement["amount"]), refund["currency"]) == (amount, code)
 
 
 def test_a_row_names_the_currency_of_the_space_where_it_has_none(api: Api, stage: Stage) -> None:

@@ -69,7 +69,7 @@ def delivery(text: str, body: Any) -> tuple[ReadContext, WebhookRequest]:
     settings = WebhookSettings(mapping={"email": "'a@b.org'", "full_name": text},
                                events={"*": "purchase"})  # fmt: skip
     message = WebhookRequest({}, json.dumps({"u": body}).encode(), time.time())
-    return ReadContext("generic", settings, "EUR"), message
+    return ReadContext("generic", settings), message
 
 
 def cpu(work: Callable[[], object]) -> float:
