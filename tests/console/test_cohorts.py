@@ -27,14 +27,14 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 @pytest.fixture
 def shop(stage: Stage, put: Any) -> Stage:
-    """One customer by Google two months ago, who bought again the month after; one by nobody."""
+    """One customer by TikTok two months ago, who bought again the month after; one by nobody."""
     anna, ben = stage.contact(), stage.contact()
-    stage.touchpoint(anna, "google_ads", occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
+    stage.touchpoint(anna, "tiktok_ads", occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
     for ago, amount in ((2, 100), (1, 50), (1, -20)):
         stage.event(anna, amount=amount, event_time=f"{_month(ago):%Y-%m}-10 12:00:00+00")
     stage.event(ben, amount=30, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
     put(
-        {"date": f"{_month(2)}", "platform": "google", "amount": 110, "currency": "EUR"},
+        {"date": f"{_month(2)}", "platform": "tiktok", "amount": 110, "currency": "EUR"},
         {"date": f"{_month(2)}", "platform": "billboard", "amount": 5, "currency": "EUR"},
     )
     return stage
@@ -58,25 +58,25 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert row[4].text == "month 0"
     assert row[7].text == "160.00… not over yet"
     assert page.headlines["New customers"].value == "2"
-    google = page.row("keys", "Google ads")
-    assert [cell.value for cell in google[1:]] == ["1", "110", "110", "130"]
+    tiktok = page.row("keys", "TikTok ads")
+    assert [cell.value for cell in tiktok[1:]] == ["1", "110", "110", "130"]
     assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
     assert "5 EUR of the spend is in no row" in page.html
-    own = PageTables(owner.browser.get(google[0].link or "").text)
+    own = PageTables(owner.browser.get(tiktok[0].link or "").text)
     row = own.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]
-    assert "Source: google_ads" in own.html or "source: Google ads" in own.html
+    assert "Source: tiktok_ads" in own.html or "source: TikTok ads" in own.html
 
 
 @pytest.mark.usefixtures("shop")
 def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
-    page = page_of(owner, space_id, "only=source:google_ads&figure=revenue")
+    page = page_of(owner, space_id, "only=source:tiktok_ads&figure=revenue")
     row = page.row("cohorts", f"{_month(2):%b %Y}")
     for cell, amount, events in ((row[1], "100", "1"), (row[5], "100", "1"), (row[6], "30", "2")):
         behind = PageTables(owner.browser.get(cell.link or "").text)
         assert behind.headlines["Their amounts"].value == amount
         assert behind.headlines["Events"].value == events
-        assert "first order by source: Google ads" in behind.html
+        assert "first order by source: TikTok ads" in behind.html
         assert f"first order in {_month(2):%Y-%m}" in behind.html
     buying = page_of(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
     behind = PageTables(owner.browser.get(buying[6].link or "").text)

@@ -15,7 +15,7 @@ from tests.console.browsing import Browser, Forms, headings
 from tests.console.conftest import Person
 
 IN_SPACE = (
-    "", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
+    "", "?period=today", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
     "/changes", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",

@@ -87,7 +87,7 @@ def test_the_total_of_campaigns_leads_to_what_comes_to_it(
 def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., None]) -> None:
     put(spent(13, 10, currency="USD"), spent(13, 5))
     shown = words(owner.browser.get(f"{page}?{MAY}").text)
-    assert "there is no exchange rate to EUR for USD" in shown
+    assert "Spend of 10.00 USD left out: no exchange rate" in shown
     assert "They come to 5.00 EUR, 10.00 USD" in shown
 
 

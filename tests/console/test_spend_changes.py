@@ -35,7 +35,7 @@ def test_it_works(
     shop.run(event(**ada, event_time=now - 9 * DAY, amount="20"))
     page = words(owner.browser.get(f"{base}/campaigns/changes?group=campaign").text)
     assert "Restated spend Later reports of platforms" in page
-    assert "google ads 4711 of" in page.lower().replace("_", " "), page
+    assert "google 4711 of" in page, page
     assert "+15.00 EUR" in page
     assert "Late events Conversions of before that came in after it. 0 +1 +20.00 0" in page
     assert "ROAS 4.00 3.00 -1.00 revenue over spend" in page
