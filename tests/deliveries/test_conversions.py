@@ -182,7 +182,8 @@ def test_what_is_finished_is_not_loaded(sending: Sending) -> None:
     ("url", "ids"),
     [
         (None, {}), ("", {}), ("https://a.example/", {}), ("https://a.example/?fbclid=", {}),
-        ("https://a.example/?fbclid={{x}}", {}), ("https://a.example/#?fbclid=x", {}),
+        ("https://a.example/?fbclid={{x}}", {}), ("https://a.example/#?fbclid=x", {"fbclid": "x"}),
+        ("https://a.example/?utm_source=x#fbclid=x", {}),
         ("https://a.example/?x=1&TTCLID=E.C.P.c%2D_1", {"ttclid": "E.C.P.c-_1"}),
         ("https://a.example/?gclid=a+b&wbraid=W&gbraid=G", {"gclid": "a+b", "wbraid": "W",
                                                             "gbraid": "G"}),

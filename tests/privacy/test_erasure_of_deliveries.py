@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import psycopg
+import pytest
 
 from headwater.privacy.erasure_job import erase_next
+from headwater.refunds.reports import AcceptedRefund
 from headwater.webhooks.deliveries import (
     begin_delivery,
     delivery_columns,
@@ -15,6 +18,7 @@ from headwater.webhooks.deliveries import (
 )
 from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from tests.support.factories import make_stage
+from tests.support.pipeline import by
 from tests.support.reading_fixtures import Api
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhooks import Hook, Hooks
@@ -49,18 +53,30 @@ def test_it_works(webhooks: Hooks, api: Api) -> None:
     assert hook.queue().values("contact_identifiers", "value") == ["ada@example.com", EVE]
 
 
-def test_what_became_an_event_of_theirs_goes_too(webhooks: Hooks, api: Api) -> None:
-    """Also when the body does not show by what it was recognised."""
+@pytest.mark.parametrize("amount", ["5", None])
+@pytest.mark.parametrize("names", [["7"], ["shop-7", "7"]])
+def test_what_reports_on_their_orders_goes_too(
+    webhooks: Hooks, api: Api, amount: str | None, names: list[str]
+) -> None:
+    """Also when the body does not show by what it was recognised, and made no event."""
     hook = webhooks.make("shopify")
-    contact = hook.stage.contact(email=EVE)
-    hook.stage.identifier(contact, "email", EVE)
-    hook.stage.event(contact, order_id="7")
+    stage = hook.stage
+    contact = stage.contact(email=EVE)
+    stage.identifier(contact, "email", EVE)
+    stage.event(contact, order_id=names[0], amount=amount)
+    if len(names) > 1:
+        linked = AcceptedRefund(order_ids=tuple(names), at=1_778_680_800_000)
+        hook.queue().put(by("webhook", linked))
     refund = {"id": 1, "order_id": 7, "transactions": [{"amount": "1", "currency": "USD"}]}
-    assert hook.deliver(refund, X_Shopify_Topic="refunds/create").json()["status"] == "accepted"
-    hook.deliver({**refund, "order_id": 8}, X_Shopify_Topic="refunds/create")
+    for order_id in (7, 8, 7) if amount else (7, 8):
+        hook.deliver({**refund, "order_id": order_id}, X_Shopify_Topic="refunds/create")
+    other = {**refund, "id": 2, "order_id": 7}
+    hook.deliver(other, X_Shopify_Topic="refunds/create")
     hook.queue().process()
+    assert len(hook.queue().values("events", "id")) == (3 if amount else 1)
     erase(hook, api, EVE)
-    assert hook.deliveries("status") == ["refused"]
+    (body,) = hook.deliveries("body")
+    assert json.loads(body)["order_id"] == 8
 
 
 def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:

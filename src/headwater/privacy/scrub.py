@@ -87,7 +87,9 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Payl
 def _delete_deliveries(
     connection: Connection[Any], space_id: int, group: list[int], person: PayloadMatcher
 ) -> None:
-    """Delete the webhooks' deliveries that became the person's events, or name them."""
+    """Delete the webhooks' deliveries that became the person's events or repeated them, report
+    on the money of their orders, or name them.
+    """
     values = {"space_id": space_id, "group": group}
     rows = connection.cursor().stream(queries["deliveries"], values)
     ids = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]

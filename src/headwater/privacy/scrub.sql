@@ -65,14 +65,25 @@ SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;
 UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q.id = %(id)s;
 
 -- name: deliveries
--- Every delivery of a webhook: whether it became an event of the group, and all that it may name
--- somebody in.
+-- Every delivery of a webhook: whether it became an event of the group, repeated one, or reports on the
+-- money of an order of theirs, and all that it may name somebody in.
+WITH theirs AS MATERIALIZED (
+    SELECT e.id, e.order_id FROM events e
+    WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
+), reported AS MATERIALIZED (
+    SELECT (r.report -> 'receipt')::bigint AS receipt_id
+    FROM theirs
+    JOIN order_refunds o ON o.space_id = %(space_id)s AND o.order_id = theirs.order_id
+    JOIN order_refunds m
+        ON m.space_id = %(space_id)s AND m.order_id = coalesce(o.main_id, o.order_id)
+    CROSS JOIN LATERAL jsonb_array_elements(m.reports) AS r (report)
+)
 SELECT d.id,
-       EXISTS (SELECT FROM events e
-               WHERE e.space_id = %(space_id)s AND e.id = d.receipt_id
-                 AND e.contact_id = ANY(%(group)s::bigint[])),
+       coalesce(coalesce(u.event_id, d.receipt_id) IN (SELECT theirs.id FROM theirs)
+                OR d.receipt_id IN (SELECT reported.receipt_id FROM reported), false),
        ARRAY[coalesce(d.body, ''), d.headers::text, d.detail, coalesce(d.dedup_key, '')]
 FROM webhook_deliveries d
+LEFT JOIN duplicates u ON u.space_id = %(space_id)s AND u.id = d.receipt_id
 WHERE d.space_id = %(space_id)s;
 
 -- name: delete_deliveries

@@ -51,6 +51,8 @@ _TARGETS = {fold(name): name for name in SOURCE_IDS} | {
 }
 """What names stand for, by their folded spelling."""
 
+_LONGEST_NAME = max(map(len, _TARGETS))
+
 _PAID_SOURCES = {
     # Meta sells the places in Messenger and Threads together with Facebook's.
     "messenger": "facebook_ads", "threads": "facebook_ads",
@@ -195,7 +197,8 @@ def _network_of_ads(name: str) -> str | None:
         match = _IN_ONE.fullmatch(name)
         is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT)
         return _TARGETS.get(match[1]) if match is not None and is_named else None
-    for at in range(len(parts) - 1, 0, -1):
+    # No name has more words than the longest has letters.
+    for at in range(min(len(parts) - 1, _LONGEST_NAME), 0, -1):
         target = _TARGETS.get("".join(parts[:at]))
         if target is not None and _are_of_ads(parts[at:]):
             return target
