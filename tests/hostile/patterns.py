@@ -21,6 +21,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from msgspec import Meta, Struct
 
 import headwater
+from headwater.deliveries.id_forms import FORMS
 from headwater.platforms.platform import Platform
 
 FUNCTIONS = frozenset({
@@ -34,6 +35,7 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.http.period_words", "pattern"): [],  # of the module's table, which is found there
     ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
+    ("headwater.deliveries.id_forms", "pattern"): [form.pattern for form in FORMS.values()],
     ("headwater.imports.spend_reader", "plain"): [
         "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
     ],

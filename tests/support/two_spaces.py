@@ -86,6 +86,8 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     for n in range(3):
         order = {"event_url": tag, "order_id": f"{tag}-{n}"}
         events.append(stage.event(contact_id, **of_company, amount=5, **order))
+    network = f"network{stage.space_id}_ads"
+    stage.network(network)
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -93,6 +95,7 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
+        "network": [network],
         **_add_exports(stage, tag),
         "fit": [plant_fit(stage.connection, stage.space_id, tag, "purchase", {"email": 1})],
         **_add_forwarding(stage, contact_id, events, tag),
