@@ -86,8 +86,6 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
     for n in range(3):
         order = {"event_url": tag, "order_id": f"{tag}-{n}"}
         events.append(stage.event(contact_id, **of_company, amount=5, **order))
-    network = f"network{stage.space_id}_ads"
-    stage.network(network)
     accepted = client.post("/events/track", json={"event_name": "purchase", "email": shared})
     return {
         "event": events,
@@ -95,11 +93,17 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
-        "network": [network],
+        "network": [_add_network(stage)],
         **_add_exports(stage, tag),
         "fit": [plant_fit(stage.connection, stage.space_id, tag, "purchase", {"email": 1})],
         **_add_forwarding(stage, contact_id, events, tag),
     }
+
+
+def _add_network(stage: Stage) -> str:
+    name = f"network{stage.space_id}_ads"
+    stage.network(name)
+    return name
 
 
 def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
