@@ -54,6 +54,7 @@ ELSEWHERE = {
     ("docs/attribution.md", '"My sister'): "tests/sources/test_answers.py",
     ("docs/operations.md", "CREATE ROLE"): "tests/database/test_row_security.py",
     ("docs/models.md", "google_ads "): "tests/documentation/test_models_page.py",
+    ("docs/spend.md", '{"left_out_money"'): "tests/reports/test_currencies.py",
     ("docs/webhooks.md", "{"): "tests/webhooks/test_webhook_docs.py",
     ("docs/privacy.md", "SELECT "): "tests/documentation/test_snippets.py",
     ("sdks/python/README.md", "from "): "tests/sdks/test_python_client.py",

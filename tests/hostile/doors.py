@@ -50,7 +50,6 @@ from headwater.identity.emails import parse_written_email
 from headwater.imports.columns import _number as imported_number
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.files import _object as imported_object
-from headwater.imports.readings import _is_number
 from headwater.imports.zones import is_local
 from headwater.ingest.endpoints import EVENTS, MAX_TRACK_BODY, BatchEndpoint
 from headwater.ingest.forms import _ip as read_ip
@@ -93,6 +92,7 @@ from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
 from tests.hostile.answer_doors import ANSWER_DOORS
+from tests.hostile.cells import survey_cell
 from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.growth import Door
 from tests.hostile.import_doors import IMPORT_DOORS
@@ -113,7 +113,7 @@ SPACE = Space(
     subscription="active", phone_region=None, ignored_identifiers=[], own_domains=[],
     excluded_referrers=[], heeded_referrers=[], ad_consent="granted", half_life_days=7,
     cost_rate=None, page_view_days=None, event_labels={}, field_labels={}, source_names={},
-    answer_phrases={},
+    answer_phrases={}, networks=[],
 )  # fmt: skip
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -294,7 +294,7 @@ TEXT_DOORS = [
     Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
     Door("imports.number", imported_number, LONGEST_ROW),
-    Door("imports.is_number", _is_number, LONGEST_ROW),
+    Door("imports.cell", survey_cell, LONGEST_ROW),
     Door("imports.is_local", is_local, LONGEST_ROW),
     Door("suggestions", Names(["event_name", "email"]).refusal, MB),
     Door("egress.read_host", egress.read_host, FIELD),

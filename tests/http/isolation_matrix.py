@@ -59,6 +59,7 @@ UNKNOWN: dict[str, Any] = {
     ),
     "deliveries": [999999999999999999],
     "email": "nobody@nowhere.example",
+    "network": "nobody_ads",
     "cursor": "A" * 80,
 }
 
@@ -87,6 +88,7 @@ IN_PATHS = {
     "/contacts/exports/{export_id}": "contact_export",
     "/companies/exports/{export_id}": "company_export",
     "/exports/schedules/{schedule_id}": "export_schedule",
+    "/sources/networks/{name}": "network",
 }
 """The kind of thing that the parameter at a path's end names, there and in longer paths."""
 
@@ -146,6 +148,7 @@ OWN = {
     "put_spend": Row(
         body={"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]}
     ),
+    "put_network": Row(body={"name": "taboola_ads", "platform": "taboola"}),
     "put_rates": Row(
         body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}
     ),
@@ -200,6 +203,7 @@ NAMES_NOTHING = {
         "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
         "spend", "as_of", "rates", "fit", "event_name", "current", "format", "compression",
         "rows_per_file", "whole_range", "table", "cadence", "rewritten_days",
+        "spellings",
     },
 }  # fmt: skip
 """Parameters and keys that name no stored thing, or one that every Space may have for itself. What

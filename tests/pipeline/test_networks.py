@@ -225,6 +225,16 @@ def test_what_is_refused(
     assert named in " ".join(refused.value.errors[field])
 
 
+@pytest.mark.parametrize(
+    "host", ["taboola.com", "criteo.com", "criteo.net", "adform.net", "adroll.com", "teads.tv"]
+)
+def test_hosts_of_ad_servers_are_free_to_be_named(stage: Stage, put: Change, host: str) -> None:
+    """They are listed as PAID_OTHER alone, which stands for networks without a source."""
+    put(stage, "server_ads", host)
+    send(stage, f"{PAGE}?utm_source={host}&utm_medium=cpc")
+    assert set(sources(stage)) == {FIRST_NUMBER}
+
+
 def test_the_limits(stage: Stage, put: Change, remove: Change) -> None:
     stage.connection.execute(
         "INSERT INTO paid_networks (space_id, number, name, spellings, platform)"

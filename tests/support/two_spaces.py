@@ -93,10 +93,17 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "contact": [contact_id, merged_id, sharing_id],
         "company": [other_company, company_id],
         "email": [primary, second, inherited, shared],
+        "network": [_add_network(stage)],
         **_add_exports(stage, tag),
         "fit": [plant_fit(stage.connection, stage.space_id, tag, "purchase", {"email": 1})],
         **_add_forwarding(stage, contact_id, events, tag),
     }
+
+
+def _add_network(stage: Stage) -> str:
+    name = f"network{stage.space_id}_ads"
+    stage.network(name)
+    return name
 
 
 def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ LOCKS = "space_locks"
 """A view of a single PostgreSQL's, which is a table in a cluster."""
 
 DISTRIBUTED = (
-    "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts", "answer_phrases",
+    LOCKS, "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts", "answer_phrases",
     "answer_rereadings", "channels", "chart_notes", "clicks", "companies", "contact_identifiers",
     "contacts", "currency_days", "current_fits", "deliveries", "delivery_attempts",
     "delivery_counts", "destinations", "duplicates", "erasures", "events", "export_schedules",

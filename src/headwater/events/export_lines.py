@@ -53,7 +53,7 @@ def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Comp
         joins=fields.joins(names, {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
-        **exchanged("e", is_shown=fields.IN_SPACE_CURRENCY in names),
+        **exchanged("e", with_amount=fields.IN_SPACE_CURRENCY in names),
     )
 
 
@@ -61,7 +61,7 @@ def _credited_lines(
     attribution: Attribution, names: Sequence[str], conditions: Sequence[Composable]
 ) -> Composed:
     parts = fields.line_parts(names, fields.credit_of(MODELS[attribution.model]))
-    amounts = fields.shown_amounts(names)
+    amounts = fields.amounts_of_rows(names)
     once = [part for part in parts if part.of_event]
     each = [part for part in parts if not part.of_event]
     events = queries["events_in_parts"].format(
@@ -69,7 +69,7 @@ def _credited_lines(
         joins=fields.joins([name for part in once for name in part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
-        **exchanged("e", is_shown=len(amounts) > 1),
+        **exchanged("e", with_amount=len(amounts) > 1),
     )
     also = [SQL("e.{}").format(part.column) for part in once]
     return queries["credited_lines"].format(

@@ -212,7 +212,7 @@ def credit_of(model: Model) -> RowCredit:
     return RowCredit(*(model.share.credit_of(amount) for amount in SharedAmount))
 
 
-def shown_amounts(names: Collection[str]) -> Sequence[SharedAmount]:
+def amounts_of_rows(names: Collection[str]) -> Sequence[SharedAmount]:
     """Return the amounts that rows with these fields are made of."""
     return BOTH_AMOUNTS if IN_SPACE_CURRENCY in names else OWN_AMOUNT
 

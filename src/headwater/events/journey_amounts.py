@@ -22,9 +22,9 @@ async def with_amounts(connection: AsyncConnection, space_id: int, page: Page) -
     """
     items = [msgspec.json.decode(line, type=_Item) for line in page.lines]
     event_ids = [item.id for item in items if item.type == "conversion"]
-    shown = await show_amounts(connection, space_id, event_ids)
+    amounts = await show_amounts(connection, space_id, event_ids)
     lines = [
-        shown[item.id].add_to(line) if item.type == "conversion" else line
+        amounts[item.id].add_to(line) if item.type == "conversion" else line
         for item, line in zip(items, page.lines, strict=True)
     ]
     return replace(page, lines=lines)

@@ -92,8 +92,8 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     if row is None:
         raise NotFound("Event")
     line, *columns = row
-    shown = await show_amount(connection, space_id, EventAmount._make(columns))
-    return shown.add_to(line)
+    amount = await show_amount(connection, space_id, EventAmount._make(columns))
+    return amount.add_to(line)
 
 
 async def find_order(
@@ -171,18 +171,18 @@ def _page(form: _PageForm) -> Statement:
     event_key = key = AMOUNT_KEY if form.by_amount else EVENT_KEY
     direction = direction_of(form.at)
     only = SQL(" AND ").join([SQL("true"), *beyond(form.at, event_key.inside, events=False)])
-    shown = fields.shown_amounts(form.fields)
-    is_exchanged = len(shown) > 1
-    chosen = queries["chosen"].format(**exchanged("found", is_shown=is_exchanged))
+    amounts = fields.amounts_of_rows(form.fields)
+    is_exchanged = len(amounts) > 1
+    chosen = queries["chosen"].format(**exchanged("found", with_amount=is_exchanged))
     in_turn = SQL("e.nth")
     if form.unmet:
         in_turn = sorted_by(event_key.inside, direction)
         unmet = SQL(cast("LiteralString", form.unmet))
         chosen = queries["candidates"].format(
-            conditions=unmet, order=in_turn, **exchanged("e", is_shown=is_exchanged)
+            conditions=unmet, order=in_turn, **exchanged("e", with_amount=is_exchanged)
         )
     if form.attribution:
-        rows = credited_rows(form.attribution, only, chosen, amounts=shown)
+        rows = credited_rows(form.attribution, only, chosen, amounts=amounts)
         credit, key = fields.credit_of(MODELS[form.attribution.model]), CREDIT_KEY
     else:
         also = SQL(", e.space_amount" if is_exchanged else "")

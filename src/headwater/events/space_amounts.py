@@ -32,8 +32,8 @@ _CERTAIN = MAX_PAGE_AMOUNT // UNIT
 """An amount in the Space's currency up to this stands for itself, whoever reported it."""
 
 
-class ShownAmount(NamedTuple):
-    """What is shown of an event's amount beside it."""
+class TwoCurrencies(NamedTuple):
+    """The currency of an event's amount, and the amount in the Space's currency."""
 
     currency: str
     in_space_currency: Decimal | None
@@ -69,11 +69,11 @@ class EventAmount(NamedTuple):
         counted = rule.count(self.amount, from_page=self.from_page)
         return None if isinstance(counted, LeftOutReason) else counted
 
-    def show(self, rates: RateTable) -> ShownAmount:
+    def show(self, rates: RateTable) -> TwoCurrencies:
         """Return what is shown of it."""
         amount = self.exchange(rates)
         exact = None if amount is None else Decimal(amount) / UNIT
-        return ShownAmount(self.currency, exact)
+        return TwoCurrencies(self.currency, exact)
 
 
 async def exchange_amounts(
@@ -88,7 +88,7 @@ async def exchange_amounts(
 
 async def show_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
-) -> dict[int, ShownAmount]:
+) -> dict[int, TwoCurrencies]:
     """Return the currency of some events, and their amount in the Space's. A deleted event has
     none.
     """
@@ -99,7 +99,7 @@ async def show_amounts(
 
 async def show_amount(
     connection: AsyncConnection, space_id: int, amount: EventAmount
-) -> ShownAmount:
+) -> TwoCurrencies:
     """Return the currency of one event, and its amount in the Space's."""
     return amount.show(await _load_rates(connection, space_id, [amount]))
 
@@ -150,11 +150,11 @@ def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:
     }
 
 
-def exchanged(event: str, *, is_shown: bool) -> dict[str, Composable]:
+def exchanged(event: str, *, with_amount: bool) -> dict[str, Composable]:
     """Return the parts of a statement that give its events, under a name, their amount in the
     Space's currency; empty ones where it is not shown.
     """
-    if not is_shown:
+    if not with_amount:
         return {"exchanged": SQL(""), "space_amount": SQL("")}
     return {
         name: queries[name].format(event=Identifier(event))

@@ -62,8 +62,8 @@ class Column(StrEnum):
 
 
 class EventKind(IntEnum):
-    """What an event is besides its name. It comes from the event as stored, so that no exchange
-    rate changes it.
+    """The properties of an event besides its name. They are read from the event as stored, so that
+    no exchange rate changes them.
     """
 
     PLAIN = 0

@@ -173,8 +173,8 @@ class _Wanted(NamedTuple):
             return value
         if not self.networks:
             return None
-        found = self.networks & {*networks_in(url, self.sources), source}
-        return RECLASSIFIED + min(found) if found else None
+        matches = self.networks & {*networks_in(url, self.sources), source}
+        return RECLASSIFIED + min(matches) if matches else None
 
 
 def _read(

@@ -24,17 +24,17 @@ class RateTable:
         default_factory=dict[date, dict[str, Fraction]]
     )
     """By day and currency: those of all Spaces."""
-    _found: dict[tuple[date, str, str], Fraction | None] = field(
+    _cache: dict[tuple[date, str, str], Fraction | None] = field(
         default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
     )
-    """What was looked up before: many amounts have the same day and currency."""
+    """Earlier look-ups: many amounts have the same day and currency."""
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
         """Return how many units of `target` one of `source` is; None where nobody knows."""
         key = day, source, target
-        if key not in self._found:
-            self._found[key] = self._find(day, source, target)
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = self._find(day, source, target)
+        return self._cache[key]
 
     def _find(self, day: date, source: str, target: str) -> Fraction | None:
         if source == target:

@@ -22,6 +22,7 @@ _ORDER = (
     "Destinations",
     "Ads",
     "Spend",
+    "Sources",
 )
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
@@ -33,6 +34,7 @@ ABOUT = {
     "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
     "Ads": "Names for the ids of campaigns, ad sets and ads.",
     "Spend": "What ads have cost, and the rates by which amounts are converted.",
+    "Sources": "Paid networks of the Space's own, beside the listed sources.",
 }
 """The subjects, which are the document's tags, in the order in which a reader needs them."""
 

@@ -75,6 +75,8 @@ FIRST_CALLS = (
             },
             "compared_period": None,
             "not_compared": None,
+            "left_out_money": [],
+            "compared_left_out_money": None,
             "first_event": "2026-11-22 16:18:25",
             "last_event": "2026-11-22 16:18:25",
             "timezone": "UTC",

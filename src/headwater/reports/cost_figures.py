@@ -18,7 +18,7 @@ MILLIONTHS = 10**6
 
 @dataclass(frozen=True)
 class Credit:
-    """What is credited to some touches."""
+    """The credit of some touches."""
 
     revenue: Decimal = Decimal(0)
     """Net of refunds."""

@@ -108,9 +108,9 @@ async def explain_event(
     event = await fetch_optional(cursor, queries["event"], values)
     if event is None:
         raise NotFound("Event")
-    shown = (await show_amounts(connection, space_id, [event_id]))[event_id]
-    event |= {"currency": shown.currency, "amount_in_space_currency": shown.in_space_currency}
-    values["space_amount"] = shown.in_space_currency
+    amount = (await show_amounts(connection, space_id, [event_id]))[event_id]
+    event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
+    values["space_amount"] = amount.in_space_currency
     chosen = await _fit(connection, space_id, fit, event["event_name"])
     path_of = Attribution(
         "linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ()

@@ -213,8 +213,8 @@ def read_report_period(
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
     usual = period.default or DEFAULT_PERIOD
     dates = read_period(query, period, today, dated=dated, default=usual)
-    if dated and (given := TIME.read(query)) is not None:
-        return ReadPeriod(DateTimeSpan(*given), local, None)
+    if dated and (span := TIME.read(query)) is not None:
+        return ReadPeriod(DateTimeSpan(*span), local, None)
     dates = dates or read_dates(usual, today)
     first, last = datetime.combine(dates.first, time()), datetime.combine(dates.last, _LAST)
     return ReadPeriod(DateTimeSpan(first, last), local, dates.unit)

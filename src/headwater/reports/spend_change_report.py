@@ -90,7 +90,7 @@ PlatformChanges = Mapping[tuple[Key, ...], "_Credit"]
 
 @dataclass(frozen=True)
 class _Terms:
-    """What all figures of a report are made by."""
+    """The inputs of all figures of a report."""
 
     cost_rate: Decimal | None
     ledger: LedgerChanges

@@ -61,8 +61,8 @@ def name_in(url: str) -> str | None:
 def networks_in(url: str, names: SourceNames) -> set[str]:
     """The Space's own networks that values in a URL could name."""
     values = read_parameters(url, _NAMING_NETWORKS, ()).values()
-    found = (names.find_network(value, is_paid=True) for value in values)
-    return {network for network in found if network is not None}
+    networks = (names.find_network(value, is_paid=True) for value in values)
+    return {network for network in networks if network is not None}
 
 
 def classify_anew(

@@ -146,10 +146,10 @@ def message_of(text: str) -> str | None:
     parts = words(text)
     if parts[:2] in (["direct", "mail"], ["postal", "mail"]):
         return None
-    found = next((word for word in parts if word in _MESSAGE), None)
-    if found is None and parts[:2] == ["e", "mail"]:
-        found = "email"
-    return None if found is None else "sms" if found in ("sms", "mms") else "email"
+    word = next((word for word in parts if word in _MESSAGE), None)
+    if word is None and parts[:2] == ["e", "mail"]:
+        word = "email"
+    return None if word is None else "sms" if word in ("sms", "mms") else "email"
 
 
 # ------------------------------------------------------------------------------------- names

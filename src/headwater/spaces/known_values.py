@@ -1,5 +1,5 @@
-"""What a Space's filters and ledger accept as sources, channels and platforms, and how others are
-refused: with the nearest ones.
+"""The sources, channels and platforms that a Space's filters and ledger accept. Others are refused
+with the nearest ones.
 """
 
 from __future__ import annotations

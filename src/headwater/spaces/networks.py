@@ -13,7 +13,7 @@ from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
 from headwater.http.objects import Property, array_of, object_of, parse_body
 from headwater.sources.ad_platforms import LISTED_PLATFORMS, platform_of
-from headwater.sources.catalogue import SOURCE_IDS
+from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.networks import (
     FIRST_NUMBER,
     LONGEST_NAME,
@@ -195,5 +195,10 @@ def _taken_spelling(
 
 
 def _listed_as(value: str) -> str | None:
-    """Return the listed source or platform that a value means."""
-    return value if value in SOURCE_IDS else target_of(value)
+    """Return the listed source or platform that a value means. Networks without a source of their
+    own, which are PAID_OTHER, are free to be added.
+    """
+    if value in SOURCE_IDS:
+        return value
+    target = target_of(value)
+    return None if target == PAID_OTHER else target

@@ -188,9 +188,9 @@ _READERS = {
 async def _add_amounts(
     connection: AsyncConnection, space_id: int, events: Mapping[int, dict[str, Any]]
 ) -> None:
-    shown = await show_amounts(connection, space_id, list(events))
+    amounts = await show_amounts(connection, space_id, list(events))
     for event_id, item in events.items():
-        item.update(shown[event_id]._asdict())
+        item.update(amounts[event_id]._asdict())
 
 
 async def _add_deliveries(

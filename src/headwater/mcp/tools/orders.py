@@ -37,14 +37,14 @@ async def _find_order(context: ToolContext, arguments: Arguments) -> Any:
     assert number is not None
     async with context.transaction() as connection:
         await connection.execute(queries["snapshot"])
-        found = await find_order(connection, context.space_id, number, MAX_EVENTS + 1)
+        event_ids = await find_order(connection, context.space_id, number, MAX_EVENTS + 1)
         events = [
             await fetch_event(connection, context.space_id, event_id)
-            for event_id in found[:MAX_EVENTS]
+            for event_id in event_ids[:MAX_EVENTS]
         ]
     return {
         "events": [filled(msgspec.json.decode(event)) for event in events],
-        "has_more": len(found) > MAX_EVENTS,
+        "has_more": len(event_ids) > MAX_EVENTS,
     }
 
 
