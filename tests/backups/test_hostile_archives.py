@@ -75,7 +75,9 @@ def test_no_piece_is_large(tmp_path: Path) -> None:
         assert max(map(len, archive.chunks(lambda _: None))) <= archives.PIECE_BYTES
 
 
-@pytest.mark.parametrize("rest", [b"x", b"\0" * MB, gzip.compress(DUMPED)])
+@pytest.mark.parametrize(
+    "rest", [b"x", b"\0" * MB, gzip.compress(DUMPED)], ids=["a letter", "zeros", "another dump"]
+)
 def test_anything_behind_the_dump(tmp_path: Path, rest: bytes) -> None:
     with pytest.raises(BackupError, match="damaged"):
         unpacked(write(tmp_path / "b.zip", gzip.compress(DUMPED) + rest))
