@@ -25,7 +25,6 @@ from headwater.console.forms import _read as read_posted
 from headwater.console.report_pages.breakdown import Breakdown
 from headwater.console.report_pages.view import ReportView
 from headwater.contacts import parameters as contacts
-from headwater.contacts.filters import _number as filter_number
 from headwater.contacts.inputs import read_changes, read_new_contact
 from headwater.contacts.names import split_name
 from headwater.deliveries.sent_values import _query_values as query_values
@@ -47,7 +46,6 @@ from headwater.http.period_words import read_dates
 from headwater.http.suggestions import Names
 from headwater.http.timerange import parse_day, parse_moment
 from headwater.identity.emails import parse_written_email
-from headwater.imports.columns import _number as imported_number
 from headwater.imports.files import LONGEST_ROW
 from headwater.imports.files import _object as imported_object
 from headwater.imports.zones import is_local
@@ -92,7 +90,7 @@ from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
 from tests.hostile.answer_doors import ANSWER_DOORS
-from tests.hostile.cells import survey_cell
+from tests.hostile.cells import read_filter_number, read_imported_number, survey_cell
 from tests.hostile.form_doors import FORM_DOORS
 from tests.hostile.growth import Door
 from tests.hostile.import_doors import IMPORT_DOORS
@@ -293,14 +291,14 @@ TEXT_DOORS = [
     Door("hosts.takes_origin", AllowedHosts.of("https://x.y").takes_origin, HEADERS),
     Door("functions", _functions, 64 * KB),
     Door("expressions.parse", parse_expression, LONGEST_EXPRESSION),
-    Door("imports.number", imported_number, LONGEST_ROW),
+    Door("imports.number", read_imported_number, LONGEST_ROW),
     Door("imports.cell", survey_cell, LONGEST_ROW),
     Door("imports.is_local", is_local, LONGEST_ROW),
     Door("suggestions", Names(["event_name", "email"]).refusal, MB),
     Door("egress.read_host", egress.read_host, FIELD),
     Door("egress.refusal", lambda text: egress.first_refusal([text]), 64),
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
-    Door("filters.number", lambda text: filter_number({"value": text}, None), URL),
+    Door("filters.number", read_filter_number, URL),
     Door(
         "egress.split",
         lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))),
@@ -340,7 +338,9 @@ JSON_DOORS = [
     Door("contacts.create", _object(read_new_contact), MB),
     Door("contacts.update", _object(read_changes), MB),
     Door("ads", _object(read_names), MB),
-    Door("spend", _object(lambda body: read_spend(body, MOMENT)), MAX_BATCH_BODY // 8),
+    Door(
+        "spend", _object(lambda body: read_spend(body, MOMENT, SPACE.sources)), MAX_BATCH_BODY // 8
+    ),
     Door("destinations", _object(read_new), MB),
     Door("platforms.answer", _answered, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),
