@@ -41,8 +41,8 @@ from tests.reports.spend_worlds import (
     written_rates,
 )
 from tests.support.factories import Stage
-from tests.support.former_networks import put_spend
 from tests.support.fits import plant_fit
+from tests.support.former_networks import put_spend
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.spend import Spending
 

@@ -1,5 +1,5 @@
-"""Spend in the ledger on a platform that the Space has no source for: it was booked while one of the
-Space's own networks went by that name, and the network was removed afterwards.
+"""Spend in the ledger on a platform that the Space has no source for: it was stored while the Space
+had a network of its own for the platform, and the network was removed afterwards.
 """
 
 from __future__ import annotations
