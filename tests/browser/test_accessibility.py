@@ -23,7 +23,7 @@ from tests.support.accounts import Accounts
 from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "?period=today", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
+    "", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
     "/changes", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",

@@ -42,6 +42,7 @@ from tests.reports.spend_worlds import (
 )
 from tests.support.factories import Stage
 from tests.support.fits import plant_fit
+from tests.support.former_networks import put_spend
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.spend import Spending
 
@@ -73,10 +74,12 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
             some_sales(dice, stage, zone, first=first)
         rows += [some_row(dice, first=first) for _ in range(dice.randrange(9))]
     world.rates = some_rates(dice, today)
-    for body in ({"spend": rows}, {"rates": written_rates(world.rates)}):
-        if [*body.values()] != [[]]:
-            response = client.put("/rates" if "rates" in body else "/spend", json=body)
-            assert response.status_code == 200, response.text
+    if rows:
+        response = put_spend(client, rows)
+        assert response.status_code == 200, response.text
+    if rates := written_rates(world.rates):
+        response = client.put("/rates", json={"rates": rates})
+        assert response.status_code == 200, response.text
     world.note(rows)
     return world
 

@@ -88,7 +88,7 @@ def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., No
     put(spent(13, 10, currency="USD"), spent(13, 5))
     shown = words(owner.browser.get(f"{page}?{MAY}").text)
     assert "Spend of 10.00 USD left out: no exchange rate" in shown
-    assert "They come to 5.00 EUR, 10.00 USD" in shown
+    assert "They come to 5.00 EUR , each day at its own rate: 5.00 EUR, 10.00 USD" in shown
 
 
 def test_pages(

@@ -38,6 +38,7 @@ from tests.reports.spend_worlds import (
     written_rates,
 )
 from tests.support.factories import Stage
+from tests.support.former_networks import put_spend
 from tests.support.report_model.spend import Spending
 
 REPORTS = int(os.environ.get("HEADWATER_SPEND_REPORTS", "60"))
@@ -71,10 +72,12 @@ def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
     some_names(dice, stage)
     rows = [some_row(dice) for _ in range(dice.randrange(MOST_ROWS))]
     world.rates = some_rates(dice)
-    for body in ({"rates": written_rates(world.rates)}, {"spend": rows}):
-        if [*body.values()] != [[]]:
-            response = client.put("/rates" if "rates" in body else "/spend", json=body)
-            assert response.status_code == 200, response.text
+    if rates := written_rates(world.rates):
+        response = client.put("/rates", json={"rates": rates})
+        assert response.status_code == 200, response.text
+    if rows:
+        response = put_spend(client, rows)
+        assert response.status_code == 200, response.text
     world.note(rows)
     return world
 
