@@ -26,8 +26,8 @@ AS_OF = {"as_of": "2026-11-26T00:00:00Z"}
 def make_space(currency: str = "EUR") -> Space:
     """A Space that is in no database."""
     return Space(
-        1, "Space", "UTC", currency, "auto", "active", None, [], [], [], [], {}, {}, "unknown", 7,
-        None, None, {}, {}, {},
+        1, "Space", "UTC", currency, "auto", "active", None, [], [], [], [], {}, [], {}, "unknown",
+        7, None, None, {}, {},
     )  # fmt: skip
 
 
