@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC
 from typing import Any
 
-from tests.assistants.shop import FIELD_LABELS, LABELS, Sale, Shop
+from tests.assistants.shop import FIELD_LABELS, LABELS, ZONE, Sale, Shop
 
 
 def _sales(shop: Shop, month: int, *names: str) -> list[Sale]:
@@ -51,7 +51,7 @@ RIGHT: dict[str, Callable[[Shop], Any]] = {
     "custom_event_1": lambda _: LABELS["custom_event_1"],
     "field_16": lambda _: FIELD_LABELS["profile_field_16"],
     "field_labels": lambda _: FIELD_LABELS,
-    "last_event": lambda shop: f"{shop.sales[-1].at:%Y-%m-%d %H:%M:%S}",
+    "last_event": lambda shop: shop.sales[-1].at.astimezone(ZONE).isoformat(),
     "latest_order_of_june": lambda shop: (
         f"{_sales(shop, 6, 'purchase')[0].at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
     ),

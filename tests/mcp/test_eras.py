@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from headwater.mcp.tools import TOOLS
 from tests.mcp.assistants import HEADERS, Assistant
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -34,7 +35,7 @@ def test_it_works(assistant: Assistant, mode: str) -> None:
         async with client_of(assistant, mode) as client:
             assert client.session.protocol_version == ERAS[mode]
             tools = (await client.list_tools()).tools
-            assert len(tools) == 29
+            assert len(tools) == len(TOOLS)
             answer = await client.call_tool("get_space", {})
             assert answer.structured_content is not None
             assert answer.structured_content["id"] == assistant.space_id

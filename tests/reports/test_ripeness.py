@@ -51,7 +51,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     sell(stage, 70)
     answer = report(api)
     yesterday = noon(1).date()
-    assert answer["totals"] == {"revenue": 29 * 100 + 75}, "the figure itself is what is in"
+    assert answer["totals"] == {"revenue": 28 * 100 + 75}, "the figure itself is what is in"
     ripeness = answer["ripeness"]
     assert ripeness["days"] == [
         {"day": f"{yesterday}", "value": 75, "share_in": 0.75, "expected": 100, "low": 100,

@@ -20,7 +20,7 @@ from headwater.mcp.schemas import Schema
 
 CONFIRM = Parameter(
     name="confirm", kind=text_up_to(100),
-    description="From a call without it, which changes nothing and shows what would go.",
+    description="From a call without it, which only shows what would go.",
 )  # fmt: skip
 SECONDS = 600
 PREVIEW: dict[str, Schema] = {

@@ -325,7 +325,7 @@ WRITING = (
         title="Erase a person",
         description=(
             "Erase a contact's personal data for good: addresses, names, phones, devices, page "
-            "views, custom fields; events stay. In two calls: the first only shows what would go, "
+            "views, custom fields; events stay. In two calls: the first shows what would go, "
             "the second confirms it."
         ),
         arguments=_CONTACT_ID | arguments_of(CONFIRM),

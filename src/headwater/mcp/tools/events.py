@@ -221,7 +221,7 @@ TOOLS = (
         description=(
             "Correct an event's amount, or clear it with null. Not for refunds: those are "
             "purchases of their own with a negative amount, and would be deducted twice; the "
-            "answer tells those of this event's order. Ad platforms keep what they were sent."
+            "answer lists those of its order. Ad platforms keep what they were sent."
         ),
         arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
         required=("event_id", "amount"),
@@ -248,7 +248,7 @@ TOOLS = (
         name="delete_event",
         title="Delete an event",
         description=(
-            "Delete an event for good, in two calls: the first only shows what would go, the "
+            "Delete an event for good, in two calls: the first shows what would go, the "
             "second confirms it."
         ),
         arguments=_EVENT_ID | arguments_of(CONFIRM),
