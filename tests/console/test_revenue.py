@@ -166,7 +166,7 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
     page = page_of(owner, space_id, "period=today")
     assert page.headlines["Revenue"].value == "0"
     assert "Nothing in this time" in page.html
-    assert "Show events of" not in page.html
+    assert "Show the latest events" not in page.html
 
 
 @pytest.mark.parametrize(

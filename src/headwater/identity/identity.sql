@@ -78,7 +78,7 @@ CROSS JOIN LATERAL (
            max(known.recency) AS recency
     FROM contact_identifiers known
     WHERE known.space_id = %(space_id)s AND known.kind = 'phone'
-      AND right(regexp_replace(known.value, '[^0-9]', '', 'g'), 7) = wanted.digits
+      AND known.phone_digits = wanted.digits
     GROUP BY known.value, known.contact_id
     ORDER BY known.contact_id
     LIMIT %(limit)s
