@@ -205,7 +205,9 @@ class ChosenEvents:
         """Return which events are the first order of their contact."""
         orders = self.scope.first_orders
         assert orders is not None
-        return orders.include(self.paths) & (self.amounts > 0)  # of names that bring revenue
+        stated = self.paths[Column.AMOUNTS]  # of which those that count as nothing keep the sign
+        brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
+        return orders.include(self.paths) & brings
 
     def seconds_since_touch(self) -> IntArray:
         """Return the seconds from the first touch in the window; 0 without any."""

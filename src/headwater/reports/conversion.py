@@ -5,7 +5,7 @@ the rate of its own day, before anything is added up. Amounts that cannot count 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -43,7 +43,7 @@ class ConvertedAmounts:
             return paths
         amounts = np.where(known, self.amounts[places], paths[Column.AMOUNTS])
         columns = {**paths.columns, Column.AMOUNTS: amounts}
-        return PathData(columns, paths.event_names, paths.events, paths.touches)
+        return replace(paths, columns=columns)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Every report, list and page goes by this one definition. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -81,7 +81,7 @@ class KindOfEvent:
             return paths
         amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)
         columns = {**paths.columns, Column.AMOUNTS: amounts}
-        return PathData(columns, paths.event_names, paths.events, paths.touches)
+        return replace(paths, columns=columns)
 
     def _has_all(self, paths: PathData) -> bool:
         return not self.names or set(self.names).issuperset(paths.event_names)
