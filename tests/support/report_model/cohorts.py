@@ -25,9 +25,9 @@ class Figures:
     revenue: dict[Cell, Fraction] = field(default_factory=dict[Cell, Fraction])
     buying: dict[Cell, set[object]] = field(default_factory=dict[Cell, set[object]])
 
-    def add(self, cell: Cell, customer: object, sale: Conversion, amount: Fraction) -> None:
+    def add(self, cell: Cell, customer: object, event: Event, amount: Fraction) -> None:
         self.revenue[cell] = self.revenue.get(cell, Fraction(0)) + amount
-        if sale.amount > 0:
+        if event.sign > 0:
             self.buying.setdefault(cell, set()).add(customer)
 
 
@@ -104,7 +104,7 @@ def _customers(
         customer = customer_of(each.event, by_company=question.by_company)
         by_customer.setdefault(customer, []).append(each)
     for customer, conversions in by_customer.items():
-        orders = [each for each in conversions if each.amount > 0]
+        orders = [each for each in conversions if each.event.sign > 0]
         if orders:
             yield customer, min(orders, key=_in_order), conversions
 
@@ -120,15 +120,15 @@ def _share_out(
     period = Period(question.start, question.end)
     kept = [share for share in shares if keeps(share.touch, facts, question, period)]
     if not question.filters_touches:
-        cohorts.total.add(cell, customer, each, each.amount)
+        cohorts.total.add(cell, customer, each.event, each.amount)
         if not shares:
-            cohorts.unattributed.add(cell, customer, each, each.amount)
+            cohorts.unattributed.add(cell, customer, each.event, each.amount)
     for share in kept:
         if question.filters_touches:
-            cohorts.total.add(cell, customer, each, share.amount)
+            cohorts.total.add(cell, customer, each.event, share.amount)
         for group in question.group_by:
             key = key_of(group, first, share.touch, facts, question)
-            cohorts.groups.setdefault(key, Figures()).add(cell, customer, each, share.amount)
+            cohorts.groups.setdefault(key, Figures()).add(cell, customer, each.event, share.amount)
 
 
 def _in_order(conversion: Conversion) -> tuple[object, int]:
