@@ -61,6 +61,8 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     cohorts = model.make_cohorts(facts, of_sales, today)
     cohorts = _until(cohorts, months)
     spent = _spent(spending, question, months, {*cohorts.groups})
+    skipped = _empty_months(cohorts.total, months, spent)
+    months, spent = months[skipped:], spent[skipped:]
     rate = spending.cost_rate
     whole = [sum(of_month.values(), Fraction(0)) for of_month in spent]
     lists = _lists(question, cohorts, spent)
@@ -93,6 +95,17 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
             question, start=_second(months[0], time()), end=_second(_last_day(months[-1]), time.max)
         )),
     }  # fmt: skip
+
+
+def _empty_months(
+    total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]
+) -> int:
+    """How many months come before the first with a customer or spend; none where all are empty."""
+    begun = {month for month, _ in (*total.revenue, *total.buying)}
+    filled = [
+        place for place, month in enumerate(months) if month in begun or any(spent[place].values())
+    ]
+    return min(filled, default=0)
 
 
 def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
