@@ -34,7 +34,8 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         path = path_of(event, near.get(owner, []), by_company=question.by_company)
         kind = kind_of(event, facts, question)
         takes_back = event.sign < 0
-        counted = event if event.event_name in names else replace(event, amount=None)
+        silent = replace(event, amount=None, stated=None, left_out=None)
+        counted = event if event.event_name in names else silent
         window = within(question.window, event, path)
         each = Conversion(counted, path, window, kind=kind, takes_back=takes_back)
         if is_only(each, None, facts, question, period):
