@@ -151,6 +151,16 @@ def _add_forwarding(
     }
 
 
+def _stored_columns(stage: Stage, table: str) -> list[str]:
+    """The columns a row is inserted with: PostgreSQL computes the generated ones itself."""
+    rows = stage.connection.execute(
+        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
+        " AND NOT attisdropped AND attgenerated = ''",
+        (table,),
+    )
+    return [name for (name,) in rows]
+
+
 def add_twins(mine: Stage, other: Stage) -> None:
     """All rows of a Space once more in another one: the same ids, other contents."""
     twin = dict.fromkeys(
@@ -172,9 +182,12 @@ def add_twins(mine: Stage, other: Stage) -> None:
         "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
         "destinations", "deliveries", "delivery_attempts",
     ):  # fmt: skip
+        columns = _stored_columns(other, table)
+        values = ", ".join(f"(copy).{column}" for column in columns)
         other.connection.execute(
-            f"INSERT INTO {table} OVERRIDING SYSTEM VALUE"
-            f" SELECT (jsonb_populate_record(r, %s)).* FROM {table} r WHERE r.space_id = %s",
+            f"INSERT INTO {table} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE SELECT {values}"
+            f" FROM (SELECT jsonb_populate_record(r, %s) AS copy FROM {table} r"
+            " WHERE r.space_id = %s) copies",
             (Jsonb(changes), mine.space_id),
         )
     other.connection.execute(
