@@ -59,16 +59,15 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/unname": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
-    "/sources/hosts": ("sources", "", Permission.CHANGE_SETTINGS),
     "/spend/delete": ("spend deletion", "", Permission.WRITE_DATA),
     **dict.fromkeys(("/fits/make", "/fits/{fit_id}/choose"), ("fit", "", Permission.WRITE_DATA)),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
-    "/sources/name": ("sources", "", Permission.CHANGE_SETTINGS),
-    "/sources/unname": ("sources", "", Permission.CHANGE_SETTINGS),
-    "/sources/network": ("sources", "", Permission.CHANGE_SETTINGS),
-    "/sources/remove-network": ("sources", "", Permission.CHANGE_SETTINGS),
+    **{
+        f"/sources/{verb}": ("sources", "", Permission.CHANGE_SETTINGS)
+        for verb in ("hosts", "name", "unname", "network", "remove-network")
+    },
     "/links/many": ("link sheet", "", Permission.READ),
     "/orders/imports/upload": ("upload", ONCE, Permission.WRITE_DATA),
     **{
