@@ -45,6 +45,13 @@ JOIN unnest(%s::text[]) AS sought (value)
                          s.most_common_elems::text)), sought.value) > 0
 """
 
+PHONE_DIGITS = """
+SELECT sought.value
+FROM unnest(%s::text[]) AS sought (value)
+WHERE EXISTS (SELECT FROM contact_identifiers i
+              WHERE i.space_id = %s AND i.phone_digits = right(sought.value, 7))
+"""
+
 
 class Canaries(list[str]):
     """Values that occur nowhere else, made as they are asked for."""
@@ -295,6 +302,9 @@ def places(stage: Stage, sought: Iterable[str]) -> Places:
     for value in values:
         if any(value in view for view in packed):
             found[value].add(("packed_hits", "body"))
+    phones = [value for value in values if value.startswith("+")]
+    for (value,) in stage.connection.execute(PHONE_DIGITS, (phones, stage.space_id)):
+        found[value].add(("contact_identifiers", "phone_digits"))
     return found
 
 
