@@ -13,6 +13,7 @@ import msgspec
 from tests.reports import spend_worlds
 from tests.reports.spend_court import faults_of
 from tests.reports.spend_worlds import World, key_of, plain_figures, some_row, written_rates
+from tests.support.former_networks import put_spend
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, touch
 from tests.support.reading_fixtures import Api
@@ -78,7 +79,8 @@ class Book:
         if self.dice.random() < 0.3:
             rows |= {key: self._again(key) for key in self.dice.sample([*self.world.ledger], min(
                 2, len(self.world.ledger)))}  # fmt: skip
-        self._send("PUT", "/spend", json={"spend": [*rows.values()], **also})
+        response = put_spend(self.api, [*rows.values()], **also)
+        assert response.status_code == 200, response.text
         before = self.world.ledger
         new = {
             key: plain_figures(row)

@@ -15,6 +15,7 @@ import pytest
 
 from headwater.http.timerange import months_after
 from tests.support.factories import Stage
+from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api
 from tests.support.report_model.cohorts import payback
 
@@ -40,7 +41,7 @@ def spent(ago: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
 
 
 def put(api: Api, *rows: Any) -> None:
-    response = api.send("PUT", "/spend", json={"spend": rows})
+    response = put_spend(api, rows)
     assert response.status_code == 200, response.text
 
 

@@ -14,6 +14,7 @@ from headwater.reports.measures import rounded
 from headwater.reports.spend_answer import FIGURES
 from tests.reports.test_spend_report import DECODE
 from tests.support.factories import Stage
+from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api
 
 MAY: dict[str, Any] = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
@@ -55,7 +56,7 @@ def space(stage: Stage, api: Api) -> Stage:
             ("2026-04-30", "billboard", 8, "EUR"), ("2026-05-31", "billboard", 4, "EUR"),
         )
     ]  # fmt: skip
-    assert api.send("PUT", "/spend", json={"spend": spent}).status_code == 200
+    assert put_spend(api, spent).status_code == 200
     return stage
 
 

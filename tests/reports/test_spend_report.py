@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.support.factories import Stage
+from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
@@ -23,7 +24,7 @@ def spent(day: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
 
 
 def put(api: Api, *rows: Any) -> None:
-    response = api.send("PUT", "/spend", json={"spend": rows})
+    response = put_spend(api, rows)
     assert response.status_code == 200, response.text
 
 

@@ -20,6 +20,7 @@ from headwater.attribution.models import MODELS
 from headwater.reports.models import Group, KeyCondition, ReportQuery
 from headwater.reports.spend_report import GROUPS, MEASURES, CostReport, query_spend
 from tests.support.factories import Stage
+from tests.support.former_networks import put_spend
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)
 SOURCES = (
@@ -63,7 +64,7 @@ def stage(connection: psycopg.Connection, space_id: int, client: httpx.Client) -
             ("meta", "c0", "DE"), ("google", "c1", ""), ("tiktok", "", ""), ("carrier", "", ""),
         )
     ]  # fmt: skip
-    assert client.put("/spend", json={"spend": spend}).status_code == 200
+    assert put_spend(client, spend).status_code == 200
     connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", [space_id])
     return stage
 

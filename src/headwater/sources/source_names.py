@@ -78,9 +78,9 @@ class SourceNames:
         return self._owners.get(source)
 
     def platform_named(self, name: str) -> str | None:
-        """The platform that a name in the ledger means: `youtube` means Google's."""
-        if name in self.platform_sources:
-            return name
+        """The platform that a name in the ledger means: `youtube` means Google's. That of a removed
+        network means none, as its clicks have other sources now.
+        """
         source = self.platforms.get(name)
         return None if source is None else self.platform_of(source)
 
