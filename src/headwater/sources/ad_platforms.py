@@ -34,8 +34,8 @@ def platform_of(text: str) -> str:
 
 
 def platform_of_source(source: str) -> str | None:
-    """Return the platform that bills the clicks of a listed source; None where clicks are free."""
-    if channel_of(source) in _FREE_CHANNELS:
+    """Return the platform that sells the clicks of a listed source; None for other sources."""
+    if not source.endswith("_ads"):
         return None
     return _BILLED_BY.get(source) or platform_of(source)
 
@@ -44,9 +44,8 @@ def _list_platforms() -> dict[str, str]:
     """Return the source of every name in the ledger: of a platform with several, the first."""
     by_name: dict[str, str] = {}
     for source in SOURCES:
-        owner = platform_of_source(source)
-        if owner is not None:
-            by_name.setdefault(owner, source)
+        if channel_of(source) not in _FREE_CHANNELS:
+            by_name.setdefault(platform_of_source(source) or source, source)
             by_name.setdefault(platform_of(source), source)
     return by_name
 

@@ -162,8 +162,8 @@ PLATFORMS = {
 
 
 def platform_of(source: str) -> Key:
-    """The platform that bills the clicks of a source; clicks of searches and answers are free."""
-    if source.endswith("_organic") or source.startswith("ai_") or source in ("", "direct"):
+    """The platform that sells the clicks of a source."""
+    if not source.endswith("_ads"):
         return None
     return PLATFORMS.get(source) or source.removesuffix("_ads")
 
