@@ -66,9 +66,16 @@ def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
     text = response.text
     for listed, name in zip(LISTED, OWN, strict=False):
         text = text.replace(name, listed) if own else text
-    answer = json.loads(text)
+    answer = json.loads(text, object_hook=without_spend)
     answer.pop("reading", None)
     return in_one_order(answer)
+
+
+def without_spend(part: dict[str, Any]) -> dict[str, Any]:
+    """A part of an answer. Listed sources that one platform bills together have no spend of their
+    own; a network always has.
+    """
+    return {name: value for name, value in part.items() if name != "spend"}
 
 
 def in_one_order(value: Any) -> Any:

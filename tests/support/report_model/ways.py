@@ -53,7 +53,7 @@ def step_of(touch: Touchpoint, by: str) -> str:
 
 def channel_of(source: str) -> str:
     """The kind of source that a source is of."""
-    if source.endswith("_ads"):
+    if source.endswith("_ads") or source == "paid_other":
         return "paid"
     if source.startswith("ai_"):
         return "ai"
