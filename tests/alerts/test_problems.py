@@ -80,6 +80,7 @@ def test_it_works(
         "1 event is waiting to be processed",
         "The subscription is inactive: API keys and tokens are refused",
         "1 event could not be processed",
+        "2 unsigned contacts refused in a day: too many for one browser",
         "Meta Ads “Shop” is behind: 1 conversion not sent yet",
         "1 folder of scheduled exports could not be written",
         "1 background job failed",
