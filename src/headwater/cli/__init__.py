@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from headwater.cli.commands import build_parser
-from headwater.http.suggestions import Names
 from headwater.settings import PREFIX, READERS, SettingError, read_settings
 from headwater.telemetry.counter_files import DIRECTORY
 from headwater.terminal.failure import Failure
@@ -42,9 +41,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
     """Raise SettingError for a variable whose name is nearly that of a setting."""
-    names = Names(READERS)
-    for variable in variables:
-        name = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and name not in READERS and (near := names.near(name)):
+    names = {
+        name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)
+    }
+    unknown = {name: full for name, full in names.items() if name not in READERS}
+    if not unknown:
+        return
+    from headwater.http.suggestions import Names  # noqa: PLC0415 - hardly any start needs it
+
+    known = Names(READERS)
+    for name, full in unknown.items():
+        if near := known.near(name):
             meant = " or ".join(PREFIX + each.upper() for each in near)
-            raise SettingError(f"{variable}: there is no such setting. Did you mean {meant}?")
+            raise SettingError(f"{full}: there is no such setting. Did you mean {meant}?")

@@ -159,15 +159,18 @@ def _read_last_day(first: str, last: str) -> date:
     return day
 
 
+_ANSWERS = ("heard_about_us", "self_reported_source")
+
+
 def _all_columns(*, with_sources: bool) -> list[str]:
-    """Every column of events, for people who open the file as a table; but for the Space, which is
-    the same in every row.
+    """Every column of events, for people who open the file as a table, except the Space, which is
+    the same in every row, and with sources the answers of buyers: a file has 20 chosen columns.
     """
+    left_out = {*IMPLIED, "space_id", *(_ANSWERS if with_sources else ())}
     return [
-        name
-        for name, field in FIELDS.items()
-        if name not in {*IMPLIED, "space_id"} and (with_sources or not field.of_touch)
-    ]
+        name for name, field in FIELDS.items()
+        if name not in left_out and (with_sources or not field.of_touch)
+    ]  # fmt: skip
 
 
 def _form_of(arguments: Namespace) -> FileForm:
