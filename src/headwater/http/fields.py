@@ -97,7 +97,8 @@ def text_up_to(
             raise ValueError(length_rule)
         return value
 
-    return FieldType({"type": "string", "maxLength": longest}, read)
+    bounds = {"minLength": shortest} if shortest else {}
+    return FieldType({"type": "string", **bounds, "maxLength": longest}, read)
 
 
 def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:

@@ -19,8 +19,8 @@ LONGEST = 100
 _SPACE = " \u00a0\u2007\u2009\u202f"
 _APOSTROPHE = "'’"  # noqa: RUF001 # Swiss exports have either
 _PARTS = re.compile(
-    rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>[^\d\s().,+-]{{1,4}}\.?)?[{_SPACE}]*(?P<inner>[-+])?"
-    rf"(?P<digits>[\d.,{_SPACE}{_APOSTROPHE}]*\d)[{_SPACE}]*(?P<trailing>-)?[{_SPACE}]*"
+    rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>[^\d\s().,+-]{{1,4}}\.?)?[{_SPACE}]*+(?P<inner>[-+])?"
+    rf"(?P<digits>(?:[\d.,][\d.,{_SPACE}{_APOSTROPHE}]*)?\d)[{_SPACE}]*+(?P<trailing>-)?[{_SPACE}]*+"
     r"(?P<after>[^\d\s().,+-]{1,4}\.?)?(?P<last>-)?(?P<close>\))?",
     re.ASCII,
 )

@@ -30,7 +30,7 @@ def _months() -> dict[str, int]:
 
 _MONTHS = _months()
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_WEEKDAY = r"(?:[^\W\d_]{2,12}\.?,?\s+)?"
+_WEEKDAY = r"(?:[^\W\d_]{2,12}\.?,?\s++)?"
 _CLOCK = (
     r"(?:(?:,?\s|T)\s*(?P<hour>\d{1,2})(?::|h)(?P<minute>\d{2})"
     r"(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?"

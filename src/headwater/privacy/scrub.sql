@@ -70,12 +70,14 @@ UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q
 WITH theirs AS MATERIALIZED (
     SELECT e.id, e.order_id FROM events e
     WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
-), reported AS MATERIALIZED (
-    SELECT (r.report -> 'receipt')::bigint AS receipt_id
+), refunded AS MATERIALIZED (
+    SELECT coalesce(o.main_id, o.order_id) AS order_id
     FROM theirs
     JOIN order_refunds o ON o.space_id = %(space_id)s AND o.order_id = theirs.order_id
-    JOIN order_refunds m
-        ON m.space_id = %(space_id)s AND m.order_id = coalesce(o.main_id, o.order_id)
+), reported AS MATERIALIZED (
+    SELECT (r.report -> 'receipt')::bigint AS receipt_id
+    FROM refunded
+    JOIN order_refunds m ON m.space_id = %(space_id)s AND m.order_id = refunded.order_id
     CROSS JOIN LATERAL jsonb_array_elements(m.reports) AS r (report)
 )
 SELECT d.id,

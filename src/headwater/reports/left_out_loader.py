@@ -77,12 +77,17 @@ async def load_left_out_then(
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
     """Return the ids of a piece's events whose amounts are left out, for each plan."""
-    amounts = paths[Column.AMOUNTS]
-    some = paths.select((amounts == LEFT_OUT) | (amounts == -LEFT_OUT))
+    some = _select_left_out(paths)
     return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
 
 
+def _select_left_out(paths: PathData) -> PathData:
+    amounts = paths[Column.AMOUNTS]
+    return paths.select((amounts == LEFT_OUT) | (amounts == -LEFT_OUT))
+
+
 def _ids_of(plan: Plan, paths: PathData) -> IntArray:
+    paths = _select_left_out(plan.scope.kinds.without_other_amounts(paths))
     events = ChosenEvents.of(plan.scope, paths)
     ids = events.paths[Column.EVENT_IDS]
     if not _is_of_touches(plan):
@@ -101,7 +106,7 @@ def _is_of_touches(plan: Plan) -> bool:
 
 def _columns(plan: Plan) -> tuple[Column, ...]:
     columns = plan.columns if _is_of_touches(plan) else plan.scope.conditions.columns
-    return tuple(dict.fromkeys([Column.EVENT_IDS, *columns]))
+    return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 
 _OF_LEFT_OUT = Addition[Plan, IntArray](

@@ -13,21 +13,19 @@ _NOTHING = frozenset(
         "[object object]", "(null)", "(undefined)",
     }
 )  # fmt: skip
-_MACRO = re.compile(
-    r"""
-      \{\{                                  # {{campaign.name}}, and what is cut off behind it
-    | \{[$%]?[A-Za-z_][\w.:\ -]{0,99}[$%]?\}   # {campaignid}, {%name%}
-    | \$[{(][\w.:\ -]{1,100}[)}]            # ${CAMPAIGN_NAME}
-    | \[\[[^\[\]]{1,100}\]\]                # [[campaign]]
-    | %%[\w.:\ -]{1,100}%%                  # %%KEYWORD%%
-    | @@[\w.:\ -]{1,100}@@
-    | \#\#[\w.:\ -]{1,100}\#\#
-    | \*\|[\w.:\ -]{1,100}\|\*              # *|CAMPAIGN_UID|*
-    | <%[^<>]{1,100}%>                      # <%= name %>
-    | \b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)   # __CAMPAIGN_NAME__
-    """,
-    re.VERBOSE,
+_MACROS = (
+    r"\{\{",  # {{campaign.name}}, and what is cut off behind it
+    r"\{[$%]?[A-Za-z_][\w.: -]{0,99}[$%]?\}",  # {campaignid}, {%name%}
+    r"\$[{(][\w.: -]{1,100}[)}]",  # ${CAMPAIGN_NAME}
+    r"\[\[[^]\[]{1,100}\]\]",  # [[campaign]]
+    r"%%[\w.: -]{1,100}%%",  # %%KEYWORD%%
+    r"@@[\w.: -]{1,100}@@",
+    r"##[\w.: -]{1,100}##",
+    r"\*\|[\w.: -]{1,100}\|\*",  # *|CAMPAIGN_UID|*
+    r"<%[^<>]{1,100}%>",  # <%= name %>
+    r"\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)",  # __CAMPAIGN_NAME__
 )
+_MACRO = re.compile("|".join(_MACROS))
 _WHOLE = re.compile(
     r"\{.*\}|__.*__|%[A-Za-z][A-Za-z0-9_]*%|\$[A-Za-z][A-Za-z0-9_]*\$|<[A-Za-z][\w. -]*>"
     r"|\[[A-Za-z]+[._][\w.]*\]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
@@ -66,16 +67,37 @@ _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 # --------------------------------------------------------------------------------- paid or not
 
 
-def _patterns_of(kind: str) -> re.Pattern[str]:
-    """The words of one kind in the list of paid words, as one pattern."""
-    parts = [
-        re.escape(word).replace(r"\*", ".*") for word, own in read_pairs("paid_words.txt")
-        if own == kind
-    ]  # fmt: skip
-    return re.compile("|".join(parts))
+@dataclass(frozen=True)
+class _WordList:
+    """Words of one kind in the list of paid words; those with a * by what is beside it."""
+
+    whole: frozenset[str]
+    beginnings: tuple[str, ...]
+    ends: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    def has(self, word: str) -> bool:
+        return (
+            word in self.whole
+            or word.startswith(self.beginnings)
+            or word.endswith(self.ends)
+            or any(part in word for part in self.parts)
+        )
 
 
-_PAID, _FORMAT, _NEVER = map(_patterns_of, ("paid", "format", "never"))
+def _list_words(kind: str) -> _WordList:
+    words = [word for word, own in read_pairs("paid_words.txt") if own == kind]
+    by_stars: dict[tuple[bool, bool], list[str]] = {}
+    for word in words:
+        by_stars.setdefault((word[0] == "*", word[-1] == "*"), []).append(word.strip("*"))
+    whole, beginnings, ends, parts = (
+        by_stars.get(stars, [])
+        for stars in ((False, False), (False, True), (True, False), (True, True))
+    )
+    return _WordList(frozenset(whole), tuple(beginnings), tuple(ends), tuple(parts))
+
+
+_PAID, _FORMAT, _NEVER = map(_list_words, ("paid", "format", "never"))
 _MESSAGE = frozenset(
     {
         "email", "emails", "emailing", "emailings", "emailmarketing", "emailcampaign", "mail",
@@ -101,13 +123,13 @@ def is_paid(text: str | None) -> bool:
         return True
     if message_of(text) is not None:
         return False
-    return any(map(_FORMAT.fullmatch, parts)) or _is_paid_name(text, folded)
+    return any(map(_FORMAT.has, parts)) or _is_paid_name(text, folded)
 
 
 def _is_paid_word(parts: list[str], at: int) -> bool:
     """True for a word that says paid, where the one before it does not deny it."""
     word = parts[at]
-    if _PAID.fullmatch(word) is None or _NEVER.fullmatch(word) is not None:
+    if not _PAID.has(word) or _NEVER.has(word):
         return False
     return not (at and parts[at - 1] in _NOT)
 

@@ -70,10 +70,13 @@ def _read_platform(text: str) -> str:
 
 
 _TEXT = text_up_to(LONGEST_NAME, shortest=1, trim=True)
+_NAME = FieldType(
+    {"type": "string", "maxLength": LONGEST_NAME, "pattern": r"^\s*[a-z0-9]+(_[a-z0-9]+)*_ads\s*$"},
+    text_up_to(255, trim=True).then(_read_name).read,
+)
 _FIELDS = object_of({
     "name": Property(
-        text_up_to(255, trim=True).then(_read_name), "Its source in reports; ends in `_ads`.",
-        missing=REQUIRED,
+        _NAME, "Its source in reports; ends in `_ads`.", missing=REQUIRED
     ),
     "spellings": Property(
         array_of(_TEXT.then(_read_spelling), MAX_SPELLINGS),
