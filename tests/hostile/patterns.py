@@ -23,7 +23,6 @@ from msgspec import Meta, Struct
 import headwater
 from headwater.deliveries.id_forms import FORMS
 from headwater.platforms.platform import Platform
-from headwater.sources import vocabulary
 
 FUNCTIONS = frozenset({
     "compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer",
@@ -37,9 +36,6 @@ LOCAL: Mapping[tuple[str, str], list[str]] = {
     ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
     ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
     ("headwater.deliveries.id_forms", "pattern"): [form.pattern for form in FORMS.values()],
-    ("headwater.sources.vocabulary", '"|".join(parts)'): [
-        vocabulary._patterns_of(kind).pattern for kind in ("paid", "format", "never")
-    ],
     ("headwater.imports.spend_reader", "plain"): [
         "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
     ],

@@ -11,7 +11,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import ensure_resource_availability
 
 UNSTATED = re.compile(
-    r"^The \S+ ("
+    r"^The .+? ("
     r"must be after start_date\."
     r"|must not be given with (start_date and end_date|attribution_model)\."
     r"|cannot be read; there are: .*"
@@ -49,8 +49,9 @@ UNSTATED = re.compile(
     r"|must not be blank(; leave it out for the first page)?\."
     r"|must be a domain below a public suffix, as acme\.com or acme\.co\.uk\."
     r"|must have a letter or a digit, and no control characters\."
-    r"|names source:.* must be one of .*"
+    r"|names \w+:.* must be one of .*"
     r"|must be one of .*Add other platforms .*"
+    r"|(spelling )?\S+ belongs to (your network )?\S+\."
     r"|must be \S+: companies are grouped by their registrable domain\."
     r"|must be a company's own: at \S+ anybody can have an address\."
     r"|must be a finite number between -1000000000000000000000000 and 1000000000000000000000000\."

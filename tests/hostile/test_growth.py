@@ -87,9 +87,9 @@ def test_every_function_that_parses_is_tried() -> None:
 
 SOUND: dict[Callable[..., Any], list[Any]] = {
     texts: ["2026-11-01", "2026-11-01T10:00:00Z", "1.5", "10.0.0.1", "+33612345678", "a::1",
-            "https://x.example/?a=1", "a@b.example", '"a b"@b.example', "münchen.example", "1,2",
-            "https://x.example:8443", "a | b > sum", "[`1.5`]", '"a"', "5 days",
-            "2026-11-01 to 2026-11-02"],
+            "https://x.example/?a=1&gclid=b%2Fc", "a@b.example",
+            '"a b"@b.example', "münchen.example", "1,2", "https://x.example:8443", "a | b > sum",
+            "[`1.5`]", '"a"', "5 days", "2026-11-01 to 2026-11-02"],
     bodies: [b"{}", b'{"a": 1.5}', b'{"events": []}', b'{"amount": "1", "email": "a@b.example"}',
              b'{"token":"t","items":[{"type":"event","key":"k","ago":0}]}',
              (b'{"site":"s","token":"t","items":[{"type":"event","event_name":"lead_generated","ago":0,'

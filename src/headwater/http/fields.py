@@ -97,8 +97,7 @@ def text_up_to(
             raise ValueError(length_rule)
         return value
 
-    bounds = {"minLength": shortest} if shortest else {}
-    return FieldType({"type": "string", **bounds, "maxLength": longest}, read)
+    return FieldType({"type": "string", "maxLength": longest}, read)
 
 
 def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -27,7 +28,7 @@ CHOICES = {name.lower(): codec for codec, name in ENCODINGS.items()}
 
 _OLDER = ("cp1252", "cp1250", "mac_roman", "cp1251", "cp932")
 """Encodings without a mark; of two that fit equally well, the first is taken."""
-_SAMPLE_BYTES = 64 * 1024
+_SAMPLE_BYTES = 16 * 1024
 _LINE_BYTES = 1024
 _ALIKE = frozenset(b"\x8a\x8e\x9a\x9e\x9f")
 """Rare letters in Windows-1252 and 1250 (Š, Ž, š, ž, Ÿ, ź), frequent ones in MacRoman (ä, é, ö, û,
@@ -81,6 +82,7 @@ def judge_encoding(sample: bytes) -> str:
     """Return the older encoding that makes words of lines with bytes beyond ASCII. Raises
     UnclearEncodingError.
     """
+    sample = sample[:_SAMPLE_BYTES]
     faults = {name: _count_faults(sample, name) for name in _OLDER}
     best = min(_OLDER, key=lambda name: faults[name])
     letters = {byte for byte in sample if byte >= 0x80}
@@ -99,11 +101,11 @@ def _count_faults(sample: bytes, encoding: str) -> int:
     faults = 3 * text.count("\ufffd")
     if encoding != "cp932":
         faults += _count_long_runs(text) if encoding != "cp1251" else 0
-    for match in re.finditer(r"[^\x00-\x7f\ufffd]", text):
-        index, letter = match.start(), match[0]
-        before, after = text[index - 1 : index], text[index + 1 : index + 2]
-        faults += _is_odd(before, letter, after)
-    return faults
+    triples = Counter(zip(f" {text}", text, f"{text[1:]} ", strict=False))
+    return faults + sum(
+        count for (before, letter, after), count in triples.items()
+        if not letter.isascii() and letter != "\ufffd" and _is_odd(before, letter, after)
+    )  # fmt: skip
 
 
 def _is_odd(before: str, letter: str, after: str) -> bool:

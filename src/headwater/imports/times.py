@@ -46,15 +46,19 @@ _YEAR_FIRST = re.compile(
     rf"|年(?P<eastern_month>\d{{1,2}})月(?P<eastern_day>\d{{1,2}})日){_CLOCK}"
 )
 _COMPACT = re.compile(r"((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
-_DAY_FIRST = (
-    rf"(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er|º|°)?[\s/-]*(?:de\s+)?(?P<name>{_NAME})\.?,?"
-    r"[\s/-]*(?:del?\s+)?(?P<year>\d{4}|\d{2})"
+_DAY_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er|º|°)?[\s/-]*(?:de\s+)?(?P<name>{_NAME})\.?,?"
+    rf"[\s/-]*(?:del?\s+)?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}",
+    re.IGNORECASE,
 )
-_MONTH_FIRST = rf"(?P<name>{_NAME})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})"
-_NAMED_YEAR_FIRST = rf"(?P<year>\d{{4}})[\s/-](?P<name>{_NAME})\.?[\s/-](?P<day>\d{{1,2}})"
-_NAMED = tuple(
-    re.compile(f"{_WEEKDAY}{form}{_CLOCK}", re.IGNORECASE)
-    for form in (_DAY_FIRST, _MONTH_FIRST, _NAMED_YEAR_FIRST)
+_MONTH_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<name>{_NAME})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?"
+    rf"\s+(?P<year>\d{{4}}){_CLOCK}",
+    re.IGNORECASE,
+)
+_NAMED_YEAR_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<year>\d{{4}})[\s/-](?P<name>{_NAME})\.?[\s/-](?P<day>\d{{1,2}}){_CLOCK}",
+    re.IGNORECASE,
 )
 
 
@@ -93,7 +97,11 @@ def _read_numeric(text: str, dates: str) -> str:
 
 
 def _read_named(text: str) -> str:
-    match = next((match for form in _NAMED if (match := form.fullmatch(text))), None)
+    match = (
+        _DAY_FIRST.fullmatch(text)
+        or _MONTH_FIRST.fullmatch(text)
+        or _NAMED_YEAR_FIRST.fullmatch(text)
+    )
     return "" if match is None else _written(match, _MONTHS[match["name"].lower()], match["day"])
 
 

@@ -69,10 +69,13 @@ def _read_platform(text: str) -> str:
     return platform
 
 
-_TEXT = text_up_to(LONGEST_NAME, shortest=1, trim=True)
+_TEXT = FieldType(
+    {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    text_up_to(LONGEST_NAME, trim=True).read,
+)
 _NAME = FieldType(
-    {"type": "string", "maxLength": LONGEST_NAME, "pattern": r"^\s*[a-z0-9]+(_[a-z0-9]+)*_ads\s*$"},
-    text_up_to(255, trim=True).then(_read_name).read,
+    {"type": "string", "maxLength": LONGEST_NAME, "pattern": "^[a-z0-9]+(_[a-z0-9]+)*_ads$"},
+    text_up_to(255).then(_read_name).read,
 )
 _FIELDS = object_of({
     "name": Property(

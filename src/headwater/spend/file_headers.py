@@ -21,10 +21,11 @@ from headwater.spend.file_formats import (
     FileFormat,
 )
 
-_IN_CURRENCY = re.compile(
-    r"(.+?)\s*(?:[(\[]\s*([^\d\s]{1,3})\s*[)\]]|[\s,_-]\s*(?:in )?([A-Z]{3}))\s*"
-)
+_IN_CURRENCY = re.compile(r"(.+?) ?(?:[(\[] ?([^\d\s]{1,3}) ?[)\]]|[ ,_-] ?(?:in )?([A-Z]{3}))")
 """A column of money that names its currency: `Amount spent (EUR)`, `Cost [€]`, `Spend in EUR`."""
+
+_MOST_COLUMNS = 1000
+"""The columns of a header that are looked at: no platform's file has as many."""
 
 
 def _plain(text: str) -> str:
@@ -103,8 +104,8 @@ def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
     """
     plain: dict[str, str] = {}
     currency = ""
-    for column in header:
-        match = _IN_CURRENCY.fullmatch(unicodedata.normalize("NFKC", column))
+    for column in header[:_MOST_COLUMNS]:
+        match = _IN_CURRENCY.fullmatch(" ".join(unicodedata.normalize("NFKC", column).split()))
         name = _in_english(match[1]) if match else ""
         is_money = match is not None and name in MONEY
         if match is not None and is_money:

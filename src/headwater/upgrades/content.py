@@ -18,8 +18,10 @@ from headwater.upgrades.errors import UpgradeError
 
 FORM = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex"
 """How values are written, whatever the configuration files say."""
-PASSING = {"clock_off", "clock_set_back", "old_backup"}
-"""Risks that come and go with the time, whatever is done to a cluster."""
+PASSING = {"clock_off", "clock_set_back", "old_backup", "postgresql_behind"}
+"""Risks that come and go with the time, and with Headwater's own version, whatever is done to a
+cluster.
+"""
 queries = Queries(__name__, "upgrades.sql")
 
 
