@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from headwater.events.accepted import EVENT_NAMES_IN_WORDS
 from headwater.http.errors import Errors, Invalid
 from headwater.imports.amounts import DECIMALS
 from headwater.imports.choices import FileChoices
@@ -88,6 +89,8 @@ def _refuse_open(
     except Invalid as invalid:
         errors = dict(invalid.errors)
     errors |= _open_notation(reading, survey)
+    if "event_name" in errors:
+        errors["event_name"] = [f"The event_name must be {EVENT_NAMES_IN_WORDS}: no column is one."]
     unknown = [column for column, _ in choices.mapped if column not in facts.header]
     if unknown:
         rule = f"The file has no column {unknown[0][:60]}."

@@ -116,8 +116,7 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
         errors.setdefault("columns", []).append("Choose the column with the time of the visit.")
     event = reading.constants.get("event_name")
     if kind == "events" and "event_name" not in chosen and event not in EVENT_NAMES:
-        names = ", ".join(EVENT_NAMES)
-        errors["event_name"] = [f"Say what each row is, as no column does: {names}."]
+        errors["event_name"] = ["Choose what each row is."]
 
 
 _NEEDED = {
