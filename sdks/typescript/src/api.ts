@@ -1753,7 +1753,7 @@ export type TouchpointBatch = {
   touchpoints: Array<TouchpointPayload>;
 };
 
-/** A file that is sent as it is. Node makes a Blob of a file by `fs.openAsBlob`, without reading it. */
+/** A file that is sent as it is. In Node `fs.openAsBlob` makes a Blob of a file. */
 export type FileContent = Blob | Uint8Array<ArrayBuffer>;
 
 /** Parameters of a request: what is undefined or null is not sent. */
@@ -1791,12 +1791,12 @@ export abstract class Api {
     return (await this.call("PUT", "/ads", {}, body)) as PutAdsAnswer;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days are found out from it; a 422 names what has to be given beside it. Rows that break a rule are listed with the import, all others are stored. */
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
     return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
   }
 
-  /** Tell how far an import is and which rows were refused, whether it was made over the API or in the console. */
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getAdImport(import_id: number): Promise<GetAdImportAnswer> {
     return (await this.call("GET", `/ads/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
@@ -1866,12 +1866,12 @@ export abstract class Api {
     return (await this.call("GET", `/contacts/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days are found out from it; a 422 names what has to be given beside it. Rows that break a rule are listed with the import, all others are stored. */
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
     return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
   }
 
-  /** Tell how far an import is and which rows were refused, whether it was made over the API or in the console. */
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getContactImport(import_id: number): Promise<GetAdImportAnswer> {
     return (await this.call("GET", `/contacts/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
@@ -2001,12 +2001,12 @@ export abstract class Api {
     return (await this.call("GET", `/events/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days are found out from it; a 422 names what has to be given beside it. Rows that break a rule are listed with the import, all others are stored. */
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
     return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
   }
 
-  /** Tell how far an import is and which rows were refused, whether it was made over the API or in the console. */
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getEventImport(import_id: number): Promise<GetAdImportAnswer> {
     return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
@@ -2186,12 +2186,12 @@ export abstract class Api {
     return (await this.call("DELETE", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "preview": query.preview })) as DeleteSpendAnswer;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days are found out from it; a 422 names what has to be given beside it. Rows that break a rule are listed with the import, all others are stored. */
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
     return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
   }
 
-  /** Tell how far an import is and which rows were refused, whether it was made over the API or in the console. */
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getSpendImport(import_id: number): Promise<GetAdImportAnswer> {
     return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
@@ -2201,12 +2201,12 @@ export abstract class Api {
     return (await this.call("POST", "/touchpoints/batch", {}, body)) as BatchAccepted;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days are found out from it; a 422 names what has to be given beside it. Rows that break a rule are listed with the import, all others are stored. */
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
     return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
   }
 
-  /** Tell how far an import is and which rows were refused, whether it was made over the API or in the console. */
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getTouchpointImport(import_id: number): Promise<GetAdImportAnswer> {
     return (await this.call("GET", `/touchpoints/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }

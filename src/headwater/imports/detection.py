@@ -1,5 +1,5 @@
-"""The reading of a file that nobody looks at before it is imported: found out from its header and
-all of its rows, or said by its sender. What stays open is asked for. Pure but for reading the file.
+"""The reading of a file that is imported without a check by a person: detected from its header and
+its rows, or given by its sender. The sender is asked for everything else. It only reads the file.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NAMED = 30
 
 
 @dataclass(frozen=True)
-class FileFacts:
-    """The header and the first rows of a file, and who has sent it."""
+class FileSample:
+    """The header and the first rows of a file, and its Space."""
 
     kind: str
     space: Space
@@ -47,7 +47,7 @@ def detect_reading(
     header = [column for column in source.columns() or [] if column]
     with closing(source.rows()) as rows:
         sample = [row.values for row in islice(rows, SAMPLE_ROWS)]
-    facts = FileFacts(kind, space, header, sample)
+    facts = FileSample(kind, space, header, sample)
     reading = _name_columns(facts, choices, constants)
     with closing(source.rows()) as rows:
         survey = survey_reading(kind, reading, (row.values for row in rows))
@@ -61,9 +61,9 @@ def detect_reading(
 
 
 def _name_columns(
-    facts: FileFacts, choices: FileChoices, constants: Mapping[str, str]
+    facts: FileSample, choices: FileChoices, constants: Mapping[str, str]
 ) -> Reading:  # fmt: skip
-    """Return the reading as far as the header and the sender tell it."""
+    """Return the reading as far as the header and the sender determine it."""
     fields, known = guess_fields(facts.kind, facts.header, facts.rows)
     own = dict(choices.mapped)
     taken = set(own.values())
@@ -79,9 +79,9 @@ def _name_columns(
 
 
 def _refuse_open(
-    facts: FileFacts, reading: Reading, survey: NotationSurvey, choices: FileChoices
+    facts: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices
 ) -> None:
-    """Raise Invalid for everything about a file that is open, or that was said and cannot be."""
+    """Raise Invalid for everything that is open about a file, or was given and is impossible."""
     errors: Errors = {}
     signs = have_signs(reading.columns, facts.rows)
     try:
@@ -99,7 +99,7 @@ def _refuse_open(
         errors["columns"] = [*errors["columns"], _explain_columns(facts.header)]
     for name in reading.constants:
         if name in reading.columns.values():
-            errors[name] = [f"The {name} must be left out: a column of the file says it."]
+            errors[name] = [f"The {name} must be left out: a column of the file has it."]
     platform = reading.constants.get("platform")
     if platform and (rule := refuse_platform(platform, facts.space.sources)):
         errors.setdefault("platform", [f"The platform {rule}"])
@@ -108,25 +108,25 @@ def _refuse_open(
 
 
 def _open_notation(reading: Reading, survey: NotationSurvey) -> Errors:
-    """Return what is asked for where numbers or days can be meant in two ways."""
+    """Return the questions about numbers and dates with two meanings."""
     errors: Errors = {}
     if not reading.decimals:
         errors["decimals"] = [(
             f"The decimals must be point ({DECIMALS['point']}) or comma ({DECIMALS['comma']}): "
             f"{survey.decimals.unclear} in the column {survey.unclear_amounts[:60]} may be either, "
-            "and no row of the file tells."
+            "and no row of the file decides."
         )]  # fmt: skip
     if not reading.dates:
         errors["dates"] = [(
             f"The dates must be dmy ({DATES['dmy']}) or mdy ({DATES['mdy']}): "
             f"{survey.dates.unclear} in the column {survey.unclear_times[:60]} may be either, and "
-            "no row of the file tells."
+            "no row of the file decides."
         )]  # fmt: skip
     return errors
 
 
 def _explain_columns(header: Sequence[str]) -> str:
-    """The way to name columns, and the columns there are."""
+    """Return how columns are given, and the columns of the file."""
     named = ", ".join(column[:60] for column in header[:_NAMED])
     more = ", …" if len(header) > _NAMED else ""
     return f"Name columns as columns[]=COLUMN:FIELD; the file has {named}{more}."

@@ -44,19 +44,19 @@ def _constant(name: str, description: str) -> Parameter[str]:
 
 NAME = Parameter(
     name="name", kind=text_up_to(LONGEST_NAME, trim=True),
-    description="What the file is called, for the list of imports.",
+    description="The name of the file in the list of imports.",
 )  # fmt: skip
 COLUMNS = ListParameter(
     name="columns", kind=text_up_to(LONGEST_COLUMN).then(_column), most=MOST_COLUMNS,
-    description="`COLUMN:FIELD`, for a column whose field is not known by its name. Without a "
+    description="`COLUMN:FIELD`, for a column that is not recognized by its name. Without a "
     "field behind the last colon the column is left out.",
 )  # fmt: skip
 EVENT_NAME = Parameter(
     name="event_name", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
-    description="What all rows are, for a file without a column that says so.",
+    description="The name of all events, for a file without such a column.",
 )  # fmt: skip
-PLATFORM = _constant("platform", "Whose ads these are, for a file that does not say so.")
-CURRENCY = _constant("currency", "The currency of amounts, for a file that does not say so.")
+PLATFORM = _constant("platform", "The ad platform, for a file that does not name it.")
+CURRENCY = _constant("currency", "The currency of amounts, for a file that does not name it.")
 TIMEZONE = Parameter(
     name="timezone", kind=text_up_to(100).then(_zone),
     description="The zone of times without an offset, if it is not the Space's. Of spend, the zone "
@@ -66,20 +66,20 @@ DECIMALS_PARAMETER = Parameter(
     name="decimals", kind=one_of([*DECIMALS]),
     description="How numbers are written: "
     + ", ".join(f"`{word}` ({example})" for word, example in DECIMALS.items())
-    + ". Found out unless the file can be read in two ways.",
+    + ". Detected unless the file can be read in two ways.",
 )  # fmt: skip
 DATES_PARAMETER = Parameter(
     name="dates", kind=one_of([*DATES]),
     description="How days are written: "
     + ", ".join(f"`{word}` ({example})" for word, example in DATES.items())
-    + ". Found out unless the file can be read in two ways.",
+    + ". Detected unless the file can be read in two ways.",
 )  # fmt: skip
 SEPARATOR = Parameter(
-    name="separator", kind=one_of([*SEPARATORS]), description="What separates cells; found out."
+    name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells; detected."
 )
 ENCODING = Parameter(
     name="encoding", kind=one_of([*ENCODINGS]),
-    description="The encoding of the file; found out, or asked for where its bytes do not tell.",
+    description="The encoding of the file; detected, or asked for where its bytes are ambiguous.",
 )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def parameters_of(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
 
 
 def read_request(kind: str, query: Query) -> ImportRequest:
-    """Return what a query says about a file. Raises Invalid."""
+    """Return the name, the choices and the constants of a query. Raises Invalid."""
     values: dict[str, Any] = {each.name: each.read(query) for each in parameters_of(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]
     named = [column for column, _ in mapped]

@@ -56,11 +56,11 @@ async def receive_file(
     database: Database, storage: Storage, upload: Upload, pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None = None,
 ) -> Received:  # fmt: skip
-    """Store a file. With `choose` its import is queued at once; without, somebody goes on with it.
+    """Store a file. With `choose` its import is queued immediately, else it waits for a reading.
 
-    Raises UnreadableError, Conflict when somebody was erased meanwhile, Unavailable where no file
-    can be stored, and whatever `pieces` and `choose` raise. Then neither the file nor its import
-    is there.
+    Raises UnreadableError, Conflict after an erasure in the meantime, Unavailable when the storage
+    fails, and the errors of `pieces` and `choose`. On every error the file and its import are
+    removed.
     """
     try:
         return await _receive(database, storage, upload, pieces, choose)

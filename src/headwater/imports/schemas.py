@@ -82,7 +82,7 @@ JOB = answer(
 
 
 def present_reading(kind: str, received: Received) -> dict[str, Any]:
-    """Return how a file is read, for its sender."""
+    """Return the reading of a file, for its sender."""
     reading, dialect = received.reading or Reading({}), received.dialect
     constants = dict(reading.constants)
     zone = constants.pop("timezone", None) if kind == "spend" else reading.timezone
@@ -123,12 +123,12 @@ def _text_of(moment: datetime | None) -> str | None:
 
 
 def message_of(job: ImportJob) -> str:
-    """Return how far an import is, or why it has ended."""
+    """Return the progress of an import, or the reason for its end."""
     if job.error:
         again = "The import is queued to be tried again. " if job.is_at_work else ""
         return again + job.error
     if job.status in ("uploaded", "checking", "checked"):
-        return "The file waits for somebody to start its import in the console."
+        return "The file waits in the console, where its import can be started."
     if job.status == "queued":
         return "The import is queued."
     words = {"running": " so far", "cancelled": ", then it was stopped"}.get(job.status, "")

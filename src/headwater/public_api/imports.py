@@ -1,4 +1,4 @@
-"""The endpoints of imports: send a file, see how far it is. Each handler owns its transactions."""
+"""The endpoints of imports: send a file, read its progress. Each handler owns its transactions."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ LISTED = 100
 """The refused rows that an answer lists."""
 FORM = "The body must be the file itself, not a form with it (curl: --data-binary @FILE)."
 ASK = "The import is queued. Ask for its status until it is finished."
-ENCODING_OPEN = "The encoding must be given: the bytes of the file do not tell it."
+ENCODING_OPEN = "The encoding must be given, such as windows-1252: the bytes are ambiguous."
 
 
 def creates(kind: str) -> Handler:
     """Return the handler that takes a file of a kind."""
 
     async def create_import(call: Call) -> Response:
-        asked = read_request(kind, call.query)
+        request = read_request(kind, call.query)
         _refuse_forms(call.request.headers)
         shared, space_id = call.services, call.space_id
         pieces = stream_file(call.request, shared.settings.max_upload_mb * MEGABYTE)
         async with shared.database.transaction() as connection:
             space = await fetch_space(connection, space_id)
-            job_id, file = await create_job(connection, space_id, kind, asked.name, None)
-        upload = Upload(space_id, job_id, file, kind, asked.choices)
+            job_id, file = await create_job(connection, space_id, kind, request.name, None)
+        upload = Upload(space_id, job_id, file, kind, request.choices)
         choose = partial(
-            detect_reading, kind, space=space, choices=asked.choices, constants=asked.constants
+            detect_reading, kind, space=space, choices=request.choices, constants=request.constants
         )
         try:
             received = await receive_file(
@@ -63,7 +63,7 @@ def _refuse_forms(headers: Mapping[str, str]) -> None:
 
 
 def _invalid(text: str) -> Invalid:
-    """The refusal of a file that is no table, or of one whose encoding has to be given."""
+    """Return the refusal of a file that is not a table, or has an ambiguous encoding."""
     if text == UNCLEAR:
         return Invalid({"encoding": [ENCODING_OPEN]})
     return Invalid({"file": [text]})
@@ -99,8 +99,8 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         tag="Imports",
         summary=f"Import a file of {kind}",
         description="Send a CSV file as the body, as it is. Its separator, encoding, columns, "
-        "numbers and days are found out from it; a 422 names what has to be given beside it. Rows "
-        "that break a rule are listed with the import, all others are stored.",
+        "numbers and dates are detected; a 422 names each parameter that it needs besides. Rows "
+        "that break a rule are listed with the import, and all others are stored.",
         scope=scope,
         limit=RateLimit(operation_id, 5),
         parameters=[parameter.openapi() for parameter in parameters_of(kind)],
@@ -120,7 +120,7 @@ def _status(kind: str, one: str, scope: Scope) -> Operation:
         path=f"/{kind}/imports/{{import_id}}",
         tag="Imports",
         summary=f"Get an import of {kind}",
-        description="Tell how far an import is and which rows were refused, whether it was made "
+        description="Return the progress of an import and its refused rows, whether it was made "
         "over the API or in the console.",
         scope=scope,
         limit=RateLimit(operation_id, 30),

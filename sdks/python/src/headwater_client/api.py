@@ -7,7 +7,7 @@ from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 from urllib.parse import quote
 
 FileContent: TypeAlias = bytes | IO[bytes]
-"""A file that is sent as it is: its bytes, or a file opened to be read as bytes."""
+"""A file that is sent as it is: its bytes, or a file that is open for reading bytes."""
 
 
 class ListAdsRow(TypedDict):
@@ -2138,9 +2138,9 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> CreateAdImportAnswer:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days
-        are found out from it; a 422 names what has to be given beside it. Rows that break a rule
-        are listed with the import, all others are stored.
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
         """
         return cast(
             "CreateAdImportAnswer",
@@ -2153,7 +2153,7 @@ class Api:
         )
 
     def get_ad_import(self, import_id: int) -> GetAdImportAnswer:
-        """Tell how far an import is and which rows were refused, whether it was made over the API or
+        """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
         return cast(
@@ -2363,9 +2363,9 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> CreateAdImportAnswer:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days
-        are found out from it; a 422 names what has to be given beside it. Rows that break a rule
-        are listed with the import, all others are stored.
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
         """
         return cast(
             "CreateAdImportAnswer",
@@ -2385,7 +2385,7 @@ class Api:
         )
 
     def get_contact_import(self, import_id: int) -> GetAdImportAnswer:
-        """Tell how far an import is and which rows were refused, whether it was made over the API or
+        """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
         return cast(
@@ -2713,9 +2713,9 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> CreateAdImportAnswer:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days
-        are found out from it; a 422 names what has to be given beside it. Rows that break a rule
-        are listed with the import, all others are stored.
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
         """
         return cast(
             "CreateAdImportAnswer",
@@ -2737,7 +2737,7 @@ class Api:
         )
 
     def get_event_import(self, import_id: int) -> GetAdImportAnswer:
-        """Tell how far an import is and which rows were refused, whether it was made over the API or
+        """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
         return cast(
@@ -3394,9 +3394,9 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> CreateAdImportAnswer:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days
-        are found out from it; a 422 names what has to be given beside it. Rows that break a rule
-        are listed with the import, all others are stored.
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
         """
         return cast(
             "CreateAdImportAnswer",
@@ -3419,7 +3419,7 @@ class Api:
         )
 
     def get_spend_import(self, import_id: int) -> GetAdImportAnswer:
-        """Tell how far an import is and which rows were refused, whether it was made over the API or
+        """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
         return cast(
@@ -3442,9 +3442,9 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> CreateAdImportAnswer:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and days
-        are found out from it; a 422 names what has to be given beside it. Rows that break a rule
-        are listed with the import, all others are stored.
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
         """
         return cast(
             "CreateAdImportAnswer",
@@ -3464,7 +3464,7 @@ class Api:
         )
 
     def get_touchpoint_import(self, import_id: int) -> GetAdImportAnswer:
-        """Tell how far an import is and which rows were refused, whether it was made over the API or
+        """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
         return cast(

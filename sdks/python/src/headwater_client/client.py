@@ -2,8 +2,8 @@
 
 A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
 `idempotency_key`, which `track` gives them; touchpoints and files to import, of which repetitions
-store nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is
-done: the attempt whose answer was lost did it.
+store nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated
+and finds nothing is done: the attempt whose answer was lost did it.
 """
 
 from __future__ import annotations
