@@ -13,6 +13,7 @@ from headwater.imports.dialects import (
     Dialect,
     FileSurvey,
     UnreadableError,
+    WrongEncodingError,
     read_dialect,
 )
 from headwater.imports.files import FileRow, RowSource
@@ -115,6 +116,8 @@ def sample_rows(
     try:
         columns = [column for column in source.columns() or [] if column]
         rows = [row for row, _ in zip(source.rows(), range(SAMPLE_ROWS), strict=False)]
+    except WrongEncodingError:
+        raise
     except UnreadableError as error:
         raise UnreadableError(_explain(str(error))) from None
     return columns, [row for row in rows if row.errors is None]

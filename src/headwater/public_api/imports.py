@@ -15,7 +15,7 @@ from headwater.http.openapi import conflict, file_body
 from headwater.http.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.imports.detection import detect_reading
-from headwater.imports.dialects import UNCLEAR, UnreadableError
+from headwater.imports.dialects import UNCLEAR, UnreadableError, WrongEncodingError
 from headwater.imports.jobs import create_job, fetch_job, list_refused
 from headwater.imports.parameters import parameters_of, read_request
 from headwater.imports.reception import Upload, receive_file
@@ -50,7 +50,7 @@ def creates(kind: str) -> Handler:
                 shared.database, shared.storage, upload, pieces, choose
             )  # fmt: skip
         except UnreadableError as error:
-            raise _invalid(str(error)) from None
+            raise _invalid(error) from None
         content = {"import_id": job_id, "status": "queued", "message": ASK}
         return JSONResponse({**content, "reading": present_reading(kind, received)}, 202)
 
@@ -62,10 +62,11 @@ def _refuse_forms(headers: Mapping[str, str]) -> None:
         raise Invalid({"file": [FORM]})
 
 
-def _invalid(text: str) -> Invalid:
+def _invalid(error: UnreadableError) -> Invalid:
     """Return the refusal of a file that is not a table, or has an ambiguous encoding."""
-    if text == UNCLEAR:
-        return Invalid({"encoding": [ENCODING_OPEN]})
+    text = str(error)
+    if isinstance(error, WrongEncodingError):
+        return Invalid({"encoding": [ENCODING_OPEN if text == UNCLEAR else text]})
     return Invalid({"file": [text]})
 
 
