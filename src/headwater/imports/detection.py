@@ -46,9 +46,9 @@ def detect_reading(
     """
     header = [column for column in source.columns() or [] if column]
     with closing(source.rows()) as rows:
-        sample = [row.values for row in islice(rows, SAMPLE_ROWS)]
-    facts = FileSample(kind, space, header, sample)
-    reading = _name_columns(facts, choices, constants)
+        first_rows = [row.values for row in islice(rows, SAMPLE_ROWS)]
+    sample = FileSample(kind, space, header, first_rows)
+    reading = _name_columns(sample, choices, constants)
     with closing(source.rows()) as rows:
         survey = survey_reading(kind, reading, (row.values for row in rows))
     decimals, dates = choices.decimals, choices.dates
@@ -56,52 +56,52 @@ def detect_reading(
         reading, decimals=decimals or survey.decimals.decide() or "",
         dates=dates or survey.dates.decide() or "",
     )  # fmt: skip
-    _refuse_open(facts, reading, survey, choices)
+    _refuse_open(sample, reading, survey, choices)
     return reading
 
 
 def _name_columns(
-    facts: FileSample, choices: FileChoices, constants: Mapping[str, str]
+    sample: FileSample, choices: FileChoices, constants: Mapping[str, str]
 ) -> Reading:  # fmt: skip
     """Return the reading as far as the header and the sender determine it."""
-    fields, known = guess_fields(facts.kind, facts.header, facts.rows)
+    fields, known = guess_fields(sample.kind, sample.header, sample.rows)
     own = dict(choices.mapped)
     taken = set(own.values())
     named = {
         column: own.get(column, "" if fields.get(column) in taken else fields.get(column, ""))
-        for column in facts.header
+        for column in sample.header
     }
     fixed = {**known, **constants}
-    if facts.kind != "spend":
-        return Reading(named, fixed, choices.timezone or facts.space.timezone)
+    if sample.kind != "spend":
+        return Reading(named, fixed, choices.timezone or sample.space.timezone)
     zone = {} if choices.timezone is None else {"timezone": choices.timezone}
     return Reading(named, {**fixed, **zone})
 
 
 def _refuse_open(
-    facts: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices
+    sample: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices
 ) -> None:
     """Raise Invalid for everything that is open about a file, or was given and is impossible."""
     errors: Errors = {}
-    signs = have_signs(reading.columns, facts.rows)
+    signs = have_signs(reading.columns, sample.rows)
     try:
-        read_choice(facts.kind, reading, has_signs=signs)
+        read_choice(sample.kind, reading, has_signs=signs)
     except Invalid as invalid:
         errors = dict(invalid.errors)
     errors |= _open_notation(reading, survey)
     if "event_name" in errors:
         errors["event_name"] = [f"The event_name must be {EVENT_NAMES_IN_WORDS}: no column is one."]
-    unknown = [column for column, _ in choices.mapped if column not in facts.header]
+    unknown = [column for column, _ in choices.mapped if column not in sample.header]
     if unknown:
         rule = f"The file has no column {unknown[0][:60]}."
         errors["columns"] = [rule, *errors.get("columns", [])]
     if "columns" in errors:
-        errors["columns"] = [*errors["columns"], _explain_columns(facts.header)]
+        errors["columns"] = [*errors["columns"], _explain_columns(sample.header)]
     for name in reading.constants:
         if name in reading.columns.values():
             errors[name] = [f"The {name} must be left out: a column of the file has it."]
     platform = reading.constants.get("platform")
-    if platform and (rule := refuse_platform(platform, facts.space.sources)):
+    if platform and (rule := refuse_platform(platform, sample.space.sources)):
         errors.setdefault("platform", [f"The platform {rule}"])
     if errors:
         raise Invalid(errors)
