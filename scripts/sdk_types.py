@@ -11,7 +11,10 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-IMPORTED = {"Any", "Api", "Iterator", "Literal", "Mapping", "NotRequired", "Sequence", "TypedDict"}
+IMPORTED = {
+    "Any", "Api", "FileContent", "IO", "Iterator", "Literal", "Mapping", "NotRequired", "Sequence",
+    "TypedDict",
+}  # fmt: skip
 FEW = 4
 """So many values stand where they are used; more get a name."""
 
@@ -89,6 +92,12 @@ class TypeTable:
             else f"class {name}(TypedDict):\n    {text}"
             for name, text in self.definitions.items()
         )
+
+
+def json_body(operation: Schema) -> Schema | None:
+    """The schema of a body of JSON; None for a body that is a file."""
+    described = operation["requestBody"]["content"].get("application/json")
+    return described and described["schema"]
 
 
 def camel(name: str) -> str:

@@ -212,6 +212,6 @@ def client_for(server: Running, key: str) -> httpx.Client:
 # Fixtures of their own, shared by several files.
 pytest_plugins = [
     "tests.support.reading_fixtures", "tests.support.exports", "tests.support.webhooks",
-    "tests.support.importing", "tests.support.sites",
+    "tests.support.importing", "tests.support.import_desk", "tests.support.sites",
     "tests.support.destinations", "tests.conformance.node", "tests.oauth.fixtures",
 ]  # fmt: skip

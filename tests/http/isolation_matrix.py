@@ -39,6 +39,15 @@ DESTINATION = {
 FIT = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
        "end_date": "2026-05-31"}  # fmt: skip
 
+IMPORTS = ("events", "contacts", "touchpoints", "spend", "ads")
+FILES = {
+    "event": "event_name,email\npurchase,ada@example.com\n",
+    "contact": "email\nada@example.com\n",
+    "touchpoint": "email,occurred_at,source\nada@example.com,2026-05-13,direct\n",
+    "spend": "date,platform,amount,currency\n2026-05-13,google,1,EUR\n",
+    "ad": "kind,id,name\nad,named,Eve\n",
+}
+
 UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(
         (
@@ -50,6 +59,7 @@ UNKNOWN: dict[str, Any] = {
             "contact_export",
             "company_export",
             "export_schedule",
+            *(f"{kind}_import" for kind in IMPORTS),
             "destination",
             "held_destination",
             "delivery",
@@ -71,6 +81,8 @@ class Row:
     names: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By place in the request: the kind of thing it names, and what an unknown one gets."""
     body: dict[str, Any] | None = None
+    file: str | None = None
+    """The body of an operation that takes a file."""
     views: tuple[dict[str, Any], ...] = ({},)
     """Sets of query parameters, the first for every try, all of them for reading."""
 
@@ -88,6 +100,7 @@ IN_PATHS = {
     "/contacts/exports/{export_id}": "contact_export",
     "/companies/exports/{export_id}": "company_export",
     "/exports/schedules/{schedule_id}": "export_schedule",
+    **{f"/{kind}/imports/{{import_id}}": f"{kind}_import" for kind in IMPORTS},
     "/sources/networks/{name}": "network",
 }
 """The kind of thing that the parameter at a path's end names, there and in longer paths."""
@@ -162,6 +175,7 @@ OWN = {
     "create_event_export": Row(body={"date": "2026-05-13"}),
     "create_contact_export": Row(body=RANGE),
     "create_company_export": Row(body=RANGE),
+    **{f"create_{one}_import": Row(file=text) for one, text in FILES.items()},
     "create_export_schedule": Row(body={"table": "companies"}),
     "create_export_runs": Row(body={"start_date": "2026-05-13", "end_date": "2026-05-14"}),
 }
@@ -195,6 +209,7 @@ NAMES_NOTHING = {
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
         "ripeness", "fit", "acquired", "acquired_by",
         "since", "until",
+        "name", "columns", "event_name", "timezone", "decimals", "dates", "separator", "encoding",
     },
     "body": {
         "amount", "events", "touchpoints", "ads", "emails", "phones", "names", "locations",

@@ -15,6 +15,8 @@ INTEGERS = [
     ("delete", "/contacts/{id}/pii"), ("get", "/companies/{id}"), ("put", "/companies/{id}"),
     ("get", "/companies/exports/{export_id}"), ("get", "/events/exports/{export_id}"),
     ("get", "/contacts/exports/{export_id}"),
+    *(("get", f"/{kind}/imports/{{import_id}}")
+      for kind in ("events", "contacts", "touchpoints", "spend", "ads")),
 ]  # fmt: skip
 
 

@@ -80,7 +80,8 @@ class Side:
             else:
                 assert body is not None
                 body[name] = value
-        return self.client.request(operation.method, path, params=params, json=body)
+        sent: dict[str, Any] = {"json": body} if row.file is None else {"content": row.file}
+        return self.client.request(operation.method, path, params=params, **sent)
 
     def stored(self) -> dict[str, list[Any]]:
         """Everything stored for this Space."""
@@ -136,7 +137,8 @@ def described(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[t
         name = parameter["name"].partition("[")[0]
         yield f"{parameter['in']}.{name}", parameter["required"]
     if "requestBody" in operation:
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        content = operation["requestBody"]["content"].get("application/json", {})
+        schema = content.get("schema", {"properties": {}})
         if "$ref" in schema:
             schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         for name in schema["properties"]:

@@ -19,10 +19,15 @@ from tests.conftest import Running
 API = "/public-api/v1"
 LIMIT_HEADERS = {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 
+FILES = {
+    "create_event_import", "create_contact_import", "create_touchpoint_import",
+    "create_spend_import", "create_ad_import",
+}  # fmt: skip
+"""Operations whose body is a file."""
 ASYNCHRONOUS = {
     "create_event", "create_events", "create_touchpoints", "delete_contact_pii",
     "delete_contact_pii_by_email", "create_event_export", "create_contact_export",
-    "create_company_export", "create_export_runs",
+    "create_company_export", "create_export_runs", *FILES,
 }  # fmt: skip
 """Operations that are answered before they are carried out."""
 CREATING = {"create_contact", "create_destination", "create_export_schedule", "create_fit"}
@@ -35,6 +40,7 @@ CONFLICTS = {
     "update_company": ["message", "field", "conflicting_company_id"],
     "get_contact_by_email": ["message", "contact_ids"],
     "find_contact_by_email": ["message", "contact_ids"],
+    **{name: ["message"] for name in sorted(FILES)},
 }
 """The operations that can conflict, and what the answer then holds."""
 OF_ALL = {400, 401, 403, 414, 422, 429, 431, 503}

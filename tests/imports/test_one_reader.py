@@ -198,6 +198,13 @@ def test_encodings_of_other_languages(text: str, encoding: str, choice: str | No
         assert choice in str(contact)
 
 
+def test_an_encoding_that_a_file_cannot_have_is_refused() -> None:
+    with pytest.raises(UnreadableError, match="byte order mark"):
+        read_at_a_terminal("contacts", b"email\na@b.org\n", encoding="utf-16")
+    with pytest.raises(UnreadableError, match="names of columns"):
+        read_at_a_terminal("contacts", b"email;n\xfcme\na@b.org;x\n", encoding="utf-8")
+
+
 def test_a_damaged_row_of_utf_8_is_refused_and_the_others_stay_as_they_are() -> None:
     content = "email;name\na@b.org;Müller Größe\nb@b.org;Zoë\n".encode() + b"c@b.org;M\xfcller\n"
     taken, refused = read_at_a_terminal("contacts", content)

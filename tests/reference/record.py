@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import headwater.reference
-from tests.reference.sending import new_installation, plainly, send_all
+from tests.reference.sending import JOBS, new_installation, plainly, send_all
 
 FILE = Path(headwater.reference.__file__).with_name("examples.json")
 LONGEST_LIST = 3
@@ -21,8 +21,9 @@ def record() -> None:
         for name, text in send_all(client, data, plainly(client)):
             answer = _tidy(text.replace(str(client.base_url).rstrip("/"), "https://hw.example.com"))
             examples[name]["response"] = _cut(answer)
-            if "export_id" in examples[name].get("path", {}):
-                examples[name]["path"] = {"export_id": str(answer["export_id"])}
+            for key in JOBS.values():
+                if key in examples[name].get("path", {}):
+                    examples[name]["path"] = {key: str(answer[key])}
     FILE.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n")
 
 

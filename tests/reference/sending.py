@@ -39,24 +39,27 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         assert one.stop() == 0
 
 
+JOBS = {"export": "export_id", "import": "import_id"}
+"""Things that are made in the background, and how answers name them; ids of exports are random."""
 Send = Callable[[str, Example], str]
 """Sends an example by its operation's id, and returns the JSON of the answer."""
 
 
 def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple[str, str]]:
     """Every example's operation and what is answered, in order."""
-    export_id = ""
+    job_id = ""
     for name, example in EXAMPLES.items():
         if name == "create_fit":
             _sell(client)
             _wait(data_dir)
-        own = {"export_id": export_id} if "export_id" in example.path else example.path
-        text = send(name, msgspec.structs.replace(example, path=own))  # an export's id is random
+        own = {key: job_id if key in JOBS.values() else text for key, text in example.path.items()}
+        text = send(name, msgspec.structs.replace(example, path=own))
         yield name, text
-        if name.endswith("_export") and name.startswith("create_"):
-            export_id = str(json.loads(text)["export_id"])
+        kind = name.rpartition("_")[2]
+        if kind in JOBS and name.startswith("create_"):
+            job_id = str(json.loads(text)[JOBS[kind]])
             _, path = operations(client)[name]
-            wait_until(lambda at=f"{path}/{export_id}": _completed(client, at))
+            wait_until(lambda at=f"{path}/{job_id}": _completed(client, at))
         elif name in ("create_event", "create_events", "create_touchpoints"):
             _wait(data_dir)
 
@@ -78,6 +81,8 @@ def plainly(client: httpx.Client) -> Send:
     def send(name: str, example: Example) -> str:
         method, path = where[name]
         body: dict[str, Any] = {} if example.body is None else {"json": example.body}
+        if isinstance(example.body, str):
+            body = {"content": example.body, "headers": {"Content-Type": "text/csv"}}
         response = client.request(method, example.target(path), **body)
         assert response.is_success, (name, response.text)
         return response.text
@@ -102,7 +107,7 @@ def _sell(client: httpx.Client) -> None:
 
 
 def _completed(client: httpx.Client, path: str) -> bool:
-    return client.get(path).json()["status"] == "completed"
+    return client.get(path).json()["status"] in ("completed", "finished")
 
 
 def _wait(data_dir: Path) -> None:

@@ -11,6 +11,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const [name, ...values] = JSON.parse(line) as [string, ...unknown[]];
   let told: unknown;
   try {
+    if (/^create\w+Import$/.test(name)) values[0] = new Blob([values[0] as string]);
     told = { answer: await operations[name]?.call(client, ...values) };
   } catch (error) {
     told = { failure: String(error) };

@@ -71,11 +71,13 @@ told.assistant = sdk.configureAssistant("https://hw.example/", 1, "trk_mcp_x");
 const sent: unknown[] = [];
 const recorder = new sdk.Client("http://nowhere", "key", {
   fetch: async (url, request) => {
-    sent.push([request?.method, String(url).replace("http://nowhere", ""), request?.body ?? null]);
+    const body = request?.body instanceof Blob ? await request.body.text() : request?.body;
+    sent.push([request?.method, String(url).replace("http://nowhere", ""), body ?? null]);
     return new Response("{}");
   },
 });
 for (const [name, ...given] of JSON.parse(OPERATIONS) as [string, ...unknown[]][]) {
+  if (/^create\w+Import$/.test(name)) given[0] = new Blob([given[0] as string]);
   await (recorder as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[name]?.(...given);
 }
 told.sent = sent;

@@ -6,6 +6,7 @@ They take turns at one installation; with HEADWATER_SDKS=all each has one of its
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -55,6 +56,8 @@ def python(url: str, key: str) -> Iterator[Call]:
 
     def call(name: str, example: Example) -> Any:
         body = {} if example.body is None else {"body": example.body}
+        if isinstance(example.body, str):
+            body = {"file": io.BytesIO(example.body.encode())}
         return getattr(client, name)(**example.path, **query_of(example), **body)
 
     try:

@@ -101,11 +101,14 @@ def test_every_operation_is_sent_as_it_is_described(
         if parameter["in"] == "query":
             names += [f"{wire}[field]" if conditions else wire] * (2 if listed else 1)
         path = path.replace(f"{{{name}}}", "x%2Fy")
+    body: Any = None
     if "requestBody" in operation:
-        arguments["body"] = {"a": 1}
+        is_json = "application/json" in operation["requestBody"]["content"]
+        body = {"a": 1} if is_json else b"a,b"
+        arguments["body" if is_json else "file"] = body
     recorder = Recorder("http://nowhere", "key")
     getattr(recorder, operation["operationId"])(**arguments)
-    assert recorder.sent == (method, path, names, arguments.get("body"))
+    assert recorder.sent == (method, path, names, body)
 
 
 def test_pages_are_one_list(sdk: Client, stage: Stage) -> None:

@@ -51,11 +51,14 @@ def calls() -> tuple[list[list[Any]], list[list[Any]]]:
             listed = parameter["schema"].get("type") == "array"
             query[name] = [{"field": "x"}] if conditions else ["x", "x"] if listed else "x"
             wire += [(f"{sent}[field]" if conditions else sent, "x")] * (2 if listed else 1)
-        body: dict[str, Any] | None = {"events": []} if "requestBody" in operation else None
+        body: Any = None
+        if "requestBody" in operation:
+            is_json = "application/json" in operation["requestBody"]["content"]
+            body = {"events": []} if is_json else "a,b"
         title = camel(operation["operationId"])
         given += [body] if body else []
         called.append([title[0].lower() + title[1:], *given, *([query] if query else [])])
-        text = json.dumps(body, separators=(",", ":")) if body else None
+        text = json.dumps(body, separators=(",", ":")) if isinstance(body, dict) else body
         expected.append([method, f"{PREFIX}{path}{'?' if wire else ''}{urlencode(wire)}", text])
     return called, expected
 

@@ -134,6 +134,15 @@ class Stage:
                     "range_start": NOON, "range_end": NOON}  # fmt: skip
         return self._insert("exports", {**defaults, **columns})
 
+    def imported(self, kind: str, **columns: Any) -> int:
+        """An import that has ended, with a row that was refused."""
+        defaults = {"kind": kind, "name": "x.csv", "status": "finished", "created_at": NOON,
+                    "ended_at": NOON, "refused": 1}  # fmt: skip
+        import_id = self._insert("import_jobs", {**defaults, **columns})
+        refused = {"import_id": import_id, "row": 1, "line": 2, "reason": "No.", "cells": "{}"}
+        self._insert("refused_rows", refused, returning="row")
+        return import_id
+
     def export_schedule(self, name: str, **columns: Any) -> int:
         """A schedule of events, which is not due."""
         defaults = {

@@ -37,6 +37,7 @@ def read_at_a_terminal(
     choices: FileChoices | None = None,
     constants: Mapping[str, str] | None = None,
     name: str = "file.csv",
+    encoding: str | None = None,
 ) -> tuple[list[Any], list[dict[str, list[str]]]]:
     """Return the rows that would be stored, and the errors of the others. Raises
     UnreadableError.
@@ -44,7 +45,7 @@ def read_at_a_terminal(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / name
         file.write_bytes(content)
-        with open_source(str(file), None) as source:
+        with open_source(str(file), None, encoding) as source:
             reading = read_file(kind, source, choices or FileChoices(), constants or {})
             run = Import(
                 make_space(), kind, reading.source, reading.columns, _unkept(),

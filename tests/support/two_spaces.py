@@ -114,6 +114,10 @@ def _add_exports(stage: Stage, tag: str) -> dict[str, list[Any]]:
         "contact_export": [stage.export("contacts", tag)],
         "company_export": [stage.export("companies", tag)],
         "export_schedule": [schedule_id],
+        **{
+            f"{kind}_import": [stage.imported(kind, name=tag)]
+            for kind in ("events", "contacts", "touchpoints", "spend", "ads")
+        },
     }
 
 

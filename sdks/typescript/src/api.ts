@@ -38,6 +38,61 @@ export type PutAdsAnswer = {
   message: string;
 };
 
+export type Separator = "comma" | "semicolon" | "tab" | "bar";
+
+export type Encoding = "utf-8" | "utf-16" | "utf-16 le" | "utf-16 be" | "windows-1252" | "windows-1250" | "windows-1251" | "macroman" | "shift-jis";
+
+export type Decimals = "plain" | "point" | "comma";
+
+export type Dates = "iso" | "dmy" | "mdy";
+
+export type Reading = {
+  /** The field of each column, empty where it has none. */
+  columns: Record<string, string>;
+  /** Fields that are the same in every row. */
+  constants: Record<string, string>;
+  /** The zone of times without an offset. */
+  timezone: string | null;
+  decimals: Decimals;
+  dates: Dates;
+  separator: Separator;
+  encoding: Encoding;
+};
+
+export type CreateAdImportAnswer = {
+  import_id: number;
+  status: "queued";
+  message: string;
+  reading: Reading;
+};
+
+export type Kind2 = "events" | "touchpoints" | "contacts" | "ads" | "spend";
+
+export type Status = "uploaded" | "checking" | "checked" | "queued" | "running" | "finished" | "failed" | "cancelled";
+
+export type Refusal = {
+  /** Rows count from 1, below the header. */
+  row: number;
+  /** The line of the file on which the row ends. */
+  line: number;
+  reason: string;
+};
+
+export type GetAdImportAnswer = {
+  import_id: number;
+  kind: Kind2;
+  name: string;
+  status: Status;
+  created_at: string;
+  ended_at: string | null;
+  rows_done: number;
+  stored: number;
+  refused: number;
+  message: string;
+  /** The first 100 rows that were refused. */
+  refusals: Array<Refusal>;
+};
+
 export type ListCompaniesRow = {
   id: number;
   /** Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released. */
@@ -81,7 +136,7 @@ export type CreateCompanyExportAnswer = {
   message: string;
 };
 
-export type Status = "queued" | "processing" | "completed" | "failed";
+export type Status2 = "queued" | "processing" | "completed" | "failed";
 
 export type File = {
   download_url: string;
@@ -90,7 +145,7 @@ export type File = {
 
 export type GetCompanyExportAnswer = {
   export_id: number;
-  status: Status;
+  status: Status2;
   created_at: string;
   /** Unless completed: how far it is, or why it failed. */
   message?: string;
@@ -426,7 +481,7 @@ export type GetContactJourneyAnswer = {
   prev_page_url: string | null;
 };
 
-export type Status2 = "queued" | "retrying" | "delivered" | "failed" | "expired" | "skipped";
+export type Status3 = "queued" | "retrying" | "delivered" | "failed" | "expired" | "skipped";
 
 export type History = {
   attempted_at: string;
@@ -444,7 +499,7 @@ export type GetDeliveryAnswer = {
   event_name: string | null;
   /** What the platform tells repeats by. */
   dedup_id: string;
-  status: Status2;
+  status: Status3;
   /** Of a skipped one. */
   reason: string | null;
   attempts: number;
@@ -464,7 +519,7 @@ export type GetDeliveryAnswer = {
   history: Array<History>;
 };
 
-export type Status3 = "active" | "paused" | "held";
+export type Status4 = "active" | "paused" | "held";
 
 export type Mapping2 = {
   event_name: string;
@@ -486,7 +541,7 @@ export type ListDestinationsRow = {
   id: number;
   platform: string;
   name: string;
-  status: Status3;
+  status: Status4;
   /** Why it is held. */
   status_reason: string | null;
   /** Whether events without a credited touchpoint of the platform go there as well. */
@@ -557,7 +612,7 @@ export type ListDeliveriesRow = {
   event_name: string | null;
   /** What the platform tells repeats by. */
   dedup_id: string;
-  status: Status2;
+  status: Status3;
   /** Of a skipped one. */
   reason: string | null;
   attempts: number;
@@ -785,11 +840,11 @@ export type Batch = {
   events: Array<TrackPayload>;
 };
 
-export type Status4 = "queued" | "invalid";
+export type Status5 = "queued" | "invalid";
 
 export type Result = {
   index: number;
-  status: Status4;
+  status: Status5;
   receipt_id?: string;
   /** Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10. */
   warnings?: Array<string>;
@@ -1022,7 +1077,7 @@ export type CreateExportScheduleBody = {
 
 export type ListExportRunsRow = {
   folder: string;
-  status: Status;
+  status: Status2;
   rows: number;
   files: number;
   completed_at: string | null;
@@ -1173,11 +1228,11 @@ export type PutRatesBody = {
   rates: Array<Rate>;
 };
 
-export type Status5 = "queued" | "stored" | "duplicate" | "rejected";
+export type Status6 = "queued" | "stored" | "duplicate" | "rejected";
 
 export type GetReceiptAnswer = {
   id: string;
-  status: Status5;
+  status: Status6;
   event_id: string | null;
   reason: string | null;
   sender: Sender | null;
@@ -1698,6 +1753,9 @@ export type TouchpointBatch = {
   touchpoints: Array<TouchpointPayload>;
 };
 
+/** A file that is sent as it is. In Node `fs.openAsBlob` makes a Blob of a file. */
+export type FileContent = Blob | Uint8Array<ArrayBuffer>;
+
 /** Parameters of a request: what is undefined or null is not sent. */
 export type Query = Record<string, unknown>;
 
@@ -1731,6 +1789,16 @@ export abstract class Api {
   /** Name campaigns, ad sets, ads and accounts by their ids, or rename them. */
   async putAds(body: PutAdsBody): Promise<PutAdsAnswer> {
     return (await this.call("PUT", "/ads", {}, body)) as PutAdsAnswer;
+  }
+
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
+    return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getAdImport(import_id: number): Promise<GetAdImportAnswer> {
+    return (await this.call("GET", `/ads/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
 
   /** List companies, the newest first. */
@@ -1796,6 +1864,16 @@ export abstract class Api {
   /** Tell how far an export is and, once it is completed, where its file is. */
   async getContactExport(export_id: number): Promise<GetCompanyExportAnswer> {
     return (await this.call("GET", `/contacts/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
+  }
+
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
+    return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getContactImport(import_id: number): Promise<GetAdImportAnswer> {
+    return (await this.call("GET", `/contacts/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
 
   /** Have the personal data of the one contact that has or had an address erased for good. */
@@ -1869,12 +1947,12 @@ export abstract class Api {
   }
 
   /** List what became of events at a destination, the latest first. */
-  async listDeliveries(destination_id: string, query: { status?: Status2; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): Promise<ListDeliveriesAnswer> {
+  async listDeliveries(destination_id: string, query: { status?: Status3; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): Promise<ListDeliveriesAnswer> {
     return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor })) as ListDeliveriesAnswer;
   }
 
   /** Yields every row of `listDeliveries`, asking for one page after another. */
-  iterateDeliveries(destination_id: string, query: { status?: Status2; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): AsyncGenerator<ListDeliveriesRow, void, undefined> {
+  iterateDeliveries(destination_id: string, query: { status?: Status3; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): AsyncGenerator<ListDeliveriesRow, void, undefined> {
     return this.pages<ListDeliveriesRow>(`/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor });
   }
 
@@ -1921,6 +1999,16 @@ export abstract class Api {
   /** Tell how far an export is and, once it is completed, where its file is. */
   async getEventExport(export_id: number): Promise<GetCompanyExportAnswer> {
     return (await this.call("GET", `/events/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
+  }
+
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
+    return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getEventImport(import_id: number): Promise<GetAdImportAnswer> {
+    return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
 
   /** Create Event */
@@ -2098,8 +2186,28 @@ export abstract class Api {
     return (await this.call("DELETE", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "preview": query.preview })) as DeleteSpendAnswer;
   }
 
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
+    return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getSpendImport(import_id: number): Promise<GetAdImportAnswer> {
+    return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  }
+
   /** Create up to 1,000 touchpoints */
   async createTouchpoints(body: TouchpointBatch): Promise<BatchAccepted> {
     return (await this.call("POST", "/touchpoints/batch", {}, body)) as BatchAccepted;
+  }
+
+  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
+    return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  }
+
+  /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
+  async getTouchpointImport(import_id: number): Promise<GetAdImportAnswer> {
+    return (await this.call("GET", `/touchpoints/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
   }
 }

@@ -1,11 +1,11 @@
 // The client, on what browsers, edge runtimes and Node have: fetch and crypto.
 //
 // A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
-// idempotency_key, which `track` gives them; touchpoints, of which repetitions are dropped; and anything
-// that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is done: the attempt
-// whose answer was lost did it.
+// idempotency_key, which `track` gives them; touchpoints and files to import, of which repetitions store
+// nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing
+// is done: the attempt whose answer was lost did it.
 
-import { Api, type Accepted, type Query, type Result, type TrackPayload } from "./api.ts";
+import { Api, type Accepted, type FileContent, type Query, type Result, type TrackPayload } from "./api.ts";
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
 
 const PREFIX = "/public-api/v1";
@@ -115,8 +115,9 @@ export class Client extends Api {
     const signal = AbortSignal.timeout(this.#options.timeout);
     const request: RequestInit = { method, headers, signal, redirect: "manual" };
     if (body !== undefined) {
-      headers["Content-Type"] = "application/json";
-      request.body = JSON.stringify(body);
+      const isFile = body instanceof Blob || body instanceof Uint8Array;
+      headers["Content-Type"] = isFile ? "text/csv" : "application/json";
+      request.body = isFile ? (body as FileContent) : JSON.stringify(body);
     }
     const response = await this.#options.fetch(url, request);
     const text = await response.text();
@@ -157,7 +158,7 @@ function mayRepeat(path: string, body: unknown): boolean {
   if (path === "/events/batch") {
     return (body as { events: TrackPayload[] }).events.every((event) => event.idempotency_key);
   }
-  return path === "/touchpoints/batch";
+  return path === "/touchpoints/batch" || path.endsWith("/imports");
 }
 
 function apiError(status: number, text: string): ApiError {

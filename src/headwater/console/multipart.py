@@ -14,27 +14,12 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from headwater.console.forms import PostedForm, refuse_foreign
-from headwater.http.admission import admit_stream
-from headwater.http.bodies import BODY_SECONDS, Disconnected
-from headwater.http.errors import Invalid, Problem, plain
+from headwater.http.bodies import HELD_BYTES, Disconnected, FileTooLarge, admit_upload
+from headwater.http.errors import Invalid, plain
 
-UPLOAD_SECONDS = 15 * 60.0
-"""The seconds in which a file has to arrive: 200 MB at 2 Mbit a second."""
-HELD_BYTES = 4 * 1024 * 1024
-"""Of an upload, what may be held at a time: what is gathered to be written, and as much again."""
 MAX_FIELD = 64 * 1024
 MAX_FIELDS = 50
 _UNREADABLE: dict[str, list[str]] = {"file": ["The upload cannot be read. Send it once more."]}
-
-
-class FileTooLarge(Problem):
-    """A file that is longer than the limit."""
-
-    def __init__(self, limit: int) -> None:
-        most = limit // 1_000_000
-        super().__init__(
-            f"The file has more than {most} MB, which is the most that can be sent.", 413
-        )
 
 
 class MultipartForm:
@@ -53,8 +38,7 @@ class MultipartForm:
         self._receive, self._limit = request.receive, limit
         self._parts = _Parts(boundary)
         self._more = True
-        request.scope[BODY_SECONDS] = UPLOAD_SECONDS
-        admit_stream(HELD_BYTES, 2 * limit + HELD_BYTES)
+        admit_upload(request, 2 * limit + HELD_BYTES)
 
     async def fields(self) -> tuple[PostedForm, str]:
         """The fields before the file, and the file's name; an empty one when there is no file.

@@ -1,4 +1,4 @@
-"""Parts of the OpenAPI document: how a JSON body and its answers are described, and every way in
+"""Parts of the OpenAPI document: how a body and its answers are described, and every way in
 which a request can fail.
 """
 
@@ -61,6 +61,13 @@ def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
 def body(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a request's body of JSON, for an operation's `body`."""
     return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+def file_body(description: str) -> dict[str, Any]:
+    """Return a request's body that is a file, for an operation's `body`: sent as it is."""
+    content = {"schema": {"type": "string", "format": "binary"}}
+    types = ("text/csv", "application/octet-stream")
+    return {"required": True, "description": description, "content": dict.fromkeys(types, content)}
 
 
 def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:

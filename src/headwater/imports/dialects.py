@@ -47,6 +47,14 @@ _NO_TABLES = (
 )
 EMPTY = "The file is empty. Export it again, and import that file."
 BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+NO_MARK = (
+    "The encoding must be another one than utf-16: the file has no byte order mark. UTF-16 without "
+    "it is utf-16 le or utf-16 be."
+)
+BAD_HEADER = (
+    "The encoding must be another one: the names of columns have bytes that are no text in it."
+)
 UNCLEAR = (
     "The encoding of the file cannot be told. In Excel choose File, Save As, “CSV UTF-8 (Comma "
     "delimited)”; at a terminal --encoding names it."
@@ -55,6 +63,10 @@ UNCLEAR = (
 
 class UnreadableError(Exception):
     """A file that cannot be imported at all; the text says why."""
+
+
+class WrongEncodingError(UnreadableError):
+    """The encoding of a file has to be chosen, or another one than was chosen."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,8 @@ def read_dialect(
     for mark, sentence in _NO_TABLES:
         if start.startswith(mark):
             raise UnreadableError(sentence)
+    if encoding == "utf-16" and not head.startswith(_UTF_16_MARKS):
+        raise WrongEncodingError(NO_MARK)
     encoding = encoding or _encoding_of(head, survey.encoding)
     text = head.decode(encoding, "replace")
     if not text.strip("\ufeff \t\r\n"):
@@ -126,7 +140,7 @@ def read_dialect(
 
 
 def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if head.startswith(_UTF_16_MARKS):
         return "utf-16"
     sample = head[:4096]
     if len(sample) > 1 and b"\0" in sample:  # no text in another encoding has one
@@ -139,7 +153,7 @@ def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
     try:
         return judge_encoding(survey.sample)
     except UnclearEncodingError:
-        raise UnreadableError(UNCLEAR) from None
+        raise WrongEncodingError(UNCLEAR) from None
 
 
 def delimiter_of(text: str) -> str:

@@ -25,11 +25,13 @@ import msgspec
 from headwater.http.errors import Errors, Invalid
 from headwater.http.json_decoder import decode_storable, refuse_bad_text
 from headwater.imports.dialects import (
+    BAD_HEADER,
     HEAD_BYTES,
     SEPARATOR_LINE,
     Dialect,
     FileSurvey,
     UnreadableError,
+    WrongEncodingError,
     read_dialect,
 )
 
@@ -206,7 +208,10 @@ def _bounded_lines(text: TextIO) -> Iterator[str]:
 def _header(reader: Iterator[list[str]]) -> list[str]:
     header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
     named = [name for name in header if name]
-    refuse_bad_text(named)
+    try:
+        refuse_bad_text(named)
+    except Invalid:
+        raise WrongEncodingError(BAD_HEADER) from None
     if not named:
         raise UnreadableError("the file has no header")
     if len(set(named)) < len(named):

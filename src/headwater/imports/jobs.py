@@ -1,6 +1,6 @@
-"""Imports of uploaded files as rows: made with the upload, checked and started on a page, claimed
-by one process at a time. A killed process lets its lease run out, and another goes on after the
-last thousand rows that were stored.
+"""Imports of uploaded files as rows: made with the upload, started on a page after a check, or at
+once over the API, and claimed by one process at a time. A killed process lets its lease run out,
+and another goes on after the last thousand rows that were stored.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ class FormerImport:
 
 
 async def create_job(
-    connection: AsyncConnection, space_id: int, kind: str, name: str, user_id: int
+    connection: AsyncConnection, space_id: int, kind: str, name: str, user_id: int | None
 ) -> tuple[int, str]:
-    """Note a file that is about to be uploaded; returns its id, and its name in the storage."""
+    """Note a file that is about to be uploaded, by a user or over the API; returns its id, and its
+    name in the storage.
+    """
     values = {"space_id": space_id, "kind": kind, "name": name, "user_id": user_id}
     row = await fetch_one(connection, queries["create"], values)
     return row[0], row[1]
@@ -99,6 +101,14 @@ async def check_job(
     """Have all rows of a file checked as they would be read. Raises Conflict."""
     values = {"space_id": space_id, "id": job_id, "reading": Json(reading.stored())}
     await _change(connection, "check", values)
+
+
+async def enqueue_job(
+    connection: AsyncConnection, space_id: int, job_id: int, reading: Reading
+) -> None:
+    """Have the rows of a file stored that nobody checks first. Raises Conflict."""
+    values = {"space_id": space_id, "id": job_id, "reading": Json(reading.stored())}
+    await _change(connection, "enqueue", values)
 
 
 async def start_job(

@@ -43,6 +43,13 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
   AND x.status IN ('uploaded', 'checking', 'checked')
 RETURNING x.id;
 
+-- name: enqueue
+-- How the file is read is settled, by a program: its rows are to be stored, without a check first.
+UPDATE import_jobs x
+SET status = 'queued', reading = %(reading)s, retry_at = now()
+WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'uploaded'
+RETURNING x.id;
+
 -- name: start
 -- Its rows are to be stored.
 UPDATE import_jobs x

@@ -40,7 +40,9 @@ def guess_reading(
     dates that can be meant in two ways are left empty, to be chosen.
     """
     values = [row.values for row in rows]
-    fields, constants = _guess_fields(kind, columns, values)
+    fields, constants = guess_fields(kind, columns, values)
+    if kind == "events" and "event_name" not in fields.values():
+        constants = {"event_name": "purchase"}
     reading = Reading(
         {column: fields.get(column, "") for column in columns}, constants,
         "UTC" if kind == "spend" else space.timezone,
@@ -62,26 +64,28 @@ def survey_reading(
     return survey
 
 
-def _guess_fields(
+def guess_fields(
     kind: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the fields of columns, and the fields that are the same in every row."""
+    """Return the fields of columns, and the fields that are the same in every row, as far as they
+    are known by the header.
+    """
     if kind == "spend":
         known = recognize(columns) or recognize(columns, GENERIC.name)
         if known is not None:
             return fields_of(known), known.constants
         return guess_columns("spend", SPEND_FIELDS, columns, rows), {}
-    guesses = guess_columns(kind, KINDS[kind].fields, columns, rows)
-    is_named = kind != "events" or "event_name" in guesses.values()
-    return guesses, {} if is_named else {"event_name": "purchase"}
+    return guess_columns(kind, KINDS[kind].fields, columns, rows), {}
 
 
-def read_choice(kind: str, reading: Reading) -> None:
-    """Raise Invalid for what was chosen and cannot be used, naming the field of the page."""
+def read_choice(kind: str, reading: Reading, *, has_signs: bool = False) -> None:
+    """Raise Invalid for what was chosen and cannot be used, naming the field of the page or the
+    parameter. With `has_signs` amounts name their currency themselves.
+    """
     errors: Errors = {}
     _check_columns(kind, reading, errors)
     if kind == "spend":
-        _check_spend(reading, errors)
+        _check_spend(reading, errors, has_signs=has_signs)
     if reading.timezone not in zone_names():
         errors["timezone"] = ["Choose the time zone of the file."]
     if reading.decimals not in DECIMALS:
@@ -105,6 +109,11 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
     if needed and needed.isdisjoint(chosen):
         rule = f"Choose the column with the e-mail address: it says {purpose}."
         errors.setdefault("columns", []).append(rule)
+    if kind == "ads" and (missing := {"kind", "id", "name"} - chosen.keys()):
+        rule = f"Choose the columns with the {', '.join(sorted(missing))} of ads."
+        errors.setdefault("columns", []).append(rule)
+    if kind == "touchpoints" and "occurred_at" not in chosen:
+        errors.setdefault("columns", []).append("Choose the column with the time of the visit.")
     event = reading.constants.get("event_name")
     if kind == "events" and "event_name" not in chosen and event not in EVENT_NAMES:
         errors["event_name"] = ["Choose what each row is."]
@@ -119,11 +128,14 @@ _NEEDED = {
 """Of the fields that every row of spend needs: the field of the page, and what it says."""
 
 
-def _check_spend(reading: Reading, errors: Errors) -> None:
+def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
     """Note what a file of spend lacks, and which of its constants break the rules of rows."""
     chosen = {name for name in reading.columns.values() if name}
     for name, (place, rule) in _NEEDED.items():
-        if name not in chosen and not reading.constants.get(name):
+        is_known = (
+            name in chosen or reading.constants.get(name) or (has_signs and name == "currency")
+        )
+        if not is_known:
             errors.setdefault(place, []).append(rule)
     for name, value in reading.constants.items():
         try:

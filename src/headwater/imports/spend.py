@@ -133,7 +133,7 @@ def read_table(
         if column not in own and name not in taken
     } | own  # fmt: skip
     fixed = {**table.recognition.constants, **constants}
-    if "currency" not in {*fields.values(), *fixed} and not _have_signs(fields, table.rows):
+    if "currency" not in {*fields.values(), *fixed} and not have_signs(fields, table.rows):
         raise UnreadableError(_NO_CURRENCY)
     refuse_other_rows(table.recognition, fields, table.rows)
     source = replace(source, dialect=table.dialect)
@@ -160,7 +160,7 @@ def _find_any_table(
     return table
 
 
-def _have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> bool:
+def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> bool:
     """Return whether each amount of a table has the sign of one currency next to it."""
     column = next((column for column, name in fields.items() if name == "amount"), "")
     amounts = [amount for row in rows if (amount := parse_amount(row.get(column, "")))]

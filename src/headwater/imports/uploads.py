@@ -7,11 +7,13 @@ import io
 import sys
 from collections.abc import AsyncIterator
 
+from headwater.imports.choices import NO_CHOICES, FileChoices
 from headwater.imports.dialects import (
     HEAD_BYTES,
     Dialect,
     FileSurvey,
     UnreadableError,
+    WrongEncodingError,
     read_dialect,
 )
 from headwater.imports.files import FileRow, RowSource
@@ -58,13 +60,13 @@ async def store_pieces(
     return survey
 
 
-def judge_file(kind: str, survey: FileSurvey) -> Dialect:
+def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES) -> Dialect:
     """The dialect of a file that was stored. Raises UnreadableError for one that is no table of
     this kind of rows; the text is a sentence.
     """
-    dialect = read_dialect(survey)
+    dialect = read_dialect(survey, choices.encoding, choices.delimiter)
     if kind == "spend":
-        dialect = _find_spend(survey, dialect)
+        dialect = _find_spend(survey, dialect, choices)
     columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
     if not rows:
         raise UnreadableError("The file has a header and no rows below it.")
@@ -74,7 +76,7 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
             "that are not needed, and upload it again."
         )
     guesses = guess_columns(kind, KINDS[kind].fields, columns, [row.values for row in rows])
-    if len(columns) == 1 and not guesses:
+    if len(columns) == 1 and not guesses and not choices.mapped:
         raise UnreadableError(
             f"The file has one column only, “{columns[0][:60]}”. Its cells have to be separated by "
             "commas, semicolons, tabs or bars: export it as CSV again."
@@ -82,12 +84,13 @@ def judge_file(kind: str, survey: FileSurvey) -> Dialect:
     return dialect
 
 
-def _find_spend(survey: FileSurvey, dialect: Dialect) -> Dialect:
+def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> Dialect:
     """Return the dialect of the table of spend in a file. Raises UnreadableError for a table that
     is broken down in a way the ledger is not.
     """
+    named = [(column, name) for column, name in choices.mapped if name]
     try:
-        table = find_table(survey.head, dialect) or find_table(
+        table = find_table(survey.head, dialect, named) or find_table(
             survey.head, dialect, (), GENERIC.name
         )
         if table is not None:
@@ -113,6 +116,8 @@ def sample_rows(
     try:
         columns = [column for column in source.columns() or [] if column]
         rows = [row for row, _ in zip(source.rows(), range(SAMPLE_ROWS), strict=False)]
+    except WrongEncodingError:
+        raise
     except UnreadableError as error:
         raise UnreadableError(_explain(str(error))) from None
     return columns, [row for row in rows if row.errors is None]

@@ -24,6 +24,7 @@ from headwater.public_api.events import OPERATIONS as EVENTS
 from headwater.public_api.export_schedules import OPERATIONS as EXPORT_SCHEDULES
 from headwater.public_api.exports import OPERATIONS as EXPORTS
 from headwater.public_api.fits import OPERATIONS as FITS
+from headwater.public_api.imports import OPERATIONS as IMPORTS
 from headwater.public_api.ingest import OPERATIONS as INGEST
 from headwater.public_api.networks import OPERATIONS as NETWORKS
 from headwater.public_api.rates import OPERATIONS as RATES
@@ -49,6 +50,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SPEND,
     *RATES,
     *NETWORKS,
+    *IMPORTS,
     *EXPORTS,
     *EXPORT_SCHEDULES,
     *PRIVACY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.reference.commands import curl, pretty
+from headwater.reference.commands import content_type, curl, pretty
 from headwater.reference.examples import EXAMPLES, Example
 
 Schema = dict[str, Any]
@@ -18,6 +18,7 @@ _ORDER = (
     "Reports",
     "Contacts",
     "Companies",
+    "Imports",
     "Exports",
     "Destinations",
     "Ads",
@@ -30,6 +31,7 @@ ABOUT = {
     "Reports": "What each source, campaign or ad earned, and the paths by which people came.",
     "Contacts": "The people behind the events: find, create, change and erase them.",
     "Companies": "The businesses that contacts belong to.",
+    "Imports": "Files of events, contacts, touchpoints, spend and names of ads.",
     "Exports": "Whole days and ranges as files, made in the background.",
     "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
     "Ads": "Names for the ids of campaigns, ad sets and ads.",
@@ -73,6 +75,11 @@ class ReferenceEntry:
     conflict: str
     """The answer where it conflicts; empty where it never does."""
 
+    @property
+    def content_type(self) -> str:
+        """The type of the example's body."""
+        return content_type(self.request)
+
     def curl(self, base_url: str) -> str:
         """The example as a command."""
         return curl(base_url, self.method, self.target, self.request)
@@ -113,13 +120,10 @@ def _describe(
     method: str, path: str, operation: Schema, parts: Schema
 ) -> tuple[str, ReferenceEntry]:
     example = EXAMPLES.get(operation["operationId"], Example())
+    body = operation.get("requestBody", {})
     schema = _resolved(
-        operation.get("requestBody", {})
-        .get("content", {})
-        .get("application/json", {})
-        .get("schema", {}),
-        parts,
-    )
+        body.get("content", {}).get("application/json", {}).get("schema", {}), parts
+    )  # fmt: skip
     return operation["tags"][0], ReferenceEntry(
         id=operation["operationId"],
         method=method,
@@ -133,7 +137,7 @@ def _describe(
             for parameter in operation.get("parameters", [])
         ],
         body=_members(schema, parts),
-        body_about=schema.get("description", ""),
+        body_about=schema.get("description") or body.get("description", ""),
         answers=[
             (status, _meaning(answer, parts)) for status, answer in operation["responses"].items()
         ],

@@ -30,6 +30,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The path's parameters."""
     query: list[tuple[str, str]] = []
     body: Any = None
+    """JSON, or the text of a file."""
     response: Any = None
     conflict: Any = None
     """The answer with status 409, where there can be one."""
@@ -86,7 +87,8 @@ def _add(operation: dict[str, Any], example: Example) -> None:
             is_list = parameter["schema"].get("type") == "array"
             parameter["example"] = values if is_list else text
     if example.body is not None:
-        operation["requestBody"]["content"]["application/json"]["example"] = example.body
+        for content in operation["requestBody"]["content"].values():
+            content["example"] = example.body
     for status, response in operation["responses"].items():
         if status.startswith("2"):
             response["content"]["application/json"]["example"] = example.response

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 from urllib.parse import quote
+
+FileContent: TypeAlias = bytes | IO[bytes]
+"""A file that is sent as it is: its bytes, or a file that is open for reading bytes."""
 
 
 class ListAdsRow(TypedDict):
@@ -41,6 +44,69 @@ class PutAdsBody(TypedDict):
 
 class PutAdsAnswer(TypedDict):
     message: str
+
+
+Encoding: TypeAlias = Literal[
+    "utf-8",
+    "utf-16",
+    "utf-16 le",
+    "utf-16 be",
+    "windows-1252",
+    "windows-1250",
+    "windows-1251",
+    "macroman",
+    "shift-jis",
+]
+
+
+class Reading(TypedDict):
+    columns: dict[str, str]
+    """The field of each column, empty where it has none."""
+    constants: dict[str, str]
+    """Fields that are the same in every row."""
+    timezone: str | None
+    """The zone of times without an offset."""
+    decimals: Literal["plain", "point", "comma"]
+    dates: Literal["iso", "dmy", "mdy"]
+    separator: Literal["comma", "semicolon", "tab", "bar"]
+    encoding: Encoding
+
+
+class CreateAdImportAnswer(TypedDict):
+    import_id: int
+    status: Literal["queued"]
+    message: str
+    reading: Reading
+
+
+Kind: TypeAlias = Literal["events", "touchpoints", "contacts", "ads", "spend"]
+
+Status: TypeAlias = Literal[
+    "uploaded", "checking", "checked", "queued", "running", "finished", "failed", "cancelled"
+]
+
+
+class Refusal(TypedDict):
+    row: int
+    """Rows count from 1, below the header."""
+    line: int
+    """The line of the file on which the row ends."""
+    reason: str
+
+
+class GetAdImportAnswer(TypedDict):
+    import_id: int
+    kind: Kind
+    name: str
+    status: Status
+    created_at: str
+    ended_at: str | None
+    rows_done: int
+    stored: int
+    refused: int
+    message: str
+    refusals: list[Refusal]
+    """The first 100 rows that were refused."""
 
 
 class ListCompaniesRow(TypedDict):
@@ -423,7 +489,7 @@ class GetContactJourneyAnswer(TypedDict):
     prev_page_url: str | None
 
 
-Status: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
+Status2: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
 
 
 class History(TypedDict):
@@ -442,7 +508,7 @@ class GetDeliveryAnswer(TypedDict):
     """Null once the event is deleted."""
     dedup_id: str
     """What the platform tells repeats by."""
-    status: Status
+    status: Status2
     reason: str | None
     """Of a skipped one."""
     attempts: int
@@ -571,7 +637,7 @@ class ListDeliveriesRow(TypedDict):
     """Null once the event is deleted."""
     dedup_id: str
     """What the platform tells repeats by."""
-    status: Status
+    status: Status2
     reason: str | None
     """Of a skipped one."""
     attempts: int
@@ -2063,6 +2129,38 @@ class Api:
         """Name campaigns, ad sets, ads and accounts by their ids, or rename them."""
         return cast("PutAdsAnswer", self.call("PUT", "/ads", {}, body))
 
+    def create_ad_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> CreateAdImportAnswer:
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "CreateAdImportAnswer",
+            self.call(
+                "POST",
+                "/ads/imports",
+                {"name": name, "columns[]": columns, "separator": separator, "encoding": encoding},
+                file,
+            ),
+        )
+
+    def get_ad_import(self, import_id: int) -> GetAdImportAnswer:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast(
+            "GetAdImportAnswer",
+            self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {}),
+        )
+
     def list_companies(
         self,
         *,
@@ -2254,6 +2352,47 @@ class Api:
             self.call("GET", f"/contacts/exports/{quote(str(export_id), safe='')}", {}),
         )
 
+    def create_contact_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        decimals: Literal["plain", "point", "comma"] | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> CreateAdImportAnswer:
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "CreateAdImportAnswer",
+            self.call(
+                "POST",
+                "/contacts/imports",
+                {
+                    "name": name,
+                    "columns[]": columns,
+                    "decimals": decimals,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    def get_contact_import(self, import_id: int) -> GetAdImportAnswer:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast(
+            "GetAdImportAnswer",
+            self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {}),
+        )
+
     def delete_contact_pii_by_email(self, email: str) -> DeleteContactPiiByEmailAnswer:
         """Have the personal data of the one contact that has or had an address erased for good."""
         return cast(
@@ -2393,7 +2532,7 @@ class Api:
         self,
         destination_id: str,
         *,
-        status: Status | None = None,
+        status: Status2 | None = None,
         reason: Reason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
@@ -2419,7 +2558,7 @@ class Api:
         self,
         destination_id: str,
         *,
-        status: Status | None = None,
+        status: Status2 | None = None,
         reason: Reason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
@@ -2559,6 +2698,51 @@ class Api:
         return cast(
             "GetCompanyExportAnswer",
             self.call("GET", f"/events/exports/{quote(str(export_id), safe='')}", {}),
+        )
+
+    def create_event_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        event_name: EventName | None = None,
+        timezone: str | None = None,
+        decimals: Literal["plain", "point", "comma"] | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> CreateAdImportAnswer:
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "CreateAdImportAnswer",
+            self.call(
+                "POST",
+                "/events/imports",
+                {
+                    "name": name,
+                    "columns[]": columns,
+                    "event_name": event_name,
+                    "timezone": timezone,
+                    "decimals": decimals,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    def get_event_import(self, import_id: int) -> GetAdImportAnswer:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast(
+            "GetAdImportAnswer",
+            self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {}),
         )
 
     def create_event(self, body: TrackPayload) -> Accepted:
@@ -3196,6 +3380,94 @@ class Api:
             ),
         )
 
+    def create_spend_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        platform: str | None = None,
+        currency: str | None = None,
+        timezone: str | None = None,
+        decimals: Literal["plain", "point", "comma"] | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> CreateAdImportAnswer:
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "CreateAdImportAnswer",
+            self.call(
+                "POST",
+                "/spend/imports",
+                {
+                    "name": name,
+                    "columns[]": columns,
+                    "platform": platform,
+                    "currency": currency,
+                    "timezone": timezone,
+                    "decimals": decimals,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    def get_spend_import(self, import_id: int) -> GetAdImportAnswer:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast(
+            "GetAdImportAnswer",
+            self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {}),
+        )
+
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
         """Create up to 1,000 touchpoints"""
         return cast("BatchAccepted", self.call("POST", "/touchpoints/batch", {}, body))
+
+    def create_touchpoint_import(
+        self,
+        file: FileContent,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+        timezone: str | None = None,
+        dates: Literal["iso", "dmy", "mdy"] | None = None,
+        separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
+        encoding: Encoding | None = None,
+    ) -> CreateAdImportAnswer:
+        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
+        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        listed with the import, and all others are stored.
+        """
+        return cast(
+            "CreateAdImportAnswer",
+            self.call(
+                "POST",
+                "/touchpoints/imports",
+                {
+                    "name": name,
+                    "columns[]": columns,
+                    "timezone": timezone,
+                    "dates": dates,
+                    "separator": separator,
+                    "encoding": encoding,
+                },
+                file,
+            ),
+        )
+
+    def get_touchpoint_import(self, import_id: int) -> GetAdImportAnswer:
+        """Return the progress of an import and its refused rows, whether it was made over the API or
+        in the console.
+        """
+        return cast(
+            "GetAdImportAnswer",
+            self.call("GET", f"/touchpoints/imports/{quote(str(import_id), safe='')}", {}),
+        )

@@ -1,9 +1,9 @@
 """The client: one connection a thread, kept open, and what is tried again.
 
 A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
-`idempotency_key`, which `track` gives them; touchpoints, of which repetitions are dropped; and
-anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing is
-done: the attempt whose answer was lost did it.
+`idempotency_key`, which `track` gives them; touchpoints and files to import, of which repetitions
+store nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated
+and finds nothing is done: the attempt whose answer was lost did it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
-from headwater_client.api import Accepted, Api, Batch, TrackPayload
+from headwater_client.api import Accepted, Api, Batch, FileContent, TrackPayload
 from headwater_client.errors import ApiError, ConnectionFailedError
 
 PREFIX = "/public-api/v1"
@@ -91,10 +91,13 @@ class Client(Api):
         if parameters := list(flatten(query)):
             target += "?" + urlencode(parameters)
         harmless = method != "POST" or _may_repeat(path, body)
+        begin = body.tell() if hasattr(body, "read") else 0
         lost = False
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts
             wait = random.uniform(0.5, 1.0) * 0.25 * 2**attempt  # noqa: S311 # no secret
+            if attempt > 1 and hasattr(body, "read"):
+                body.seek(begin)
             try:
                 answer = self._send(method, target, body, fresh=not harmless)
             except BROKEN as error:
@@ -127,8 +130,8 @@ class Client(Api):
         if fresh:
             self.close()
         connection = self._connection()
-        content = None if body is None else json.dumps(body).encode()
-        headers = self._headers | ({"Content-Type": "application/json"} if content else {})
+        kind, content = _content(body)
+        headers = self._headers | ({} if content is None else {"Content-Type": kind})
         connection.request(method, target, content, headers)
         response = connection.getresponse()
         is_bounded = response.chunked or response.length is not None
@@ -177,13 +180,20 @@ def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
+def _content(body: Any) -> tuple[str, FileContent | None]:
+    """The type of a body, and what is sent: a file as it is, anything else as JSON."""
+    if isinstance(body, bytes) or hasattr(body, "read"):
+        return "text/csv", cast("FileContent", body)
+    return "application/json", None if body is None else json.dumps(body).encode()
+
+
 def _may_repeat(path: str, body: Any) -> bool:
     """Return whether a POST that is carried out twice has no more effect than once."""
     if path == "/events/track":
         return bool(body.get("idempotency_key"))
     if path == "/events/batch":
         return all(event.get("idempotency_key") for event in body["events"])
-    return path == "/touchpoints/batch"
+    return path == "/touchpoints/batch" or path.endswith("/imports")
 
 
 def _is_json(body: bytes) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from obstore.exceptions import BaseError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,17 +11,17 @@ from starlette.routing import Route
 from headwater.accounts.roles import Permission
 from headwater.api.services import services
 from headwater.console.forms import PostedForm, check_once, once_token, spend
-from headwater.console.multipart import FileTooLarge, MultipartForm
+from headwater.console.multipart import MultipartForm
 from headwater.console.order_pages.webhook_view import orders_path
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.http.errors import Conflict, Errors, Invalid, Unavailable
+from headwater.http.bodies import MEGABYTE, FileTooLarge
+from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.imports.dialects import UnreadableError
-from headwater.imports.jobs import create_job, discard, note_upload, remove_job
-from headwater.imports.uploads import judge_file, store_pieces
+from headwater.imports.jobs import create_job
+from headwater.imports.reception import Upload, receive_file
 
 FORM = "upload"
-MEGABYTE = 1_000_000
 LONGEST_NAME = 200
 KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
@@ -36,7 +34,6 @@ KINDS_IN_WORDS = {
     "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
 }
 NO_FILE = "Choose the file to import."
-NO_ROOM = "There is no space left where files are kept. Tell whoever runs the service."
 
 
 async def show_upload(request: Request) -> Response:
@@ -86,27 +83,12 @@ async def _receive(
         job_id, file = await create_job(
             connection, space_id, kind, name, inside.visitor.user.id
         )  # fmt: skip
+    upload = Upload(space_id, job_id, file, kind)
     try:
-        survey = await store_pieces(shared.storage, file, multipart.pieces())
-        dialect = await asyncio.to_thread(judge_file, kind, survey)
-        async with shared.database.transaction() as connection:
-            await note_upload(connection, space_id, job_id, survey, dialect)
-    except BaseException as error:
-        await asyncio.to_thread(discard, shared.storage, file)
-        async with shared.database.connection() as connection:
-            await remove_job(connection, space_id, job_id)
-        if isinstance(error, OSError | BaseError):
-            raise Unavailable(NO_ROOM) from None
-        if isinstance(error, Conflict):
-            raise Invalid({"file": [WITHDRAWN]}) from None
-        raise
+        await receive_file(shared.database, shared.storage, upload, multipart.pieces())
+    except Conflict as conflict:
+        raise Invalid({"file": [conflict.message]}) from None
     return job_id
-
-
-WITHDRAWN = (
-    "Somebody was erased from this Space while the file was uploaded, so it was removed. Upload it "
-    "again."
-)
 
 
 def _page(

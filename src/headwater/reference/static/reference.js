@@ -28,7 +28,7 @@ for (const form of document.querySelectorAll("[data-try]")) {
 async function answer(form) {
   const { target, body } = form.elements;
   const headers = { Authorization: `Bearer ${key.value.trim()}` };
-  if (body) headers["Content-Type"] = "application/json";
+  if (body) headers["Content-Type"] = form.dataset.type;
   try {
     const address = new URL(target.value, location.origin);
     if (address.origin !== location.origin) return "The path has to begin with a single slash.";
