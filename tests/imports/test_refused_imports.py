@@ -87,7 +87,7 @@ def test_it_works(
 
 
 SCOPES = {"events": "events:write", "contacts": "contacts:write", "touchpoints": "events:write",
-          "spend": "events:write", "ads": "events:write"}  # fmt: skip
+          "spend": "spend:write", "ads": "events:write"}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", SCOPES)

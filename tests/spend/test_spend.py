@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import msgspec
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spend.inputs import SpendReport, read_spend
 from headwater.spend.ledger import put_report
 from tests.conftest import API, BASE_URL
+from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api
 
 AD = {
@@ -264,3 +266,11 @@ def test_no_order_of_reports_makes_another_ledger(
     assert [(row[0], row[1], row[2] or -1, row[3] or "") for row in stored] == [
         (each, *newest[each][2:]) for each in sorted(newest)
     ]
+
+
+def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection) -> None:
+    stage = make_stage(connection, scopes=("events:read", "events:write"))
+    api = Api(client, stage.key)
+    for response in (put(api, AD), delete(api, **DAY)):
+        assert (response.status_code, "spend:write" in response.text) == (403, True)
+    assert listed(api, **DAY) == []

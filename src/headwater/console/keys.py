@@ -33,6 +33,7 @@ SCOPE_DESCRIPTIONS = {
     "destinations:read": "see destinations (ad platforms) and their deliveries",
     "destinations:write": "create, change and remove destinations",
     "reports:read": "read reports, attribution and journeys",
+    "spend:write": "store and delete what ads have cost",
 }
 
 

@@ -136,7 +136,7 @@ _SUBJECTS: tuple[tuple[str, str, Scope], ...] = (
     ("events", "event", "events:write"),
     ("contacts", "contact", "contacts:write"),
     ("touchpoints", "touchpoint", "events:write"),
-    ("spend", "spend", "events:write"),
+    ("spend", "spend", "spend:write"),
     ("ads", "ad", "events:write"),
 )
 OPERATIONS = tuple(

@@ -33,6 +33,7 @@ Scope = Literal[
     "destinations:read",
     "destinations:write",
     "reports:read",
+    "spend:write",
 ]
 """The permissions of keys; each operation of the API needs one of them."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
