@@ -23,8 +23,8 @@ from tests.support.accounts import Accounts
 from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported", "/ripeness",
-    "/changes", "/campaigns/changes", "/spend", "/events",
+    "", "?period=today", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported",
+    "/ripeness", "/changes", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",
