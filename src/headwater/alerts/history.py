@@ -203,8 +203,8 @@ class AlertHistory:
 
 
 def worth_telling(steps: Sequence[AlertStep]) -> list[AlertStep]:
-    """Return the steps of a look that somebody is told of: of each alert the last, and nothing of
-    one that both opened and ended meanwhile more than half a day ago, or came back at once.
+    """Return the steps of a look that are announced: the last of each alert, except of one that
+    opened and ended within the look, or came back immediately.
     """
     last: dict[int, AlertStep] = {step.alert_id: step for step in steps}
     began = {step.alert_id: step for step in reversed(steps)}
