@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test crash hostile soak check bench dist image sdk site lock
+.PHONY: help setup serve demo test mutants crash hostile soak check bench dist image sdk site lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 
 test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+mutants: $(VENV)/.dev ## Draw 60 faults and count how many the tests notice (ARGS="--seed 2")
+	$(BIN)/python -m scripts.mutants $(ARGS)
 
 crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count what is lost
 	HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \
