@@ -57,5 +57,3 @@ def mark_by_folder(item: pytest.Item) -> None:
     for mark, folders in MARKS.items():
         if item.nodeid.startswith(folders):
             item.add_marker(mark)
-
-
