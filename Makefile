@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requir
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test mutants crash hostile soak check bench dist image sdk site lock
+.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist image sdk site lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -19,11 +19,15 @@ serve: $(VENV)/.run ## Run Headwater on the data in headwater-data (ARGS="--port
 demo: $(VENV)/.run ## Run Headwater with a sample Space of realistic journeys
 	$(BIN)/headwater demo $(ARGS)
 
-test: $(VENV)/.dev ## Run the tests (ARGS="-k name")
+test: $(VENV)/.dev ## Run the tests (ARGS="-k name"; quickly: ARGS='-m "not crash and not browser and not packaging and not sdks"')
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 mutants: $(VENV)/.dev ## Draw 60 faults and count how many the tests notice (ARGS="--seed 2")
 	$(BIN)/python -m scripts.mutants $(ARGS)
+
+long: $(VENV)/.dev ## Run the long form of campaigns (ARGS=path_histories, a word of their names)
+	@test -n "$(ARGS)" || { echo "Say which: make long ARGS=path_histories"; exit 2; }
+	HEADWATER_LONG=1 $(BIN)/python -m pytest -s $(if $(filter tests/% -%,$(ARGS)),$(ARGS),-k "$(ARGS)")
 
 crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count what is lost
 	HEADWATER_CRASH_ROUNDS=$(or $(ROUNDS),24) HEADWATER_CRASH_FAULTS=$(or $(FAULTS),150) \

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from xdist.remote import Producer
 
 from headwater import logs
 from headwater.accounts.passwords import Passwords
@@ -33,6 +34,7 @@ from headwater.platforms.registry import PLATFORMS
 from headwater.settings import Settings
 from headwater.spaces.keys import SCOPES
 from tests.support.clusters import CLUSTER_URL, left_out
+from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -50,20 +52,19 @@ ssl.create_default_context = functools.cache(ssl.create_default_context)
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-SLOW = (
-    "tests/hostile/test_schemathesis.py", "tests/browser/test_console.py",
-    "tests/pipeline/test_people_machine.py", "tests/reports/test_engine_histories.py",
-    "tests/reports/test_list_histories.py", "tests/crash", "tests/browser", "tests/reports",
-)  # fmt: skip
-"""What takes long in a single file. It goes first: the other processes would else wait for it."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files first, and leave out what is not about a cluster on one."""
-    items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
+    """Put the longest first, mark by folder, and leave out what is not about a cluster on one."""
+    put_longest_first(items)
     for item in items:
+        mark_by_folder(item)
         if reason := left_out(item.nodeid):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Share the tests in our way, where `--dist loadfile` asks for it."""
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

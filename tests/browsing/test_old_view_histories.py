@@ -6,7 +6,6 @@ none. `HEADWATER_OLD_VIEW_HISTORIES=10000` makes it a long run.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -19,12 +18,13 @@ from headwater.browsing.accepted import AcceptedHit
 from headwater.browsing.old_views import see_to
 from headwater.http.errors import Conflict
 from headwater.privacy.erasure_job import erase_next
+from tests.support.campaigns import campaign_size
 from tests.support.old_views import answers, packed_views, settle, survivors, undo_merge
 from tests.support.pipeline import DAY, MINUTE, T0, TABLES, Item, Stage, event, hit, person, touch
 from tests.support.spaces import insert_space
 
-USUAL = 25
-HISTORIES = int(os.environ.get("HEADWATER_OLD_VIEW_HISTORIES", str(USUAL)))
+USUAL = 10
+HISTORIES = campaign_size("HEADWATER_OLD_VIEW_HISTORIES", USUAL, 10000)
 
 TIMES = [
     T0 + offset

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from headwater.sources.catalogue import SOURCES
 from tests.models.visits import PageView, touches_of, visits_of
 from tests.pipeline.test_pipeline_properties import SETTINGS, check_sources, run
+from tests.support.campaigns import campaign_size
 from tests.support.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage
 
-FEW = settings(SETTINGS, max_examples=100)
+FEW = settings(SETTINGS, max_examples=campaign_size("HEADWATER_HISTORIES", 40, 2000))
 
 PAGE = "https://shop.example/shoes"
 ARRIVALS: dict[str, tuple[str, str | None, str | None, str | None]] = {

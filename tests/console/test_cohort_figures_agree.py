@@ -40,13 +40,14 @@ from tests.reports.spend_worlds import (
     some_sales,
     written_rates,
 )
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.fits import plant_fit
 from tests.support.former_networks import put_spend
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.spend import Spending
 
-REPORTS = int(os.environ.get("HEADWATER_COHORT_REPORTS", "12"))
+REPORTS = campaign_size("HEADWATER_COHORT_REPORTS", 12, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_COHORT_REPORT", "0"))
 OF_A_WORLD = 6
 """Reports of one Space as it is."""

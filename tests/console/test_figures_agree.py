@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import os
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -31,10 +30,11 @@ from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.console.test_revenue import NOON
 from tests.mcp.assistants import Assistant, connect
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.fits import plant_fit
 
-PAGES = int(os.environ.get("HEADWATER_PAGES", "40"))
+PAGES = campaign_size("HEADWATER_PAGES", 40, 1000)
 PART = 10
 """Pages that one test draws."""
 SOURCES = ("google_ads", "facebook_ads", "ai_chat_gpt", "email", "direct", "google_organic")

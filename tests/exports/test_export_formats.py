@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from headwater.exports.csv_rows import safe_cell, write_csv
 from headwater.exports.formats import FileForm, Format
 from headwater.exports.parquet_rows import write_parquet
 from headwater.exports.stream import LineReader
+from tests.support.campaigns import campaign_size
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
 from tests.support.sizes import ROOT
@@ -37,7 +37,7 @@ EVERY_FIELD = [name for name in FIELDS if name not in {"id", "event_time_utc"}][
 CREDITED = {"sources": ["google_ads"], "attribution_model": "linear", "attribution_window": 0}
 CREATED = {"start_date": f"{DAY} 00:00:00", "end_date": f"{DAY} 23:59:59"}
 TYPES = tuple(LineColumn(f"a_{number}", each) for number, each in enumerate(ColumnType))
-EXAMPLES = int(os.environ.get("HEADWATER_FORMAT_EXAMPLES", "60"))
+EXAMPLES = campaign_size("HEADWATER_FORMAT_EXAMPLES", 60, 2000)
 
 
 class Collected:

@@ -25,6 +25,8 @@ FASTER_THAN_INPUT = 2.75
 """How much more than the input time may grow: four times the input takes 4 to 11 times as long, as
 what no longer fits a processor's cache is slower; 16 times is the square.
 """
+SCREEN = 4096
+"""Characters at which time that grows with the square takes several milliseconds."""
 STEP = 4
 APART = 16
 """Characters that inputs of one size differ by: more than what they repeat is long."""
@@ -79,29 +81,67 @@ def _quietly(run: Run[T], value: T) -> object:
 
 def complaint(door: Door, make: Make[Any]) -> str | None:
     """What is wrong with how a door takes inputs of growing size; None when nothing is."""
-    fault = _too_slow(door, make)
-    if fault is None:
-        fault = _too_long(door, make)
+    reader = _MeasuredReader(door)
+    fault = _too_slow(replace(door, run=reader), make)
+    if fault is None and reader.answer_bytes > LONGEST_ANSWER:
+        fault = f"an answer of {reader.answer_bytes} bytes to {door.longest}"
     return fault
 
 
+class _MeasuredReader:
+    """A door's reader that notes how long its longest explanation was. It keeps no answer: what
+    stays in memory would be searched for garbage while the next one is timed.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self.answer_bytes = 0
+
+    def __call__(self, value: Any) -> None:
+        length = answer_length(_quietly(self._door.run, value), explains=self._door.explains)
+        self.answer_bytes = max(self.answer_bytes, length)
+
+
 def _too_slow(door: Door, make: Make[Any]) -> str | None:
-    before = 0.0
+    """Sizes become larger by small steps, then by STEP; what is linear at SCREEN goes on with the
+    largest size, and comes back to those between when that takes more than its length explains.
+    """
+    before, last = 0.0, 0
+    for size in _sizes(min(door.longest, SCREEN)):
+        fault, taken = _judge(door, make, size, before)
+        if fault:
+            return fault
+        before, last = taken, size
+    if last == door.longest:
+        return None
+    if before <= NOTICED:
+        taken = seconds(door.run, make, door.longest, 1)
+        linear = before * door.longest / last * FASTER_THAN_INPUT
+        if taken <= min(door.slow, max(NOTICED, linear)):
+            return None
     for size in _sizes(door.longest):
-        taken = seconds(door.run, make, size, 1)
-        if taken > door.slow * FAR and size <= ONCE:
-            return f"{taken * 1000:.1f} ms for {size} characters"
-        if _is_fault(door, taken, before, size):  # once more, with patience
-            pace = _pace()
-            taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
-            door = replace(door, slow=door.slow * max(1.0, pace, _pace()))
-            below = max(size // STEP, LEAST_FRESH)
-            smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
-            if _is_fault(door, taken, smaller, size):
-                grown = f"{smaller * 1000:.1f} ms for {below}"
-                return f"{taken * 1000:.1f} ms for {size} characters, {grown}"
-        before = taken
+        if size > last:
+            fault, before = _judge(door, make, size, before)
+            if fault:
+                return fault
     return None
+
+
+def _judge(door: Door, make: Make[Any], size: int, before: float) -> tuple[str | None, float]:
+    """What is wrong at a size, and the seconds that it takes; `before` are those of a smaller."""
+    taken = seconds(door.run, make, size, 1)
+    if taken > door.slow * FAR and size <= ONCE:
+        return f"{taken * 1000:.1f} ms for {size} characters", taken
+    if _is_fault(door, taken, before, size):  # once more, with patience
+        pace = _pace()
+        taken = min(taken, seconds(door.run, make, size, AGAIN, 1))
+        door = replace(door, slow=door.slow * max(1.0, pace, _pace()))
+        below = max(size // STEP, LEAST_FRESH)
+        smaller = seconds(door.run, make, below, AGAIN, 1) if size > ONCE else before
+        if _is_fault(door, taken, smaller, size):
+            grown = f"{smaller * 1000:.1f} ms for {below}"
+            return f"{taken * 1000:.1f} ms for {size} characters, {grown}", taken
+    return None, taken
 
 
 def _pace() -> float:
@@ -127,14 +167,6 @@ def _sizes(longest: int) -> Iterator[int]:
         yield size
         size = size + SMALL_STEP if size < ONCE else size * STEP
     yield longest
-
-
-def _too_long(door: Door, make: Make[Any]) -> str | None:
-    given = make(door.longest)
-    length = answer_length(_quietly(door.run, given), explains=door.explains)
-    if length > LONGEST_ANSWER:
-        return f"an answer of {length} bytes to {door.longest}"
-    return None
 
 
 def answer_length(answer: object, *, explains: bool) -> int:

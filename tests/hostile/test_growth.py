@@ -17,17 +17,14 @@ from headwater.browsing import agents
 from headwater.http import errors
 from headwater.http.errors import Errors, Invalid
 from tests.hostile.doors import JSON_DOORS, TEXT_DOORS
-from tests.hostile.growth import Door, Make, clear_caches, complaint, seconds
+from tests.hostile.growth import SCREEN, Door, Make, clear_caches, complaint, seconds
 from tests.hostile.inputs import bodies, texts
 from tests.hostile.parsers import Place, Record, parsing_functions, run_quietly
 from tests.hostile.patterns import Use, all_uses, hard_text, hard_units, modules, tree
 from tests.hostile.trusted import TRUSTED
 
-SCREEN = 4096
-"""Characters at which a pattern is tried with everything; what is quick there is not tried further:
-time that grows with the square takes several milliseconds.
-"""
 QUICK = 0.001
+"""Seconds at SCREEN below which a pattern is not tried further with a text."""
 LONGEST = 16 * 1024
 USES = all_uses()
 

@@ -13,9 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 
-from tests.conftest import Running
+from tests.conftest import API, Running
 from tests.support.factories import make_stage
 
 HERE = Path(__file__).parent
@@ -58,9 +59,26 @@ def test_the_document_is_true(
             "--suppress-health-check", "filter_too_much,too_slow",
             f"{server.base_url}/public-api/v1/openapi.json",
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False,
         env={**os.environ, "ACCOUNTS": str(accounts),
              "SCHEMATHESIS_HOOKS": "tests.hostile.schemathesis_checks",
              "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_lists_of_sources_have_their_bound(server: Running, client: httpx.Client) -> None:
+    document = httpx.get(f"{server.base_url}{API}/openapi.json").json()
+    bounds = {
+        path.removeprefix(API): parameter["schema"]["maxItems"]
+        for path, methods in document["paths"].items()
+        for parameter in methods.get("get", {}).get("parameters", ())
+        if parameter["name"] == "sources[]"
+    }
+    assert bounds
+    for path, most in bounds.items():
+        for count in (most, most + 1):
+            query = {"sources[]": [f"n{number}_ads" for number in range(count)]}
+            told = client.get(path, params=query).json()["errors"]["sources"]
+            refused = any("must not have more than" in rule for rule in told)
+            assert refused == (count > most), (path, told)

@@ -21,12 +21,13 @@ from tests.hostile.shop import House, Shop
 from tests.hostile.shop_questions import faults_of, honest_figures, wrong_figures
 from tests.hostile.single_events import HostileEvent, some_group
 from tests.support.accounts import Accounts
+from tests.support.campaigns import campaign_size
 
 __all__ = ["accounts", "console", "passwords"]
 
-EVENTS = int(os.environ.get("HEADWATER_HOSTILE_EVENTS", "0"))
+EVENTS = campaign_size("HEADWATER_HOSTILE_EVENTS", 0, 5000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
-SIZE, USUAL_SIZE = 100, 60
+SIZE, USUAL_SIZE = 100, 40
 ZONES = ("Europe/Berlin", "America/Havana", "Asia/Kathmandu", "Pacific/Apia", "UTC")
 
 

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from headwater.pipeline.batch_runner import process_space
 from headwater.privacy.erasure_job import erase_next
 from tests.conftest import Running, client_for
+from tests.support.campaigns import campaign_size
 from tests.support.factories import make_stage
 from tests.support.people_model import KINDS, Company, Contact, People
 from tests.support.pipeline import Stage as Queue
@@ -62,6 +63,7 @@ details = st.fixed_dictionaries(
     },
 )
 picks = st.integers(0, 1000)
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 8, 500)
 
 
 class PeopleMachine(RuleBasedStateMachine):
@@ -315,7 +317,7 @@ def test_the_api_and_its_model_agree(server: Running, connection: psycopg.Connec
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=25, stateful_step_count=50, deadline=None,
+            max_examples=HISTORIES, stateful_step_count=50, deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )  # fmt: skip

@@ -5,7 +5,6 @@ it a long run.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import Any, LiteralString
 
@@ -20,11 +19,12 @@ from headwater.pipeline.batch_runner import process_space
 from headwater.pipeline.read_ahead import ReadAhead
 from headwater.privacy.erasure_job import erase_next
 from tests.pipeline.test_pipeline_properties import conversions, hits, maybe, sayings, touches
+from tests.support.campaigns import campaign_size
 from tests.support.pipeline import Item, event, new_stage
 from tests.support.reading_ahead import count_judgements, fail_before_commit
 
 USUAL = 25
-HISTORIES = int(os.environ.get("HEADWATER_READ_AHEAD_HISTORIES", str(USUAL)))
+HISTORIES = campaign_size("HEADWATER_READ_AHEAD_HISTORIES", USUAL, 10000)
 LIMIT = 2
 
 POISON = event(email="poison@acme.com", amount="no number")

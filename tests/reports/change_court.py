@@ -46,11 +46,12 @@ from tests.reports.court import MEANWHILE
 from tests.reports.histories import Arrive, Change, Crash, History, Step, described
 from tests.reports.playing import World, carry_out, new_world
 from tests.reports.questions import FIT_NAMES
+from tests.support.campaigns import campaign_size
 from tests.support.report_model import loading
 from tests.support.report_model.groups import sells
 from tests.support.report_model.question import read_question
 
-HISTORIES = int(os.environ.get("HEADWATER_CHANGE_HISTORIES", "0"))
+HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 0, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
 USUAL = (1, 7, 12, 17, 23, 25, 33, 36, 37, 49, 51)
 """The histories of an ordinary run: few that have every cause, and show every planted fault."""

@@ -32,10 +32,11 @@ from tests.reports.faults import Plant
 from tests.reports.histories import History, described, histories
 from tests.reports.playing import Between, World, new_world, play
 from tests.reports.questions import some_question
+from tests.support.campaigns import campaign_size
 from tests.support.report_model import loading
 from tests.support.report_model.facts import Facts
 
-HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "0"))
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 0, 10000)
 USUALLY = 300
 """The histories of an ordinary run, which has its time, however few it has judged; a long one ends
 when it has judged them all.

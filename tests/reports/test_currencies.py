@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -13,13 +12,14 @@ import httpx
 import msgspec
 import pytest
 
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.reading_fixtures import Api
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 FIRST = date(2026, 4, 30).toordinal()
-HISTORIES = int(os.environ.get("HEADWATER_HISTORIES", "6"))
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 6, 1000)
 
 
 def rate(day: str, base: str, currency: str, worth: float | str) -> dict[str, Any]:

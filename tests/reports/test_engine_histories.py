@@ -11,7 +11,7 @@ from tests.support.pipeline import DAY, MINUTE, T0, event, touch
 
 
 def test_it_works(court: Court) -> None:
-    court.judge_random(seconds=18, faults=FAULTS)
+    court.judge_random(seconds=6, faults=FAULTS)
 
 
 def test_a_name_that_is_applied_to_the_past(court: Court) -> None:

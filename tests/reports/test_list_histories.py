@@ -50,4 +50,4 @@ WRONG: dict[str, Plant] = {
 
 def test_it_works(court: Court) -> None:
     court.subject, court.hooks = LISTS, (change_postings,)
-    court.judge_random(seconds=8, faults=WRONG)
+    court.judge_random(seconds=4, faults=WRONG)

@@ -14,9 +14,10 @@ from tests.reports.court import Court
 from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
 from tests.reports.questions import some_question, with_one_model
+from tests.support.campaigns import campaign_size
 from tests.support.report_model.question import GROUPS
 
-HISTORIES = 25
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 10, 1000)
 MOST_ROWS = 4
 """Rows of each report that are looked at."""
 

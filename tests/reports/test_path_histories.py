@@ -65,4 +65,4 @@ WRONG: dict[str, Plant] = {
 
 def test_it_works(court: Court) -> None:
     court.subject = PATHS
-    court.judge_random(seconds=10, faults=WRONG)
+    court.judge_random(seconds=4, faults=WRONG)

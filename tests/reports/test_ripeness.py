@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,10 +11,11 @@ import pytest
 from numpy.random import Generator
 
 from headwater.reports.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
-SPACES = int(os.environ.get("HEADWATER_BACK_TESTS", "300"))
+SPACES = campaign_size("HEADWATER_BACK_TESTS", 300, 1500)
 """Simulated Spaces whose future is known."""
 HORIZON = 30
 DAY = timedelta(days=1)

@@ -25,6 +25,7 @@ from headwater.reports.spend_change_answer import SUMS
 from tests.reports.spend_books import FIRST_DAY, Book, Ledger, get
 from tests.reports.spend_court import NOTHING, question_of
 from tests.reports.spend_worlds import CURRENCIES, MODELS, ZONES, World, some_rates, some_sales
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.reading_fixtures import Api
@@ -37,7 +38,7 @@ from tests.support.report_model.spend import (
     spent_by_key,
 )
 
-HISTORIES = int(os.environ.get("HEADWATER_CHANGE_HISTORIES", "5"))
+HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 5, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
 LAST_DAY = FIRST_DAY + timedelta(days=6)
 GROUPS = ("none", "source", "campaign", "adset", "ad", "day", "week", "month")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Sequence
 from datetime import date
@@ -10,9 +9,10 @@ from typing import Any
 
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
 from tests.models import spend_model
+from tests.support.campaigns import campaign_size
 
 DAY = date(2026, 5, 13)
-LEDGERS = int(os.environ.get("HEADWATER_LEDGERS", "300"))
+LEDGERS = campaign_size("HEADWATER_LEDGERS", 300, 10000)
 
 
 def row(amount: int, *path: str, country: str = "", day: date = DAY) -> LedgerRow:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spend.inputs import SpendReport, read_spend
 from headwater.spend.ledger import put_report
 from tests.conftest import API, BASE_URL
+from tests.support.campaigns import campaign_size
 from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api
 
@@ -37,7 +37,7 @@ AD = {
 }  # fmt: skip
 DAY = {"start_date": "2026-05-13", "end_date": "2026-05-13"}
 MARCH = "2026-03-01T00:00:00Z"
-ORDERS = int(os.environ.get("HEADWATER_LEDGERS", "25"))
+ORDERS = campaign_size("HEADWATER_LEDGERS", 25, 1000)
 
 
 def put(api: Api, *rows: Any, **also: Any) -> httpx.Response:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -21,8 +20,9 @@ from headwater.imports.files import open_source
 from headwater.imports.spend import DAY, NUMBERS, read
 from headwater.imports.spend_rows import make_total_test
 from headwater.spend.models import SpendRow
+from tests.support.campaigns import campaign_size
 
-EXPORTS = int(os.environ.get("HEADWATER_WRITTEN_EXPORTS", "60"))
+EXPORTS = campaign_size("HEADWATER_WRITTEN_EXPORTS", 60, 5000)
 FILES = Path(__file__).parents[1] / "data" / "exports"
 HEADERS = [
     line.split(": ")[1].split(",")

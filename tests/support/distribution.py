@@ -1,0 +1,59 @@
+"""How processes share the tests: by file, so that a file may have a costly fixture. The longest
+files go first, as the other processes would else wait for them, and a file whose tests have
+nothing in common goes test by test.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+LONGEST = (
+    "tests/hostile/test_schemathesis.py", "tests/hostile/test_growth.py",
+    "tests/crash/", "tests/jobs/test_supervisor.py", "tests/browser/test_accessibility.py",
+    "tests/http/test_reference_page.py", "tests/telemetry/", "tests/cli/test_service_addresses.py",
+    "tests/demo/", "tests/database/test_first_start.py", "tests/spaces/test_secret_key.py",
+    "tests/test_private_files.py", "tests/notifications/test_", "tests/privacy/test_erasure.py",
+    "tests/pipeline/test_people_machine.py", "tests/alerts/test_evaluation.py", "tests/browser/",
+    "tests/packaging/", "tests/upgrades/", "tests/backups/", "tests/hostile/", "tests/reports/",
+    "tests/merging/", "tests/browsing/",
+)  # fmt: skip
+"""What takes long in a single file, or in single tests, in the order in which it begins."""
+ALONE = (
+    "tests/hostile/test_schemathesis.py", "tests/jobs/test_supervisor.py",
+    "tests/browser/test_accessibility.py", "tests/cli/test_service_addresses.py",
+    "tests/database/test_first_start.py", "tests/privacy/test_erasure.py",
+    "tests/backups/test_killed.py",
+)  # fmt: skip
+"""Files whose tests share no fixture beyond those of the whole run."""
+MARKS = {
+    "crash": ("tests/crash/",),
+    "browser": ("tests/browser/",),
+    "packaging": ("tests/packaging/",),
+    "sdks": ("tests/sdks/", "tests/conformance/"),
+}
+"""Folders whose tests can be left out by a mark, as they are slow or need other programs."""
+
+
+class Scheduling(LoadFileScheduling):
+    """By file, or by test where these have nothing in common."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid.startswith(ALONE) else super()._split_scope(nodeid)
+
+
+def put_longest_first(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(nodeid: str) -> int:
+    for place, begin in enumerate(LONGEST):
+        if nodeid.startswith(begin):
+            return place
+    return len(LONGEST)
+
+
+def mark_by_folder(item: pytest.Item) -> None:
+    for mark, folders in MARKS.items():
+        if item.nodeid.startswith(folders):
+            item.add_marker(mark)
