@@ -74,8 +74,6 @@ class Settings:
     """Hosts of assistants that may register themselves."""
     merge_alert: int = MERGE_ALERT
     """Merges of contacts in one Space and hour from which on they are an alert."""
-    pack_page_views_days: int = 0
-    """The age in days from which page views are kept packed, 0 packs none."""
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ad platform → the origin of its interface where that is not its own, as for trying it out.
     Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
@@ -239,12 +237,6 @@ def _private_hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
-def _days_to_pack(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,4}", text, re.ASCII) or int(text) not in (0, *range(8, 3651)):
-        raise ValueError("must be a whole number of days from 8 to 3650, or 0")
-    return int(text)
-
-
 def _connections(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
         raise ValueError("must be a whole number from 1 to 999999")
@@ -279,7 +271,6 @@ READERS = {
     "hosted_clients": _yes_or_no,
     "assistant_hosts": _hosts,
     "merge_alert": _count,
-    "pack_page_views_days": _days_to_pack,
     "max_upload_mb": _count,
     "report_memory_mb": _memory,
     "fetch_rates": _yes_or_no,

@@ -50,7 +50,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         REREADING_DUTY,
         make_paths_duty(),
         make_forgetting_duty(),
-        make_old_views_duty(settings.pack_page_views_days),
+        make_old_views_duty(),
         make_forwarding_duty(settings),
         make_export_schedule_duty(),
         make_export_duty(settings),

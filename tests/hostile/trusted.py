@@ -52,7 +52,6 @@ TRUSTED: Mapping[str, str] = {
     "oauth/client_metadata.py HostedClients._count": "a URL that read_redirect took",
     "pipeline/refunds.py": "amounts that ingest has read and bounded",
     "pipeline/steps.py": "rows that we wrote",
-    "packed_views/form.py unpack": "rows that we wrote",
     "supervision/record.py": "a file that we wrote",
     "privacy/redaction.py": "rows that we wrote",
     "quality/": "rows that we wrote",

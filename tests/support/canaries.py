@@ -18,10 +18,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from psycopg.types.json import Jsonb
 
-from headwater.packed_views import packs
-from headwater.packed_views.form import OldView
 from tests.support.factories import Stage
-from tests.support.old_views import packed_views
 from tests.support.pipeline import Stage as Queue
 from tests.support.pipeline import by, event, hit, person
 
@@ -171,7 +168,6 @@ class Person:
             touch = Jsonb({"rule": "direct", "ad": {"ad_name": self.personal.text("touch")}})
             self.stage.hit(self.contact_id, visit, origin_id=origin, touch=touch, **words)
             self.stage.click(self.personal.uuid(), device)
-            self._has_packed_views(visit, origin)
             self._joined_unsigned(origin)
         self.stage.connection.execute(
             "UPDATE contact_identifiers SET first_name = %s, last_name = %s"
@@ -202,18 +198,6 @@ class Person:
             "INSERT INTO unsigned_joins VALUES (%s, %s, %s, now())",
             (self.stage.space_id, self.personal.text("joined"), contact_id),
         )
-
-    def _has_packed_views(self, visit_id: int, origin_id: int) -> None:
-        """Two old page views of a visit, in one row."""
-        views = [
-            OldView(
-                number, uuid4(), self.contact_id, origin_id, visit_id, number,
-                *(self.personal.text("packed") for _ in range(3)), None,
-                *(self.personal.text("packed") for _ in range(5)),
-            )
-            for number in (visit_id, visit_id + 1)
-        ]  # fmt: skip
-        packs.write(self.stage.connection, self.stage.space_id, views)
 
     def _is_known_to_platforms(self) -> None:
         """Their cookies, what was wrong with a touchpoint, and what they were told."""
@@ -298,10 +282,6 @@ def places(stage: Stage, sought: Iterable[str]) -> Places:
         query = SQL(IN_COLUMNS).format(Identifier(table), rows)
         for value, column in stage.connection.execute(query, (pattern, values)):
             found[value].add((table, column))
-    packed = [repr(view).lower() for view in packed_views(stage)]
-    for value in values:
-        if any(value in view for view in packed):
-            found[value].add(("packed_hits", "body"))
     phones = [value for value in values if value.startswith("+")]
     for (value,) in stage.connection.execute(PHONE_DIGITS, (phones, stage.space_id)):
         found[value].add(("contact_identifiers", "phone_digits"))

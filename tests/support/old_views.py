@@ -1,6 +1,4 @@
-"""Helpers for tests of old page views: everything that is shown of a Space, to be compared before
-and after they are packed.
-"""
+"""Helpers for tests of old page views: visits, and everything that is shown of a Space."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
-from psycopg.rows import class_row
 
 from headwater.browsing.old_views import see_to
 from headwater.console.people_pages.contact import load_contact
@@ -20,9 +17,6 @@ from headwater.contacts.queries import fetch_contact
 from headwater.contacts.queries import queries as contact_queries
 from headwater.http.errors import NotFound
 from headwater.ingest.receipts import fetch_receipt
-from headwater.merging.unmerge import UnmergeResult, unmerge
-from headwater.packed_views.form import OldView, ViewPack, unpack
-from headwater.packed_views.packs import queries as pack_queries
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from tests.support.pipeline import MINUTE, T0, Accepted, Stage, hit
@@ -45,24 +39,10 @@ def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
     ]  # fmt: skip
 
 
-def settle(stage: Stage, days: int = 30, now: datetime = NOW, most: int = 1000) -> None:
+def settle(stage: Stage, now: datetime = NOW, most: int = 1000) -> None:
     """Do all that there is to do with old page views."""
-    while see_to(stage.connection, stage.space_id, days, most, now):
+    while see_to(stage.connection, stage.space_id, most, now):
         pass
-
-
-def packed_views(stage: Stage) -> list[OldView]:
-    """The page views that are packed."""
-    columns = pack_queries["columns"].as_string()
-    query = f"SELECT {columns} FROM packed_hits p WHERE p.space_id = %s ORDER BY p.id"
-    cursor = stage.connection.cursor(row_factory=class_row(ViewPack))
-    rows = cursor.execute(query.encode(), (stage.space_id,)).fetchall()
-    return [view for row in rows for view in unpack(row)]
-
-
-def counts(stage: Stage) -> tuple[int, int]:
-    """How many page views have rows of their own, and how many are packed."""
-    return len(stage.values("hits", "id")), len(packed_views(stage))
 
 
 def survivors(stage: Stage) -> list[int]:
@@ -121,13 +101,3 @@ async def _pages(
             timeline = await list_contact_timeline(connection, space, contact_id, place)
             yield timeline
     await connection.commit()
-
-
-def undo_merge(database_url: str, stage: Stage, contact_id: int) -> UnmergeResult:
-    """Undo the merge of a contact."""
-
-    async def run() -> UnmergeResult:
-        async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            return await unmerge(connection, stage.space_id, contact_id)
-
-    return asyncio.run(run())

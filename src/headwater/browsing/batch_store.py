@@ -15,7 +15,6 @@ from headwater.browsing.views import ViewOrigin
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
 from headwater.identity.moves import ContactSplit
-from headwater.packed_views import packs
 
 queries = Queries(__name__, "browsing.sql")
 
@@ -140,7 +139,6 @@ def write_visits(
     if joined:
         absorbed = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
         connection.cursor().executemany(queries["join_hits"], absorbed)
-        connection.cursor().executemany(packs.JOIN, absorbed)
         gone = [visit.id for visit in joined]
         connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": gone})
 
@@ -181,11 +179,6 @@ async def divide_visits(connection: AsyncConnection, space_id: int, split: Conta
     must have their companies already.
     """
     values = split.values(space_id)
-    if stray := await packs.take_out_stray(connection, space_id, split):
-        singly = {"space_id": space_id, "hits": rows(stray)}
-        await connection.execute(queries["write_hits"], singly)
-        first = min(view.id for view in stray)
-        await connection.execute(queries["pack_again"], {"space_id": space_id, "id": first})
     divided = await connection.execute(queries["divide_visits"], values)
     if divided.rowcount:
         await connection.execute(queries["bound_visits"], values)

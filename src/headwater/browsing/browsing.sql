@@ -225,23 +225,9 @@ RETURNING h.id;
 UPDATE visits v SET started_at = left_over.first, last_hit_at = left_over.last
 FROM (
     SELECT h.visit_id, min(h.occurred_at) AS first, max(h.occurred_at) AS last
-    FROM (
-        SELECT single.visit_id, single.occurred_at FROM hits single
-        WHERE single.space_id = %(space_id)s
-          AND single.contact_id IN (%(contact_id)s, %(survivor_id)s)
-        UNION ALL
-        SELECT packed.visit_id, bound.at
-        FROM packed_hits packed
-        CROSS JOIN LATERAL (VALUES (packed.first_at), (packed.last_at)) AS bound (at)
-        WHERE packed.space_id = %(space_id)s
-          AND packed.contact_id IN (%(contact_id)s, %(survivor_id)s)
-    ) h
+    FROM hits h
+    WHERE h.space_id = %(space_id)s AND h.contact_id IN (%(contact_id)s, %(survivor_id)s)
     GROUP BY h.visit_id
 ) left_over
 WHERE v.space_id = %(space_id)s AND v.id = left_over.visit_id
   AND (v.started_at <> left_over.first OR v.last_hit_at <> left_over.last);
-
--- name: pack_again
--- Page views from a receipt on have been unpacked, and are to be looked at again.
-UPDATE page_view_upkeep k SET packed_id = least(k.packed_id, %(id)s - 1)
-WHERE k.space_id = %(space_id)s;

@@ -19,7 +19,7 @@ DISTRIBUTED = (
     "delivery_counts", "destinations", "duplicates", "erasures", "events", "export_schedules",
     "exports", "failed_jobs", "fits", "fitted_weights", "former_events", "former_rates",
     "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports", "merges",
-    "messages", "monthly_fits", "new_rows", "order_refunds", "packed_hits", "page_view_upkeep",
+    "messages", "monthly_fits", "new_rows", "order_refunds", "page_view_upkeep",
     "paid_networks", "path_days", "path_segments", "pending_paths", "rates", "reclassifications",
     "refused_joins", "refused_rows", "revisions", "saved_views", "scheduled_reports",
     "site_refusals", "site_tests", "source_names", "spend", "tag_sets", "touchpoints",

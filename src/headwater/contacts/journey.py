@@ -8,11 +8,9 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from headwater.contacts.models import ListJourney
-from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_one
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
-from headwater.packed_views import packs
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS
 from headwater.spaces.models import Space
 
@@ -63,14 +61,10 @@ async def count_earlier(
 
 
 async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int) -> list[str]:
-    """The last page views as JSON, most recent first. Needs a transaction in which all statements
-    see the same rows.
-    """
-    packed = await packs.read_before(connection, space.id, contact_id, None, MOST_HITS)
+    """The last page views as JSON, most recent first."""
     values = {
         "space_id": space.id, "contact_id": contact_id,
-        "source_names": list(space.sources.api_names),
-        "packed": rows(packed), "most": MOST_HITS,
+        "source_names": list(space.sources.api_names), "most": MOST_HITS,
     }  # fmt: skip
     cursor = await connection.execute(queries["hits"], values)
     return [line for (line,) in await cursor.fetchall()]

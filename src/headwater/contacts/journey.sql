@@ -68,25 +68,13 @@ SELECT (SELECT count(*) FROM events e
           AND (t.occurred_at, t.id) < (%(before_time)s, %(before_touch)s));
 
 -- name: hits
--- The last page views of a contact, the most recent first, among them those of `packed`.
+-- The last page views of a contact, the most recent first.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT h.url AS event_url, h.referrer_host,
                    (%(source_names)s::text[])[h.source_id] AS source, h.country, h.device_type,
                    h.browser, h.os, h.event_name, iso_utc(h.occurred_at) AS event_time_utc
         ) line)
-FROM (
-    (SELECT single.id, single.occurred_at, single.url, single.referrer_host, single.source_id,
-            single.country, single.device_type, single.browser, single.os, single.event_name
-     FROM hits single
-     WHERE single.space_id = %(space_id)s AND single.contact_id = %(contact_id)s
-     ORDER BY single.occurred_at DESC, single.id DESC
-     LIMIT %(most)s)
-    UNION ALL
-    SELECT p.id, 'epoch'::timestamptz + p.occurred_at * interval '1 microsecond', p.url,
-           p.referrer_host, p.source_id, p.country, p.device_type, p.browser, p.os, p.event_name
-    FROM json_to_recordset(%(packed)s::json)
-         AS p (id bigint, occurred_at bigint, url text, referrer_host text, source_id smallint,
-               country text, device_type text, browser text, os text, event_name text)
-) h
+FROM hits h
+WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
 ORDER BY h.occurred_at DESC, h.id DESC
 LIMIT %(most)s;

@@ -8,7 +8,6 @@ from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound
-from headwater.packed_views.packs import has_view
 
 queries = Queries(__name__, "receipts.sql")
 
@@ -19,8 +18,6 @@ async def fetch_receipt(
     """Return a receipt as the API shows it. Raises NotFound."""
     values = {"space_id": space_id, "id": receipt_id}
     row = await fetch_optional(connection, queries["receipt"], values)
-    if row is None and await has_view(connection, space_id, receipt_id):
-        row = ("stored", None, None, "browser", None)
     if row is None:
         raise NotFound("Receipt")
     status, event_id, reason, sender, warnings = row

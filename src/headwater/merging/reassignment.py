@@ -13,7 +13,6 @@ from psycopg import AsyncConnection, Connection
 from headwater.browsing import batch_store as browsing
 from headwater.events import batch_store as events
 from headwater.identity.moves import ContactMove, ContactSplit
-from headwater.packed_views import packs
 from headwater.paths.changes import NOTE_CONTACTS
 from headwater.touchpoints import batch_store as touchpoints
 
@@ -24,7 +23,6 @@ _REASSIGN = (
     touchpoints.REASSIGN,
     browsing.REASSIGN_VISITS,
     browsing.REASSIGN_HITS,
-    packs.REASSIGN,
     NOTE_CONTACTS,
 )
 _RESTORE = {
@@ -61,7 +59,5 @@ async def restore(
         kind: (await connection.execute(statement, values)).rowcount
         for kind, statement in _RESTORE.items()
     }
-    packed = await connection.execute(packs.RESTORE, values)
-    counts["hits"] += sum([views async for (views,) in packed])
     await connection.execute(NOTE_CONTACTS, values)
     return counts

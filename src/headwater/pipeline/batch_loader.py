@@ -18,13 +18,11 @@ from headwater.contacts.batch_store import load_contact_rows, read_profiles
 from headwater.events.batch_store import SourceSeen, request_later, request_recorded
 from headwater.identity import queries as identity
 from headwater.identity.joins import browser_key
-from headwater.packed_views import packs
 from headwater.pipeline.batch import Batch
 from headwater.pipeline.duplicates import idempotency_key, order_key
 from headwater.pipeline.page_views import (
     browsed_by_stored,
     clicks_of,
-    packed_around,
     put_beginnings,
     put_touches,
     put_visits,
@@ -64,7 +62,6 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     batch.joins = fetch_joins()
     batch.companies = fetch_companies()
     batch.refunds = fetch_refunds()
-    batch.page_view_keys |= packs.find_keys(connection, space_id, packed_around(batch))
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -18,7 +17,6 @@ from headwater.browsing.views import View, ViewOrigin, stored_view
 from headwater.browsing.visits import Visit
 from headwater.events.batch_store import SourceSeen
 from headwater.identity.directory import Contact
-from headwater.packed_views.packs import CLOCKS_DIFFER, ContactSpan
 from headwater.pipeline.batch import Batch, Item
 from headwater.sources.clicks import AD_CLICKS
 from headwater.sources.outcomes import Ad
@@ -38,31 +36,6 @@ def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------- loading
-
-
-WEEK_SECONDS = 7 * 86_400
-"""Younger page views are not packed, by a day at least."""
-
-
-def packed_around(batch: Batch) -> list[ContactSpan]:
-    """Return where packed page views may be that old ones of the batch repeat, by the contacts that
-    their identifiers are known of. A browser sends none so late; rows that were set aside, and the
-    queue of a Space that was held for long, have some.
-    """
-    newest = int((time.time() - WEEK_SECONDS) * 1_000_000)
-    old = [item for item in batch.items if item.hit is not None and item.at < newest]
-    if not old:
-        return []
-    contacts: dict[tuple[str, str], list[int]] = {}
-    for kind, value, contact_id, *_ in batch.links:
-        contacts.setdefault((kind, value), []).append(contact_id)
-    return [
-        ContactSpan(contact_id, item.at - CLOCKS_DIFFER, item.at + CLOCKS_DIFFER)
-        for item in old
-        for contact_id in {
-            contact for key in item.identity.pairs() for contact in contacts.get(key, ())
-        }
-    ]
 
 
 Browsed = dict[Contact, dict[str, list[int]]]

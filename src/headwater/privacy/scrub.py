@@ -47,7 +47,6 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     connection.execute(queries["delete_joins"], values)
     _delete_tag_sets(connection, values)
     connection.execute(queries["delete_hits"], values)
-    connection.execute(queries["delete_packed_hits"], values)
     connection.execute(queries["delete_visits"], values)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 

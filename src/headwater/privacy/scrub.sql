@@ -170,11 +170,6 @@ RETURNING g.id;
 DELETE FROM hits h
 WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
 
--- name: delete_packed_hits
--- Older ones.
-DELETE FROM packed_hits p
-WHERE p.space_id = %(space_id)s AND p.contact_id = ANY(%(group)s::bigint[]);
-
 -- name: delete_visits
 -- The visits they made up.
 DELETE FROM visits v

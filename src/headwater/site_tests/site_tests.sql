@@ -44,9 +44,7 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(contacts)s::bigint[])
 -- Orders since the test began, among the first %(most)s events, without imported ones.
 SELECT e.id AS event_id, e.order_id, e.sender,
        EXISTS (SELECT FROM hits h
-               WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id)
-       OR EXISTS (SELECT FROM packed_hits p
-                  WHERE p.space_id = %(space_id)s AND p.contact_id = e.contact_id) AS has_visit,
+               WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id) AS has_visit,
        e.contact_id = ANY(%(contacts)s::bigint[]) AS is_of_test, e.event_time, e.received_at
 FROM (SELECT l.id, l.order_id, l.sender, l.contact_id, l.event_time, l.received_at, l.event_name
       FROM events l

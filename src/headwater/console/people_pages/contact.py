@@ -36,7 +36,6 @@ from headwater.http.errors import Errors
 from headwater.http.pagination import Cursors, Page, Position
 from headwater.http.parameters import Query
 from headwater.merging.merge_log import LoggedMerge, list_merges
-from headwater.packed_views import packs
 from headwater.reports.models import Measure
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
@@ -216,13 +215,7 @@ async def _fetch_identifiers(
 ) -> list[dict[str, Any]]:
     values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_IDENTIFIERS}
     cursor = connection.cursor(row_factory=dict_row)
-    identifiers = await fetch_all(cursor, queries["identifiers"], values)
-    unknown = {each["recency"] for each in identifiers if each["sender"] is None}
-    packed = await packs.find_receipts(connection, space_id, contact_id, unknown)
-    for each in identifiers:
-        if each["recency"] in packed:
-            each["sender"] = "browser"
-    return identifiers
+    return await fetch_all(cursor, queries["identifiers"], values)
 
 
 async def fetch_erasure(

@@ -29,10 +29,7 @@ SELECT before.occurred_at AS before_at, before.source_id AS before_source,
                  AND i.kind = 'trk_token') AS has_browser,
        EXISTS (SELECT FROM hits h
                WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id
-                 AND h.occurred_at <= e.event_time)
-       OR EXISTS (SELECT FROM packed_hits p
-                  WHERE p.space_id = %(space_id)s AND p.contact_id = e.contact_id
-                    AND p.first_at <= e.event_time) AS has_page_views
+                 AND h.occurred_at <= e.event_time) AS has_page_views
 FROM events e
 LEFT JOIN LATERAL (
     SELECT t.occurred_at, t.source_id FROM touchpoints t

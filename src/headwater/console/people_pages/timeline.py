@@ -16,13 +16,11 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from headwater.console.people_pages.credits import ad_levels, exclusions_in
-from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.space_amounts import show_amounts
 from headwater.http.pagination import Page, Position, from_key, page_of, to_key
 from headwater.http.timerange import EVER
 from headwater.merging.merge_log import CAUSES
-from headwater.packed_views import packs
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.sources.titles import title_of
@@ -57,20 +55,11 @@ class Timeline:
 async def list_contact_timeline(
     connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
 ) -> Timeline:
-    """One page of everything that a contact did, and what became of it at ad platforms. Needs a
-    transaction in which all statements see the same rows.
-    """
+    """One page of everything that a contact did, and what became of it at ad platforms."""
     values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
     members = [row[0] for row in await fetch_all(connection, queries["members"], values)]
-    places, most = _places(at), PER_PAGE + 1
-    if at is not None and at.backward:
-        since = places["after_time"]
-        packed = await packs.read_after(connection, space.id, contact_id, since, most)
-    else:
-        until = places["before_time"]
-        packed = await packs.read_before(connection, space.id, contact_id, until, most)
     bound = {
-        "space_id": space.id, "owner_id": contact_id, "members": members, "packed": rows(packed),
+        "space_id": space.id, "owner_id": contact_id, "members": members,
         "source_names": list(space.sources.by_number),
     }  # fmt: skip
     page = await _page(connection, _OF_CONTACT, "contact_id", bound, at)

@@ -39,33 +39,17 @@ FROM (SELECT * FROM merges m
       ORDER BY m.merged_at {order}, m.id {order} LIMIT %(limit)s) m
 
 -- name: page_views
--- Page views of a contact, among them those of `packed`.
+-- Page views of a contact.
 SELECT h.occurred_at, 1, h.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'page_view' AS kind, h.id, iso_utc(h.occurred_at) AS at, h.visit_id, h.url,
                   h.referrer_host, h.country, h.device_type, h.browser, h.os
        ) line)
-FROM (
-    (SELECT single.id, single.occurred_at, single.visit_id, single.url, single.referrer_host,
-            single.country, single.device_type, single.browser, single.os
-     FROM hits single
-     WHERE single.space_id = %(space_id)s AND single.{owner} = %(owner_id)s
-       AND (single.occurred_at, single.id) > (%(after_time)s, %(after_1)s)
-       AND (single.occurred_at, single.id) < (%(before_time)s, %(before_1)s)
-     ORDER BY single.occurred_at {order}, single.id {order} LIMIT %(limit)s)
-    UNION ALL
-    (SELECT p.id, place.at, p.visit_id, p.url, p.referrer_host, p.country, p.device_type, p.browser,
-            p.os
-     FROM json_to_recordset(%(packed)s::json)
-          AS p (id bigint, occurred_at bigint, visit_id bigint, url text, referrer_host text,
-                country text, device_type text, browser text, os text)
-     CROSS JOIN LATERAL (
-         SELECT 'epoch'::timestamptz + p.occurred_at * interval '1 microsecond' AS at
-     ) place
-     WHERE (place.at, p.id) > (%(after_time)s, %(after_1)s)
-       AND (place.at, p.id) < (%(before_time)s, %(before_1)s)
-     ORDER BY place.at {order}, p.id {order} LIMIT %(limit)s)
-) h
+FROM (SELECT * FROM hits h
+      WHERE h.space_id = %(space_id)s AND h.{owner} = %(owner_id)s
+        AND (h.occurred_at, h.id) > (%(after_time)s, %(after_1)s)
+        AND (h.occurred_at, h.id) < (%(before_time)s, %(before_1)s)
+      ORDER BY h.occurred_at {order}, h.id {order} LIMIT %(limit)s) h
 
 -- name: touchpoints
 -- Touchpoints of a contact or a company, with the names of their ads.

@@ -1,1 +1,0 @@
-"""Page views that are old enough to be kept together, a visit's in one row."""
