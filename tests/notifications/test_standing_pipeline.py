@@ -13,6 +13,7 @@ from headwater.spaces.encryption import derive_key
 from tests.support.accounts import Accounts
 from tests.support.pretend_slack import PretendSlack, serve_slack
 from tests.support.processes import Serve
+from tests.support.spaces import insert_space
 from tests.support.waiting import wait_until
 
 SECRET = "x" * 32
@@ -38,8 +39,7 @@ def test_it_works(tmp_path: Path) -> None:
         serve.url()
         url = Embedded(data_dir).url
         with psycopg.connect(url, autocommit=True) as connection:
-            made = connection.execute("INSERT INTO spaces (name) VALUES ('Shop') RETURNING id")
-            ((space_id,),) = made.fetchall()
+            space_id = insert_space(connection, name="Shop")
             add_channel(url, space_id, slack.url)
             with psycopg.connect(url) as standing:
                 # The row is rejected, which the worker cannot write down, and waits.
