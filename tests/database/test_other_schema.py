@@ -75,7 +75,7 @@ def test_commands_refuse_it(url: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["migrate"]) == 2
     assert "(`headwater export`)" in capsys.readouterr().err
     assert main(["check", "--json"]) == 1
-    risks = [risk["risk"] for risk in json.loads(capsys.readouterr().out)["risks"]]
+    risks = [risk["id"] for risk in json.loads(capsys.readouterr().out)["risks"]]
     assert "schema_foreign" in risks
     assert "schema_behind" not in risks
 

@@ -45,8 +45,9 @@ def test_it_works(tmp_path: Path) -> None:
                 # The row is rejected, which the worker cannot write down, and waits.
                 standing.execute("LOCK TABLE rejected IN SHARE ROW EXCLUSIVE MODE")
                 connection.execute(
-                    "INSERT INTO inbox (space_id, kind, received_at, payload)"
-                    " VALUES (%s, 'none', now() - interval '6 minutes', '{}')", (space_id,),
+                    "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+                    " VALUES (%s, 'none', 'api_key', now() - interval '6 minutes', '{}')",
+                    (space_id,),
                 )  # fmt: skip
                 wait_until(lambda: headlines(connection, space_id, slack))
             wait_until(lambda: len(headlines(connection, space_id, slack)) > 1)

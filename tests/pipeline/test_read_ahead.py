@@ -141,8 +141,8 @@ def test_a_row_that_was_accepted_earlier_goes_first(
     batch(stage, ahead)
     payload = msgspec.json.encode(event(email="early@acme.com")).decode()
     connection.execute(
-        "INSERT INTO inbox (space_id, id, kind, received_at, payload)"
-        " VALUES (%s, %s, 'event', now(), %s)",
+        "INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)"
+        " VALUES (%s, %s, 'event', 'api_key', now(), %s)",
         (stage.space_id, row[0], payload),
     )
     batch(stage, ahead)

@@ -324,7 +324,7 @@ CREATE TABLE inbox (
     kind text NOT NULL,
     received_at timestamptz NOT NULL,
     payload text NOT NULL,
-    sender text,
+    sender text NOT NULL,
     PRIMARY KEY (space_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 ALTER TABLE inbox ALTER COLUMN payload SET STATISTICS 0;
@@ -1166,14 +1166,14 @@ CREATE TABLE path_segments (
     -- path has it, so that a list of its credit does not read the paths of all others. First the
     -- sources without postings, bit n for number n: for these the paths are read. Then those with
     -- postings, ascending, the end of each source's octets, and the octets, source by source.
-    common_sources bigint NOT NULL DEFAULT -1,
-    posted_sources smallint[] NOT NULL DEFAULT '{}',
-    posting_ends integer[] NOT NULL DEFAULT '{}',
-    postings bytea STORAGE EXTERNAL NOT NULL DEFAULT '',
+    common_sources bigint NOT NULL,
+    posted_sources smallint[] NOT NULL,
+    posting_ends integer[] NOT NULL,
+    postings bytea STORAGE EXTERNAL NOT NULL,
     -- Every write has a stamp of its own: sums over a segment hold as long as its stamp stays.
-    stamp bigint NOT NULL DEFAULT 0,
+    stamp bigint NOT NULL,
     -- Of every event: 0 is plain, 1 an upsell, 2 a refund (paths/path_data.py).
-    kinds bytea STORAGE EXTERNAL NOT NULL DEFAULT '',
+    kinds bytea STORAGE EXTERNAL NOT NULL,
     PRIMARY KEY (space_id, day, part)
 );
 
