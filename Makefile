@@ -34,7 +34,7 @@ crash: $(VENV)/.dev ## Kill everything under load for half an hour, and count wh
 	HEADWATER_CRASH_EVENTS=$(or $(EVENTS),0) HEADWATER_KILLS=$(or $(KILLS),20) \
 	$(BIN)/python -m pytest $(or $(filter tests/%,$(ARGS)),$(CRASH)) $(filter-out tests/%,$(ARGS))
 
-CRASH := tests/crash tests/backups/test_killed.py tests/database/test_released_installations.py \
+CRASH := tests/crash tests/backups/test_killed.py tests/database/test_killed_migrations.py \
 	tests/upgrades/test_killed_upgrade.py
 
 hostile: $(VENV)/.dev ## Send 5,000 hostile single events, and see whether any stops something

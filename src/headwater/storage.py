@@ -176,7 +176,7 @@ def open_storage(settings: Settings) -> Storage:
     if settings.storage_url is None:
         folder = settings.data_dir.absolute() / "exports"
         with suppress(FileNotFoundError):  # it is made for the first file
-            close_to_others(folder)  # earlier versions made it open to everybody
+            close_to_others(folder)  # it may have come from a copy or another user
         return LocalFolder(folder)
     if settings.storage_url.startswith("file://"):
         return LocalFolder(Path(settings.storage_url.removeprefix("file://")))

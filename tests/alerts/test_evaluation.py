@@ -146,8 +146,8 @@ def test_what_waits_to_be_processed_is_the_alert(
     visit(stage, now - WEEKS, now - 2 * HOUR)
     looker.look(now - 2.5 * HOUR)
     connection.execute(
-        "INSERT INTO inbox (space_id, kind, received_at, payload)"
-        " VALUES (%s, 'none', now() - interval '10 minutes', '{}')", (stage.space_id,),
+        "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+        " VALUES (%s, 'none', 'api_key', now() - interval '10 minutes', '{}')", (stage.space_id,),
     )  # fmt: skip
     looker.look(now)
     assert steps(looker.told) == [(Rule.PROCESSING_LATE, "opened")]

@@ -46,8 +46,8 @@ def put_delivery(
 
 def put_request(connection: psycopg.Connection, space_id: int, age: timedelta) -> None:
     connection.execute(
-        "INSERT INTO inbox (space_id, kind, received_at, payload)"
-        " VALUES (%s, 'none', now() - %s, '{}')",
+        "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+        " VALUES (%s, 'none', 'api_key', now() - %s, '{}')",
         (space_id, age),
     )
 

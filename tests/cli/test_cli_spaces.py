@@ -124,8 +124,8 @@ def test_queue(cli: Cli, space: Any, connection: psycopg.Connection, database_ur
     connection.execute("UPDATE erasures SET erased_at = now() WHERE erased_at IS NULL")
     assert cli("queue", "wait") == ""
     connection.execute(
-        "INSERT INTO inbox (space_id, kind, received_at, payload)"
-        " VALUES (%s, 'event', now(), '{}')",
+        "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+        " VALUES (%s, 'event', 'api_key', now(), '{}')",
         (space["id"],),
     )
     try:

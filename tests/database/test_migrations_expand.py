@@ -5,7 +5,7 @@ for a while both work on the new schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -13,19 +13,13 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from headwater.database import migrator
-from headwater.database.migrator import MigrationError, read_migration
+from headwater.database.migrator import Migration, MigrationError, read_migration
 from tests.support.schema_changes import Schema, breaking, read_schema
 from tests.support.sizes import ROOT
 
-FIRST = "0070"
-"""Migrations from this number on keep to the rule. 0.1.0 has to be stopped to be upgraded."""
-WIDER = {
-    "0095_refunds": "duplicates have one more reason, which the version before shows as it is",
-    "0102_paid_networks": (
-        "It lets in numbers of sources above 62. They are stored only once a Space has a paid "
-        "network of its own, which a process of the version before cannot add."
-    ),
-}
+FIRST = "0002"
+"""Migrations from this number on keep to the rule: before the first one there is no version."""
+WIDER: dict[str, str] = {}
 """Migrations that make a rule about existing columns another one, and why the version before keeps
 to it nevertheless, and bears what the new one lets in.
 """
@@ -47,14 +41,16 @@ def history(database_url: str) -> Iterator[History]:
         with psycopg.connect(
             make_conninfo(database_url, dbname="expanding"), autocommit=True
         ) as connection:
-            yield History(connection, dict(apply_all(connection)))
+            connection.execute(migrator._LEDGER)
+            yield History(connection, dict(apply_all(connection, migrator.migrations())))
         server.execute("DROP DATABASE expanding WITH (FORCE)")
 
 
-def apply_all(connection: psycopg.Connection) -> Iterator[tuple[str, list[str]]]:
+def apply_all(
+    connection: psycopg.Connection, migrations: Sequence[Migration]
+) -> Iterator[tuple[str, list[str]]]:
     """Every migration under the rule, with its faults."""
-    connection.execute(migrator._LEDGER)
-    for migration in migrator.migrations():
+    for migration in migrations:
         before = read_schema(connection) if migration.name >= FIRST else None
         with connection.transaction():
             connection.execute(migration.sql.encode())
@@ -86,6 +82,15 @@ def schema(connection: psycopg.Connection) -> Schema:
     return read_schema(connection)
 
 
+def test_each_is_held_against_what_was_there_before_it(connection: psycopg.Connection) -> None:
+    faults = apply_all(connection, [
+        Migration("0002_colours", "ALTER TABLE sites ADD COLUMN colour text"),
+        Migration("0003_fewer", "ALTER TABLE sites DROP COLUMN colour"),
+        Migration("0004_less", "ALTER TABLE sites DROP COLUMN last_bot_at", "0.1.0"),
+    ])  # fmt: skip
+    assert dict(faults) == {"0002_colours": [], "0003_fewer": ["sites.colour is gone"]}
+
+
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
@@ -99,8 +104,8 @@ def schema(connection: psycopg.Connection) -> Schema:
          "sites.last_bot_at can no longer be left out"),
         ("ALTER TABLE spaces ALTER cost_rate SET DEFAULT 0, ALTER cost_rate SET NOT NULL",
          "spaces.cost_rate can no longer be null"),
-        ("ALTER TABLE webhooks ALTER language DROP DEFAULT",
-         "webhooks.language can no longer be left out"),
+        ("ALTER TABLE webhooks ALTER takes_tests DROP DEFAULT",
+         "webhooks.takes_tests can no longer be left out"),
         ("ALTER TABLE sites ADD COLUMN colour text NOT NULL",
          "sites.colour is new and cannot be left out"),
         ("ALTER TABLE spaces ADD CONSTRAINT short CHECK (length(name) < 1000)",
@@ -128,7 +133,7 @@ def test_what_the_version_before_does_not_survive(
         "ALTER TABLE sites ADD COLUMN twin bigint UNIQUE",
         "CREATE INDEX rejected_reason ON rejected (space_id, reason)",
         "DROP INDEX events_answers",
-        "ALTER TABLE webhooks ALTER language DROP NOT NULL",
+        "ALTER TABLE webhooks ALTER takes_tests DROP NOT NULL",
         "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql RETURN 2 * n",
     ],
 )

@@ -170,8 +170,8 @@ def test_workers_start_it_for_what_they_have_processed(
             )  # fmt: skip
             payload = msgspec.json.encode(accepted).decode()
             meta.connection.execute(
-                "INSERT INTO inbox (space_id, kind, received_at, payload)"
-                " VALUES (%s, 'event', now(), %s)", (meta.space_id, payload),
+                "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+                " VALUES (%s, 'event', 'api_key', now(), %s)", (meta.space_id, payload),
             )  # fmt: skip
             wait_until(lambda: meta.statuses(destination) == {"delivered": number})  # noqa: B023
     assert told(platform) == [["order-1"], ["order-2"]]

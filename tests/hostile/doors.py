@@ -84,7 +84,6 @@ from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
 from headwater.tracker.reported_items import accept_item, fault_of, is_page
 from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.webhooks.expressions import parse as parse_expression
-from headwater.webhooks.former_expressions import translate
 from headwater.webhooks.functions import OWN_FUNCTIONS
 from headwater.webhooks.interpretation import draft_event
 from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
@@ -308,7 +307,6 @@ TEXT_DOORS = [
     Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
-    Door("expressions.translate", translate, LONGEST_EXPRESSION),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
     Door("breakdown", lambda text: Breakdown(ReportView(), [text]).wanted(), URL),
     Door(

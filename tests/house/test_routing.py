@@ -37,7 +37,6 @@ LOCKS_EVERY_NODE: dict[str, str] = {
 """Statements that lock rows of a table that every node has, and why they may."""
 
 COPIED: dict[str, str] = {
-    "cluster/distribution.sql::make_locks": "before the table is distributed",
     "privacy/erasures.sql::request_again": "once, when a backup is restored",
 }
 """Statements that write rows of many Spaces out of a subquery, and why they may."""

@@ -16,7 +16,19 @@ from headwater.identity.resolution import ItemIdentity, identify
 from headwater.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.support.factories import Stage as ApiStage
-from tests.support.pipeline import KINDS, MINUTE, T0, Item, Sent, Stage, event, hit, page, person
+from tests.support.pipeline import (
+    KINDS,
+    MINUTE,
+    T0,
+    Item,
+    Sent,
+    Stage,
+    event,
+    hit,
+    page,
+    person,
+    usual_sender,
+)
 from tests.support.reading_fixtures import Api
 
 ORDERS = 1_000
@@ -75,7 +87,7 @@ def put_all(stage: Stage, items: list[Item | Sent]) -> None:
         (
             stage.space_id,
             [KINDS[type(each.item)] for each in sent],
-            [each.sender for each in sent],
+            [each.sender or usual_sender(KINDS[type(each.item)]) for each in sent],
             [msgspec.json.encode(each.item).decode() for each in sent],
         ),
     )

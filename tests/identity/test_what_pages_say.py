@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.identity.senders import Sender, sender_of
-from tests.support.pipeline import Accepted, Item, Stage, by, event, new_stage, page, person
+from headwater.identity.senders import Sender
+from tests.support.pipeline import Accepted, Stage, by, event, new_stage, page, person
 
 ALICE, BOB, MALLORY = "alice@a-corp.com", "bob@b-corp.com", "mallory@evil.com"
 
@@ -110,20 +110,3 @@ def test_who_speaks_for_the_business_is_believed(stage: Stage, sender: str) -> N
     assert stage.values("merges", "sender") == [sender]
     assert stage.values("contacts", "profile_field_1")[0] == "new"
     assert sender in stage.values("events", "sender")
-
-
-@pytest.mark.parametrize(
-    ("item", "sender"),
-    [(event(email=ALICE), "api_key"), (person(email=ALICE), "browser")],
-)
-def test_rows_from_before_senders_were_kept(stage: Stage, item: Item, sender: str) -> None:
-    """They wait in the inbox while an installation is upgraded."""
-    stage.run(event(tracking_id="u1"), event(email=ALICE))
-    stage.run(type(item)(**{**_members(item), "tracking_id": "u1"}))
-    assert len(stage.rows("merges", "id")) == (1 if sender == "api_key" else 0)
-    kind = "event" if sender == "api_key" else "identify"
-    assert sender_of(None, kind) == sender
-
-
-def _members(item: Item) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in item.__struct_fields__}

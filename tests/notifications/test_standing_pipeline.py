@@ -13,6 +13,7 @@ from headwater.spaces.encryption import derive_key
 from tests.support.accounts import Accounts
 from tests.support.pretend_slack import PretendSlack, serve_slack
 from tests.support.processes import Serve
+from tests.support.spaces import insert_space
 from tests.support.waiting import wait_until
 
 SECRET = "x" * 32
@@ -38,15 +39,15 @@ def test_it_works(tmp_path: Path) -> None:
         serve.url()
         url = Embedded(data_dir).url
         with psycopg.connect(url, autocommit=True) as connection:
-            made = connection.execute("INSERT INTO spaces (name) VALUES ('Shop') RETURNING id")
-            ((space_id,),) = made.fetchall()
+            space_id = insert_space(connection, name="Shop")
             add_channel(url, space_id, slack.url)
             with psycopg.connect(url) as standing:
                 # The row is rejected, which the worker cannot write down, and waits.
                 standing.execute("LOCK TABLE rejected IN SHARE ROW EXCLUSIVE MODE")
                 connection.execute(
-                    "INSERT INTO inbox (space_id, kind, received_at, payload)"
-                    " VALUES (%s, 'none', now() - interval '6 minutes', '{}')", (space_id,),
+                    "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
+                    " VALUES (%s, 'none', 'api_key', now() - interval '6 minutes', '{}')",
+                    (space_id,),
                 )  # fmt: skip
                 wait_until(lambda: headlines(connection, space_id, slack))
             wait_until(lambda: len(headlines(connection, space_id, slack)) > 1)

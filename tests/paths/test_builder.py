@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from importlib.resources import files
 
 import numpy as np
 import psycopg
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.database import migrations
 from headwater.jobs.connection import connect
 from headwater.paths import builder
 from headwater.paths.builder import NEW, build_next, choose
@@ -201,26 +199,6 @@ def test_postings_are_made_with_a_segment(stage: Stage) -> None:
     assert checked(stage) == (2, 0, 1)
     build_all(stage)
     assert checked(stage) == (2, 0, 0)
-
-
-def test_segments_from_before_there_were_postings_get_them(stage: Stage) -> None:
-    someone = stage.contact()
-    stage.touchpoint(someone, "email", occurred_at=NOON - HOUR)
-    for days in range(3):
-        event(stage, someone, event_time=NOON + days * 24 * HOUR)
-    build_all(stage)
-    stage.connection.execute(
-        "UPDATE path_segments SET common_sources = DEFAULT, posted_sources = DEFAULT,"
-        " posting_ends = DEFAULT, postings = DEFAULT WHERE space_id = %s",
-        (stage.space_id,),
-    )
-    assert checked(stage) == (3, 0, 0)
-    migration = files(migrations).joinpath("0036_postings.sql").read_text()
-    notes = migration.rstrip().removesuffix(";").rpartition(";")[2]
-    stage.connection.execute(f"{notes} AND s.space_id = {stage.space_id}")
-    build_all(stage)
-    assert posted(stage) == 3 * [["email"]]
-    assert checked(stage) == (3, 0, 0)
 
 
 def posted(stage: Stage) -> list[list[str]]:

@@ -99,8 +99,8 @@ def test_a_row_under_an_old_id_is_read_anew(stage: Stage) -> None:
     batch(stage, ahead)
     stage.connection.execute(
         "WITH gone AS (DELETE FROM inbox WHERE space_id = %s AND id = %s RETURNING *)"
-        " INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-        " SELECT space_id, id, kind, received_at, replace(payload, 'Ann 2', 'Eve'),"
+        " INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
+        " SELECT space_id, id, kind, sender, received_at, replace(payload, 'Ann 2', 'Eve'),"
         " 'processing_error', '' FROM gone",
         (stage.space_id, stage.receipts[2]),
     )
@@ -141,8 +141,8 @@ def test_a_row_that_was_accepted_earlier_goes_first(
     batch(stage, ahead)
     payload = msgspec.json.encode(event(email="early@acme.com")).decode()
     connection.execute(
-        "INSERT INTO inbox (space_id, id, kind, received_at, payload)"
-        " VALUES (%s, %s, 'event', now(), %s)",
+        "INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)"
+        " VALUES (%s, %s, 'event', 'api_key', now(), %s)",
         (stage.space_id, row[0], payload),
     )
     batch(stage, ahead)

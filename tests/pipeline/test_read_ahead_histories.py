@@ -111,8 +111,8 @@ class Twin:
         """A row that was accepted before others and is committed after them."""
         if self.drawn:
             self.change(
-                "INSERT INTO inbox (id, kind, received_at, payload, space_id)"
-                " VALUES (%s, 'event', '2026-01-01 00:00:00+00', %s, %s)",
+                "INSERT INTO inbox (id, kind, sender, received_at, payload, space_id)"
+                " VALUES (%s, 'event', 'api_key', '2026-01-01 00:00:00+00', %s, %s)",
                 self.drawn.pop(0), msgspec.json.encode(item).decode(),
             )  # fmt: skip
 

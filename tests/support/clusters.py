@@ -20,8 +20,8 @@ OF_SINGLE_SERVERS = {
     "tests/safety/test_check.py::test_the_second_wall_is_looked_at": NO_WALL,
     "tests/privacy/test_personal_columns.py": "it changes tables as no migration does",
     "tests/pipeline/test_plans.py": "a cluster plans each time, by whose rows they are",
-    "tests/database/test_released_installations.py": "version 0.1.0 ran on a single PostgreSQL",
-    "tests/database/test_two_versions.py": "so does the version before, until it is distributed",
+    "tests/database/test_killed_migrations.py": "a cluster copies no database",
+    "tests/database/test_two_versions.py": "the version before runs on a single PostgreSQL",
 }
 """Tests, or files of them, that a cluster leaves out, and why."""
 

@@ -133,6 +133,11 @@ KINDS = {
 }  # fmt: skip
 
 
+def usual_sender(kind: str) -> str:
+    """Who sends a kind where a test names nobody."""
+    return "browser" if kind in ("hit", "identify", "bots") else "api_key"
+
+
 @dataclass
 class Stage:
     """One Space, its inbox and its stored facts."""
@@ -157,7 +162,7 @@ class Stage:
         row = self.connection.execute(
             "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
             " VALUES (%s, %s, %s, %s, %s) RETURNING id",
-            (self.space_id, kind, sender, received, payload),
+            (self.space_id, kind, sender or usual_sender(kind), received, payload),
         ).fetchone()
         assert row is not None
         self.receipts.append(row[0])

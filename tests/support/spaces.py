@@ -8,9 +8,7 @@ from psycopg import Connection
 
 
 def insert_space(connection: Connection[Any], **columns: Any) -> int:
-    """Insert a Space with these columns and the row that it is locked by, which schemas from before
-    make in their migration; return its id.
-    """
+    """Insert a Space with these columns and the row that it is locked by; return its id."""
     columns = {"name": "Test", **columns}
     names = ", ".join(columns)
     holders = ", ".join(f"%({name})s" for name in columns)
@@ -18,7 +16,5 @@ def insert_space(connection: Connection[Any], **columns: Any) -> int:
         f"INSERT INTO spaces ({names}) VALUES ({holders}) RETURNING id", columns
     ).fetchone()
     assert row is not None
-    (locks,) = connection.execute("SELECT to_regclass('space_locks') IS NOT NULL").fetchall()[0]
-    if locks:
-        connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", row)
+    connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", row)
     return row[0]

@@ -246,7 +246,6 @@ def test_settings() -> None:
         ("stripe", "map.shoe_size", "a", "no field of an event"),
         ("stripe", "map.event_name", "a", "no field of an event"),
         ("stripe", "map.email", "a >", "cannot be read"),
-        ("stripe", "map.amount", "total > cents", "in JMESPath it is: from_minor_units(total)"),
         ("stripe", "map.email@", "a", "name a topic"),
         ("stripe", "mapping", "a", "no such setting"),
         ("generic", "signature_header", "Authorization", "must not be"),

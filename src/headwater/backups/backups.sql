@@ -9,7 +9,7 @@ SELECT set_config('statement_timeout', '0', true),
 
 -- name: migrations
 -- The migrations of the database, in order.
-SELECT m.name FROM migrations m ORDER BY m.name;
+SELECT m.name, m.checksum FROM migrations m ORDER BY m.name;
 
 -- name: tables
 -- The tables whose rows are backed up: unlogged ones hold counts of a minute.

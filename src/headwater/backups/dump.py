@@ -47,7 +47,7 @@ def make_backup(
             id=uuid4(), installation=snapshot.installation, headwater=__version__,
             migrations=snapshot.migrations, made_at=snapshot.taken_at, tables=snapshot.tables,
             dump=Dump(archive.bytes, archive.sha256, snapshot.server_version, program.version),
-            has_secret_key=secret_key is not None,
+            has_secret_key=secret_key is not None, schema=snapshot.schema,
         )  # fmt: skip
         archive.finish(manifest, secret_key)
     return manifest

@@ -42,6 +42,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """The number of rows of every table."""
     dump: Dump
     has_secret_key: bool
+    schema: str = ""
+    """The checksum of the first migration; empty in backups from before it was kept here."""
     format: int = FORMAT
 
     @property

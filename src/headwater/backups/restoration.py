@@ -31,7 +31,13 @@ from headwater.database.data_directory import (
 )
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import finish_restore
-from headwater.database.migrator import MigrationError, migrate, migrations
+from headwater.database.migrator import (
+    TAKE_ALONG,
+    MigrationError,
+    migrate,
+    migrations,
+    schema_checksum,
+)
 from headwater.files import sync_directory, write_private
 from headwater.history.revisions import begin_era
 from headwater.jobs.connection import connect
@@ -79,8 +85,13 @@ class Restored:
     sealed: Sealed
 
 
-def refuse_newer(archive: Archive) -> None:
+def refuse_other_schema(archive: Archive) -> None:
     """Raise BackupError for a backup whose schema this version does not know."""
+    if archive.manifest.schema != schema_checksum():
+        raise BackupError(
+            f"{archive.path} was made by a version of Headwater from before the first release, with"
+            f" another schema: {TAKE_ALONG}"
+        )
     known = {migration.name for migration in migrations()}
     newer = sorted(set(archive.manifest.migrations) - known)
     if newer:
@@ -95,7 +106,7 @@ def restore_embedded(
     data_dir: Path, archive: Archive, erasures: Sequence[PastErasure], progress: Progress
 ) -> Restored:
     """Restore into a new data directory. Raises BackupError, which leaves it without a database."""
-    refuse_newer(archive)
+    refuse_other_schema(archive)
     final = Embedded(data_dir)
     with _alone(final):
         _refuse_used(final)
@@ -126,7 +137,7 @@ def restore_external(
     url: str, archive: Archive, erasures: Sequence[PastErasure], progress: Progress
 ) -> Restored:
     """Restore into an empty database. Raises BackupError: nothing starts on what it leaves."""
-    refuse_newer(archive)
+    refuse_other_schema(archive)
     table = find_anything(url)
     if table is not None:
         raise BackupError(

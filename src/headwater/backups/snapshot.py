@@ -27,6 +27,8 @@ class Snapshot(NamedTuple):
     server_version: str
     server_major: int
     migrations: list[str]
+    schema: str
+    """The checksum of the first migration."""
     installation: dict[str, Any]
     tables: dict[str, int]
 
@@ -41,11 +43,11 @@ def take_snapshot(url: str) -> Generator[Snapshot]:
         row = connection.execute(queries["snapshot"]).fetchone()
         assert row is not None
         major = connection.info.server_version // 10_000
-        names = [name for (name,) in connection.execute(queries["migrations"])]
+        migrations = connection.execute(queries["migrations"]).fetchall()
         yield Snapshot(
             name=row[0], taken_at=row[1], server_version=row[2], server_major=major,
-            migrations=names, installation=fetch_description(connection),
-            tables=count_rows(connection),
+            migrations=[name for name, _ in migrations], schema=migrations[0][1],
+            installation=fetch_description(connection), tables=count_rows(connection),
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from headwater.backups.restoration import (
     Progress,
     Restored,
     bring_up,
-    refuse_newer,
+    refuse_other_schema,
     scratch_server,
 )
 
@@ -26,7 +26,7 @@ def verify(archive: Archive, progress: Progress) -> Restored:
     """Restore a backup for trial, with this version's schema, and remove it again. Raises
     BackupError unless every table has come back with all of its rows.
     """
-    refuse_newer(archive)
+    refuse_other_schema(archive)
     directory = Path(tempfile.gettempdir()) / f"headwater-verify-{secrets.token_hex(8)}"
     try:
         with scratch_server(directory) as url:

@@ -104,8 +104,6 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
                 "the cluster has no node that takes Spaces: add one by citus_add_node",
             )
         connection.execute(queries["prepare"])
-        if connection.execute(queries["locks_are_view"]).fetchall()[0][0]:
-            connection.execute(queries["make_locks"])
         moved = {"tables": [place.table for place in left]}
         for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))

@@ -16,16 +16,6 @@ WHERE c.relnamespace = current_schema()::regnamespace;
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 
--- name: locks_are_view
--- Whether Spaces are locked by their own rows, as on a single PostgreSQL.
-SELECT c.relkind = 'v' FROM pg_class c WHERE c.oid = 'space_locks'::regclass;
-
--- name: make_locks
--- A table of its own for the locks of Spaces.
-DROP VIEW space_locks;
-CREATE TABLE space_locks (space_id bigint PRIMARY KEY);
-INSERT INTO space_locks (space_id) SELECT s.id FROM spaces s;
-
 -- name: unlogged
 -- Those of the tables whose changes are not logged: no Space of theirs could move while it is in use.
 SELECT c.relname FROM pg_class c

@@ -9,21 +9,18 @@ whatever becomes of the others. A test holds the lists against the schema.
 
 from __future__ import annotations
 
-LOCKS = "space_locks"
-"""A view of a single PostgreSQL's, which is a table in a cluster."""
-
 DISTRIBUTED = (
-    LOCKS, "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts", "answer_phrases",
-    "answer_rereadings", "channels", "chart_notes", "clicks", "companies", "contact_identifiers",
-    "contacts", "currency_days", "current_fits", "deliveries", "delivery_attempts",
-    "delivery_counts", "destinations", "duplicates", "erasures", "events", "export_schedules",
-    "exports", "failed_jobs", "fits", "fitted_weights", "former_events", "former_rates",
-    "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs", "imports", "merges",
-    "messages", "monthly_fits", "new_rows", "order_refunds", "page_view_upkeep",
-    "paid_networks", "path_days", "path_segments", "pending_paths", "rates", "reclassifications",
-    "refused_joins", "refused_rows", "revisions", "saved_views", "scheduled_reports",
-    "site_refusals", "site_tests", "source_names", "spend", "tag_sets", "touchpoints",
-    "unsigned_joins", "visits", "webhook_deliveries",
+    "space_locks", "ad_names", "alert_rules", "alert_steps", "alert_watches", "alerts",
+    "answer_phrases", "answer_rereadings", "channels", "chart_notes", "clicks", "companies",
+    "contact_identifiers", "contacts", "currency_days", "current_fits", "deliveries",
+    "delivery_attempts", "delivery_counts", "destinations", "duplicates", "erasures", "events",
+    "export_schedules", "exports", "failed_jobs", "fits", "fitted_weights", "former_events",
+    "former_rates", "former_spend", "former_touchpoints", "hits", "hour_counts", "import_jobs",
+    "imports", "merges", "messages", "monthly_fits", "new_rows", "order_refunds",
+    "page_view_upkeep", "paid_networks", "path_days", "path_segments", "pending_paths", "rates",
+    "reclassifications", "refused_joins", "refused_rows", "revisions", "saved_views",
+    "scheduled_reports", "site_refusals", "site_tests", "source_names", "spend", "tag_sets",
+    "touchpoints", "unsigned_joins", "visits", "webhook_deliveries",
 )  # fmt: skip
 """By space_id, all alike: a Space's rows of every table are on one node."""
 

@@ -42,11 +42,21 @@ _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations (
     name text PRIMARY KEY,
     checksum text NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now()
+    applied_at timestamptz NOT NULL DEFAULT now(),
+    -- Of a migration that takes something away, the version since which nothing uses it: an older
+    -- one must not run on the schema.
+    unused_since text
 )
 """
 _CONTRACTS = ".contract"
 _UNUSED_SINCE = re.compile(r"-- Unused since (\d+\.\d+\.\d+): \S")
+
+
+TAKE_ALONG = (
+    "export what it holds with the version that made it (`headwater export`), and import that into"
+    " a new installation of this version (`headwater import`)"
+)
+"""The way out of a schema of before the first release, which no migration leads on from."""
 
 
 class MigrationError(RuntimeError):
@@ -71,11 +81,13 @@ class SchemaState:
     """Those of a newer version that take away what this one uses."""
     newer: tuple[str, ...] = ()
     """Those of a newer version with which this one works."""
+    is_foreign: bool = False
+    """True where the schema began with another first migration than this version's."""
 
     @property
     def is_current(self) -> bool:
         """True when this version works with the schema."""
-        return not self.missing and not self.unknown
+        return not self.missing and not self.unknown and not self.is_foreign
 
 
 def migrations() -> list[Migration]:
@@ -103,15 +115,20 @@ def read_migration(stem: str, sql: str) -> Migration:
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError when an applied file has since been edited, when the database has a
-    migration of a newer version that takes away what this one uses, or when a table stays in use
-    by others for ten minutes.
+    Raises MigrationError when the database began with another schema, when an applied file has
+    since been edited, when the database has a migration of a newer version that takes away what
+    this one uses, or when a table stays in use by others for ten minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute(_LEDGER)
         known = migrations()
         applied = _read_ledger(connection)
+        if _is_foreign(applied):
+            raise MigrationError(
+                "the database was made by a version of Headwater from before the first release,"
+                f" with another schema: {TAKE_ALONG}"
+            )
         _refuse_drift(known, applied)
         missing = [each for each in known if each.name not in applied]
         connection.execute(
@@ -130,6 +147,8 @@ def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
         applied = _read_ledger(connection)
     except psycopg.errors.UndefinedTable:
         applied = dict[str, _Applied]()
+    if _is_foreign(applied):
+        return SchemaState((), (), is_foreign=True)
     beyond = {name: entry for name, entry in applied.items() if name not in known}
     newer = {name for name, entry in beyond.items() if entry.leaves_what_is_used}
     return SchemaState(
@@ -152,11 +171,21 @@ class _Applied(NamedTuple):
 
 
 def _read_ledger(connection: psycopg.Connection[Any]) -> dict[str, _Applied]:
-    # The last column is one of the ledger's own migrations, and may not be there yet.
+    # A database that is refused may lack the last column.
     rows = connection.execute(
         "SELECT name, checksum, to_jsonb(m) ->> 'unused_since' FROM migrations m"
     )
     return {name: _Applied(checksum, unused_since) for name, checksum, unused_since in rows}
+
+
+def schema_checksum() -> str:
+    """Return the checksum of the first migration: databases of another one have no way to here."""
+    return _checksum(migrations()[0].sql)
+
+
+def _is_foreign(applied: dict[str, _Applied]) -> bool:
+    first = applied.get(migrations()[0].name)
+    return bool(applied) and (first is None or first.checksum != schema_checksum())
 
 
 def _persist(name: str, step: Callable[[], None]) -> None:

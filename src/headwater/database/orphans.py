@@ -71,7 +71,7 @@ class ServerLock:
 
     def _is_alive(self) -> bool:
         """Return whether a server of the cluster runs. The lock alone does not prove that none
-        does, as the servers of earlier versions hold none.
+        does, as one that was started by hand holds none.
         """
         try:
             with self.file.open("ab") as file:

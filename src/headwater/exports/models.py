@@ -49,7 +49,7 @@ class ExportJob:
         """The name and the rows of each file; none before the export is completed."""
         if self.status != "completed" or self.file is None:
             return []
-        rows = self.part_rows or [self.rows_done]  # earlier versions noted none
+        rows = self.part_rows or []
         return list(zip(part_names(self.file, len(rows)), rows, strict=True))
 
 

@@ -25,14 +25,3 @@ class Sender(StrEnum):
 
 BUSINESS_RECORDS = frozenset({Sender.WEBHOOK, Sender.IMPORT})
 """Senders of what a business's own systems have recorded, such as a shop's orders."""
-
-_BROWSERS_ALONE = frozenset({"hit", "identify", "bots"})
-
-
-def sender_of(stored: str | None, kind: str) -> Sender:
-    """The sender of a row of the inbox. Rows accepted before senders were stored have none:
-    then kinds that only browsers send are a browser's, and the rest is the business's.
-    """
-    if stored is not None:
-        return Sender(stored)
-    return Sender.BROWSER if kind in _BROWSERS_ALONE else Sender.API_KEY

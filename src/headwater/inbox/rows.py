@@ -9,13 +9,13 @@ import msgspec
 
 
 class InboxRow(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970; `sender` is None in rows from before
-    senders were kept; `version` is the transaction that wrote the row as it is.
+    """A row of the inbox. `received_at` is in µs since 1970; `version` is the transaction that
+    wrote the row as it is.
     """
 
     id: int
     kind: str
-    sender: str | None
+    sender: str
     received_at: int
     payload: str
     version: str

@@ -37,7 +37,7 @@ class LoggedMerge:
     receipt_id: int | None
     """The event that carried it."""
     sender: str | None
-    """An identity.senders.Sender; None of merges from before these were kept."""
+    """An identity.senders.Sender."""
     filled: list[str]
     """The survivor's columns that were empty and took the merged contact's value."""
     undone_at: datetime | None

@@ -25,9 +25,6 @@ often as one in so many events. So 62 sources have at most 2.6 postings an event
 FEW = 4
 """So often they may stand on paths however few events the segment has."""
 
-ALL_COMMON = -1
-"""The common sources of a segment from before there were postings."""
-
 # The postings of a source, as stored: a checksum of the rest and of the source's number; how many
 # they are, and the least id; the ids above it, each in as many octets as the largest needs; the
 # marks, of eight octets. A mark is the event's second of the day (in UTC), above bits of models and

@@ -17,7 +17,7 @@ from headwater.paths.builder import Builder
 from headwater.paths.builder import queries as builder_queries
 from headwater.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
 from headwater.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
-from headwater.paths.postings import ALL_COMMON, make_postings
+from headwater.paths.postings import make_postings
 from headwater.paths.segments import (
     ALL_COLUMNS,
     DamagedSegment,
@@ -121,14 +121,11 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
 def _have_right_postings(
     cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]
 ) -> bool:
-    """Return whether the postings of a day's segments are those of their paths, where there are any
-    yet.
-    """
+    """Return whether the postings of a day's segments are those of their paths."""
     rows = cursor.execute(queries["postings"], span).fetchall()
-    for segment, (common_sources, *stored) in zip(segments, rows, strict=True):
+    for segment, stored in zip(segments, rows, strict=True):
         right = make_postings(segment.paths)
-        wanted = (right.common_sources, right.sources, right.ends, right.data)
-        if common_sources != ALL_COMMON and (common_sources, *stored) != wanted:
+        if stored != (right.common_sources, right.sources, right.ends, right.data):
             return False
     return True
 

@@ -15,7 +15,7 @@ from headwater.events.batch_store import Duplicate
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
 from headwater.identity.directory import Contact
 from headwater.identity.resolution import ItemIdentity
-from headwater.identity.senders import BUSINESS_RECORDS, Sender, sender_of
+from headwater.identity.senders import BUSINESS_RECORDS, Sender
 from headwater.inbox.rows import InboxRow
 from headwater.pipeline.batch import Batch, Item
 from headwater.pipeline.duplicates import order_key
@@ -50,7 +50,7 @@ def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRef
     amount = Decimal(event.amount or 0)
     if amount >= 0 or order_key(event) is None or event.order_id is None:
         return None
-    if sender_of(arrival.sender, arrival.kind) not in BUSINESS_RECORDS:
+    if Sender(arrival.sender) not in BUSINESS_RECORDS:
         return None
     item = event.idempotency_key or f"receipt {arrival.id}"
     return AcceptedRefund(
@@ -153,7 +153,7 @@ def _take_in(
     in_batch: dict[str, KnownOrder],
 ) -> None:
     """Add a report to an order, and to the duplicates if it changes nothing."""
-    sender = sender_of(arrival.sender, arrival.kind)
+    sender = Sender(arrival.sender)
     currency = _own_currency(batch, accepted.currency)
     new = [
         RefundReport(

@@ -23,7 +23,7 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
 from headwater.identity.joins import SIGNED_ONLY
 from headwater.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
-from headwater.identity.senders import BUSINESS_RECORDS, sender_of
+from headwater.identity.senders import BUSINESS_RECORDS, Sender
 from headwater.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.pipeline.batch import Batch, Item, ParsedRows
 from headwater.pipeline.paths import ContactPath
@@ -147,7 +147,7 @@ def _add_item(
     """Add an item with an identity and a time, in ms since 1970, to the rows. `claim` is one that
     may say who a browser is.
     """
-    sender = sender_of(arrival.sender, arrival.kind)
+    sender = Sender(arrival.sender)
     kept, warnings = without_junk(identifiers, parsed.space.junk)
     seen_with = kept.fingerprint is not None and kept.ip is not None
     identity = ItemIdentity(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from headwater.backups.records import OLD
+from headwater.database.migrator import TAKE_ALONG
 from headwater.safety.database_facts import AccountFacts, BackupFacts, DatabaseFacts, ServerFacts
 from headwater.safety.models import Risk, RiskSeverity
 from headwater.safety.postgresql_releases import missed_releases
@@ -101,6 +102,12 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "old_postgresql", RiskSeverity.CRITICAL, f"PostgreSQL {facts.server.version_name}",
             "it is older than 16, on which nothing here was ever tried",
             "upgrade PostgreSQL",
+        )  # fmt: skip
+    if facts.schema.is_foreign:
+        yield Risk(
+            "schema_foreign", RiskSeverity.CRITICAL,
+            "the schema is that of a version from before the first release",
+            "nothing of this version starts on it", TAKE_ALONG,
         )  # fmt: skip
     if facts.schema.missing:
         yield Risk(

@@ -1,9 +1,8 @@
 """The lock of a Space, held until the end of a transaction: changes of its identities happen one at
 a time, and those of other Spaces never wait for them.
 
-Each Space has a row of `space_locks` for it. On a single PostgreSQL that is a view of `spaces`, and
-the row the Space's own. In a cluster, which keeps `spaces` on every node, where a lock of one row
-holds up all others, it is a table.
+Each Space has a row of `space_locks` for it, not its row of `spaces`: a cluster keeps that table on
+every node, where a lock of one row holds up all others.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ connection, before its deadline cuts that off, and one busy Space cannot block t
 
 
 async def create_lock(connection: AsyncConnection, space_id: int) -> None:
-    """Create the row that a new Space is locked by, which a single PostgreSQL has already."""
+    """Create the row that a new Space is locked by."""
     await connection.execute(queries["create"], {"space_id": space_id})
 
 

@@ -50,8 +50,8 @@ def was_killed(data_dir: Path) -> bool:
 
 
 def read_record(data_dir: Path) -> ServiceRecord | None:
-    """Return the record of the service that runs, or None: there is none, one of 0.1.0, or a
-    restore, or it is just being written.
+    """Return the record of the service that runs, or None: there is none, or it is a
+    restore's, or it is just being written.
     """
     try:
         with (data_dir / LOCK).open("rb") as file:

@@ -12,7 +12,6 @@ from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Invalid
 from headwater.http.objects import read_pairs
 from headwater.webhooks.expressions import FORBIDDEN_HEADERS, parse
-from headwater.webhooks.former_expressions import modernise
 from headwater.webhooks.mapping import DESTINATIONS
 from headwater.webhooks.models import WebhookSettings
 from headwater.webhooks.providers import PROVIDERS
@@ -103,9 +102,5 @@ def _check_mapping(name: str, text: str) -> None:
 
 def _check_expression(text: str) -> None:
     """Raise ValueError unless an expression can be used. An empty one is: it leaves a field out."""
-    if not text:
-        return
-    modern = modernise(text)
-    if modern is not None:
-        raise ValueError(f"is written as in version 0.1.0; in JMESPath it is: {modern}")
-    parse(text)
+    if text:
+        parse(text)

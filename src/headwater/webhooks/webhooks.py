@@ -20,17 +20,12 @@ from headwater.spaces.encryption import seal, unseal
 from headwater.spaces.secret_hash import hash_secret
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import fetch_space
-from headwater.webhooks.former_expressions import translate
 from headwater.webhooks.models import ReadContext, Webhook, WebhookSettings
 
 queries = Queries(__name__, "webhooks.sql")
 
 PATH = "/webhooks"
 SCOPE = "events:write"
-
-_LANGUAGE = "jmespath"
-_FORMER_LANGUAGE = "paths"
-"""The language of rows that 0.1.0 wrote; they are translated as they are read."""
 
 
 @dataclass(frozen=True)
@@ -178,18 +173,14 @@ async def _read(
 
 
 def _settings(row: dict[str, Any]) -> WebhookSettings:
-    topic, mapping = row["topic"], row["mapping"]
-    if row["language"] == _FORMER_LANGUAGE:
-        topic = topic and translate(topic)
-        mapping = {name: text and translate(text) for name, text in mapping.items()}
     return WebhookSettings(
-        row["signature_header"], topic, row["event_names"], mapping, row["takes_tests"]
-    )
+        row["signature_header"], row["topic"], row["event_names"], row["mapping"],
+        row["takes_tests"],
+    )  # fmt: skip
 
 
 def _columns(settings: WebhookSettings) -> dict[str, Any]:
     return {
-        "language": _LANGUAGE,
         "signature_header": settings.signature_header,
         "topic": settings.topic,
         "event_names": Jsonb(settings.events),

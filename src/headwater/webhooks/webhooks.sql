@@ -1,16 +1,15 @@
 -- name: create
 -- A new webhook.
 INSERT INTO webhooks (space_id, type, name, token_hash, hint, secret, signature_header, topic,
-                      event_names, mapping, language, takes_tests)
+                      event_names, mapping, takes_tests)
 VALUES (%(space_id)s, %(type)s, %(name)s, %(token_hash)s, %(hint)s, %(secret)s,
-        %(signature_header)s, %(topic)s, %(event_names)s, %(mapping)s, %(language)s,
-        %(takes_tests)s)
+        %(signature_header)s, %(topic)s, %(event_names)s, %(mapping)s, %(takes_tests)s)
 RETURNING id;
 
 -- name: list
 -- A Space's webhooks, revoked ones included, the oldest first.
 SELECT w.id, w.type, w.name, w.hint, w.secret IS NOT NULL AS signed, w.signature_header, w.topic,
-       w.event_names, w.mapping, w.language, w.takes_tests, w.created_at, w.paused_at, w.revoked_at
+       w.event_names, w.mapping, w.takes_tests, w.created_at, w.paused_at, w.revoked_at
 FROM webhooks w
 WHERE w.space_id = %(space_id)s
   AND (%(webhook_ids)s::bigint[] IS NULL OR w.id = ANY(%(webhook_ids)s))
@@ -27,7 +26,7 @@ ORDER BY w.id;
 -- How a webhook's deliveries are read.
 UPDATE webhooks w
 SET signature_header = %(signature_header)s, topic = %(topic)s, event_names = %(event_names)s,
-    mapping = %(mapping)s, language = %(language)s, takes_tests = %(takes_tests)s
+    mapping = %(mapping)s, takes_tests = %(takes_tests)s
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: revoke
@@ -63,7 +62,7 @@ WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 -- name: find
 -- The webhook of a token; which Space it opens is what is being asked.
 SELECT w.space_id, w.id, w.type, w.secret, w.signature_header, w.topic, w.event_names, w.mapping,
-       w.language, w.takes_tests, w.paused_at IS NOT NULL AS paused,
+       w.takes_tests, w.paused_at IS NOT NULL AS paused,
        s.subscription = 'active' AS active,
        coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
                  WHERE l.space_id = w.space_id), '{}') AS limits
