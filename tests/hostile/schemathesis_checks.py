@@ -12,7 +12,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import ensure_resource_availability
 
 UNSTATED = re.compile(
-    r"^The .+? ("
+    r"^The .*? ("
     r"must be after start_date\."
     r"|must not be given with (start_date and end_date|attribution_model)\."
     r"|cannot be read; there are: .*"
@@ -64,7 +64,7 @@ UNSTATED = re.compile(
     r"|is that of another schedule\."
     r"|must not be in the future, or more than ten years back\."
     r"|must not be more than ten years later\."
-    r"|must not hold numbers with fractions, arrays or objects\."
+    r"|must not hold (numbers with fractions, arrays or objects|empty objects)\."
     r"|must not contain NUL characters\."
     r")$"
     r"|^The company_id must be an integer of at most 18 digits\.$"
