@@ -23,7 +23,7 @@ from tests.support.old_views import answers, packed_views, settle, survivors, un
 from tests.support.pipeline import DAY, MINUTE, T0, TABLES, Item, Stage, event, hit, person, touch
 from tests.support.spaces import insert_space
 
-USUAL = 10
+USUAL = 25
 HISTORIES = campaign_size("HEADWATER_OLD_VIEW_HISTORIES", USUAL, 10000)
 
 TIMES = [
