@@ -12,7 +12,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import ensure_resource_availability
 
 UNSTATED = re.compile(
-    r"^The .+? ("
+    r"^The \S+ ("
     r"must be after start_date\."
     r"|must not be given with (start_date and end_date|attribution_model)\."
     r"|cannot be read; there are: .*"
@@ -29,7 +29,7 @@ UNSTATED = re.compile(
     r"|must not have more than 100 addresses\."
     r"|can have .* only with sources\."
     r"|is not a cursor of this list\."
-    r"|is not known(: did you mean .*|[.;:] .*)?"
+    r"|is not known: did you mean .*\? It must be one of .*"
     r"|must only be given with markov\."
     r"|must have 1 to 100 printable characters\."
     r"|must be a date( and time)? that exists?\."
@@ -64,9 +64,9 @@ UNSTATED = re.compile(
     r"|is that of another schedule\."
     r"|must not be in the future, or more than ten years back\."
     r"|must not be more than ten years later\."
-    r"|must not hold numbers with fractions, arrays or objects\."
     r"|must not contain NUL characters\."
     r")$"
+    r"|^The .* must not hold (numbers with fractions, arrays or objects|empty objects)\.$"
     r"|^The company_id must be an integer of at most 18 digits\.$"
     r"|^The ads\.\d+\.id must be a string of at most 512 characters or an integer\.$"
     r"|^The (settings|secrets)\..* (is none|is required\.|is not a value|must (not )?\w+ )"

@@ -168,7 +168,7 @@ export type GetCompanyAnswer = {
 };
 
 export type UpdateCompanyBody = {
-  /** A registrable domain, which may begin with `www.` and is none at which anybody can have an address. Null or blank releases it. */
+  /** A registrable domain, with or without `www.`. Mail providers are refused. Null or blank releases it. */
   domain?: string | null;
   /** Trimmed, compared as written. Null or blank releases it. */
   external_id?: string | number | null;
@@ -553,7 +553,7 @@ export type ListDestinationsRow = {
   event_names: Record<string, string | null>;
   mapping: Array<Mapping2>;
   warnings: Array<string>;
-  /** Deliveries by status; 100000 stands for so many or more. */
+  /** Deliveries by status; 100000 means that many or more. */
   deliveries: Deliveries;
   /** Nothing is sent before. */
   wait_until: string | null;

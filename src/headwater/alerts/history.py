@@ -82,7 +82,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class AlertStep:
-    """A step of an alert, as it is told."""
+    """A step of an alert, as messages have it."""
 
     alert_id: int
     step: StepKind
@@ -280,7 +280,7 @@ async def list_steps(
 async def acknowledge(
     connection: AsyncConnection, space_id: int, alert_id: int, user_id: int, at: datetime
 ) -> bool:
-    """Note that somebody deals with an open alert: it is not told of again before its end."""
+    """Note that a user deals with an open alert: no message repeats it before its end."""
     values: dict[str, Any] = {
         "space_id": space_id, "id": alert_id, "user_id": user_id, "at": at,
         "alert_id": alert_id, "step": StepKind.ACKNOWLEDGED, **_figures(None),

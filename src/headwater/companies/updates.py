@@ -70,8 +70,8 @@ CHANGE = object_of(
     {
         "domain": Property(
             _DOMAIN,
-            "A registrable domain, which may begin with `www.` and is none at which anybody can "
-            "have an address. Null or blank releases it.",
+            "A registrable domain, with or without `www.`. Mail providers are refused. Null or "
+            "blank releases it.",
         ),
         "external_id": Property(
             _EXTERNAL_ID, "Trimmed, compared as written. Null or blank releases it."

@@ -21,7 +21,7 @@ from headwater.platforms.models import SkipReason
 queries = Queries(__name__, "delivery_counts.sql")
 
 MOST_COUNTED = 10_000
-"""The largest count of what waits, and of a cause; it stands for so many or more."""
+"""The largest count of what waits, and of a cause; it means that many or more."""
 MOST_DAYS = 31
 """Days, back from today, whose deliveries can be counted and listed."""
 

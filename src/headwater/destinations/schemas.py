@@ -178,7 +178,7 @@ BODY_OF_CHANGE: Schema = body(
 )  # fmt: skip
 _COUNTS: Schema = {
     **object_schema(dict.fromkeys(DELIVERY_STATUSES, WHOLE)),
-    "description": f"Deliveries by status; {MOST_COUNTED} stands for so many or more.",
+    "description": f"Deliveries by status; {MOST_COUNTED} means that many or more.",
 }
 _DESTINATION: Schema = object_schema({
     "id": WHOLE, "platform": TEXT, "name": TEXT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
@@ -46,6 +46,12 @@ def parse_instant(value: str | float) -> float:
             raise ValueError(FORMS) from None
     text = value.strip()
     return float(text) if _UNIX.fullmatch(text) else parse_iso(text)
+
+
+def written_in_utc(moment: datetime) -> str:
+    """Return a moment as all answers have it: in UTC, with milliseconds if it has any."""
+    precision = "milliseconds" if moment.microsecond else "seconds"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
 def parse_iso(value: str) -> float:

@@ -111,18 +111,21 @@ def _open_notation(reading: Reading, survey: NotationSurvey) -> Errors:
     """Return the questions about numbers and dates with two meanings."""
     errors: Errors = {}
     if not reading.decimals:
-        errors["decimals"] = [(
-            f"The decimals must be point ({DECIMALS['point']}) or comma ({DECIMALS['comma']}): "
-            f"{survey.decimals.unclear} in the column {survey.unclear_amounts[:60]} may be either, "
-            "and no row of the file decides."
-        )]  # fmt: skip
+        ways = {way: DECIMALS[way] for way in ("point", "comma")}
+        unclear = survey.decimals.unclear, survey.unclear_amounts
+        errors["decimals"] = [_ask("decimals", ways, *unclear)]
     if not reading.dates:
-        errors["dates"] = [(
-            f"The dates must be dmy ({DATES['dmy']}) or mdy ({DATES['mdy']}): "
-            f"{survey.dates.unclear} in the column {survey.unclear_times[:60]} may be either, and "
-            "no row of the file decides."
-        )]  # fmt: skip
+        ways = {way: DATES[way] for way in ("dmy", "mdy")}
+        errors["dates"] = [_ask("dates", ways, survey.dates.unclear, survey.unclear_times)]
     return errors
+
+
+def _ask(name: str, ways: Mapping[str, str], cell: str, column: str) -> str:
+    choices = " or ".join(f"{way} ({example})" for way, example in ways.items())
+    return (
+        f"The {name} must be {choices}: {cell} in the column {column[:60]} may be either, and no "
+        "row of the file decides."
+    )
 
 
 def _explain_columns(header: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ HEAD_BYTES = 256 * 1024
 """Of a file's beginning, by which it is judged; a header has to fit into it."""
 
 SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
-"""The first line by which Excel is told what separates cells."""
+"""The first line, where it names the separator of cells for Excel."""
 
 _TRIED_LINES = 50
 _WORKBOOK = (
@@ -66,7 +66,11 @@ class UnreadableError(Exception):
 
 
 class WrongEncodingError(UnreadableError):
-    """The encoding of a file has to be chosen, or another one than was chosen."""
+    """The encoding of a file cannot be the one that was chosen."""
+
+
+class OpenEncodingError(WrongEncodingError):
+    """The encoding of a file has to be chosen."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
     try:
         return judge_encoding(survey.sample)
     except UnclearEncodingError:
-        raise WrongEncodingError(UNCLEAR) from None
+        raise OpenEncodingError(UNCLEAR) from None
 
 
 def delimiter_of(text: str) -> str:

@@ -82,7 +82,7 @@ def judge_encoding(sample: bytes) -> str:
     """Return the older encoding that makes words of lines with bytes beyond ASCII. Raises
     UnclearEncodingError.
     """
-    sample = sample[:_SAMPLE_BYTES]
+    sample = sample[: sample.rfind(b"\n", 0, _SAMPLE_BYTES) + 1 or _SAMPLE_BYTES]
     faults = {name: _count_faults(sample, name) for name in _OLDER}
     best = min(_OLDER, key=lambda name: faults[name])
     letters = {byte for byte in sample if byte >= 0x80}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from headwater.imports.encodings import CHOICES as ENCODINGS
 from headwater.imports.kinds import KINDS
 from headwater.imports.times import DATES
 from headwater.imports.uploads import MOST_COLUMNS
-from headwater.spaces.settings_input import zone_names
 from headwater.spend.inputs import FIELDS as SPEND_FIELDS
+from headwater.spend.inputs import parse_zone
 
 LONGEST_NAME = 200
 LONGEST_COLUMN = 1000
@@ -30,16 +30,20 @@ def _column(text: str) -> tuple[str, str]:
     return column, name
 
 
-def _zone(text: str) -> str:
-    if text not in zone_names():
-        raise ValueError("must be an IANA time zone, such as Europe/Berlin.")
-    return text
-
-
 def _constant(name: str, description: str) -> Parameter[str]:
     of_rows = SPEND_FIELDS[name].kind
     kind: FieldType[str] = FieldType({"type": "string"}, lambda value: str(of_rows.read(value)))
     return Parameter(name=name, kind=kind, description=description)
+
+
+def _notation(name: str, cells: str, examples: Mapping[str, str]) -> Parameter[str]:
+    """Return the parameter for a way to write some cells, each way with an example."""
+    ways = ", ".join(f"`{way}` ({example})" for way, example in examples.items())
+    return Parameter(
+        name=name, kind=one_of([*examples]),
+        description=f"How {cells} are written: {ways}. Detected unless the file can be read in two "
+        "ways.",
+    )  # fmt: skip
 
 
 NAME = Parameter(
@@ -58,22 +62,12 @@ EVENT_NAME = Parameter(
 PLATFORM = _constant("platform", "The ad platform, for a file that does not name it.")
 CURRENCY = _constant("currency", "The currency of amounts, for a file that does not name it.")
 TIMEZONE = Parameter(
-    name="timezone", kind=text_up_to(100).then(_zone),
+    name="timezone", kind=text_up_to(100).then(parse_zone),
     description="The zone of times without an offset, if it is not the Space's. Of spend, the zone "
     "of the ad account.",
 )  # fmt: skip
-DECIMALS_PARAMETER = Parameter(
-    name="decimals", kind=one_of([*DECIMALS]),
-    description="How numbers are written: "
-    + ", ".join(f"`{word}` ({example})" for word, example in DECIMALS.items())
-    + ". Detected unless the file can be read in two ways.",
-)  # fmt: skip
-DATES_PARAMETER = Parameter(
-    name="dates", kind=one_of([*DATES]),
-    description="How days are written: "
-    + ", ".join(f"`{word}` ({example})" for word, example in DATES.items())
-    + ". Detected unless the file can be read in two ways.",
-)  # fmt: skip
+DECIMALS_PARAMETER = _notation("decimals", "numbers", DECIMALS)
+DATES_PARAMETER = _notation("dates", "days", DATES)
 SEPARATOR = Parameter(
     name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells; detected."
 )

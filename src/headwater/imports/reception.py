@@ -20,10 +20,9 @@ from headwater.imports.jobs import discard, enqueue_job, note_upload, remove_job
 from headwater.imports.uploads import judge_file, store_pieces
 from headwater.storage import Storage
 
-NO_ROOM = "There is no space left where files are kept. Tell whoever runs the service."
+NO_ROOM = "The storage has no room for the file. Ask the operator of this service."
 WITHDRAWN = (
-    "Somebody was erased from this Space while the file was uploaded, so it was removed. Upload it "
-    "again."
+    "A person was erased from this Space during the upload, so the file was removed. Send it again."
 )
 
 ReadingChoice = Callable[[RowSource], Reading]

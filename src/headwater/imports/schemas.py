@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
+from headwater.http.instants import written_in_utc
 from headwater.http.openapi import (
     MOMENT,
     MOMENT_OR_NULL,
@@ -104,8 +104,8 @@ def present_job(job: ImportJob, refused: Sequence[RefusedRow]) -> dict[str, Any]
         "kind": job.kind,
         "name": job.name,
         "status": job.status,
-        "created_at": _text_of(job.created_at),
-        "ended_at": _text_of(job.ended_at),
+        "created_at": written_in_utc(job.created_at),
+        "ended_at": job.ended_at and written_in_utc(job.ended_at),
         "rows_done": job.rows_done,
         "stored": job.stored,
         "refused": job.refused,
@@ -114,12 +114,6 @@ def present_job(job: ImportJob, refused: Sequence[RefusedRow]) -> dict[str, Any]
             {"row": row.row, "line": row.line, "reason": row.reason} for row in refused
         ],
     }  # fmt: skip
-
-
-def _text_of(moment: datetime | None) -> str | None:
-    if moment is None:
-        return None
-    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def message_of(job: ImportJob) -> str:

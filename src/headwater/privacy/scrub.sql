@@ -95,7 +95,7 @@ WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
 -- name: forget_identifiers
 -- E-mails, former ones included, phones, names, locations, tracking ids, tokens, fingerprints:
--- nobody finds the contact by them any more.
+-- they no longer find the contact.
 DELETE FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
 

@@ -15,10 +15,10 @@ from headwater.http.openapi import conflict, file_body
 from headwater.http.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.imports.detection import detect_reading
-from headwater.imports.dialects import UNCLEAR, UnreadableError, WrongEncodingError
+from headwater.imports.dialects import OpenEncodingError, UnreadableError, WrongEncodingError
 from headwater.imports.jobs import create_job, fetch_job, list_refused
 from headwater.imports.parameters import parameters_of, read_request
-from headwater.imports.reception import Upload, receive_file
+from headwater.imports.reception import WITHDRAWN, Upload, receive_file
 from headwater.imports.schemas import JOB, QUEUED, present_job, present_reading
 from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
@@ -64,10 +64,10 @@ def _refuse_forms(headers: Mapping[str, str]) -> None:
 
 def _invalid(error: UnreadableError) -> Invalid:
     """Return the refusal of a file that is not a table, or has an ambiguous encoding."""
-    text = str(error)
-    if isinstance(error, WrongEncodingError):
-        return Invalid({"encoding": [ENCODING_OPEN if text == UNCLEAR else text]})
-    return Invalid({"file": [text]})
+    if isinstance(error, OpenEncodingError):
+        return Invalid({"encoding": [ENCODING_OPEN]})
+    name = "encoding" if isinstance(error, WrongEncodingError) else "file"
+    return Invalid({name: [str(error)]})
 
 
 def gets(kind: str) -> Handler:
@@ -86,9 +86,6 @@ def gets(kind: str) -> Handler:
 
 
 IMPORT_ID = PathParameter("import_id", "The import's id.", INTEGER_ID)
-WITHDRAWN = conflict(
-    "Somebody was erased from the Space while the file arrived, so it was removed. Send it again."
-)
 
 
 def _creation(kind: str, one: str, scope: Scope) -> Operation:
@@ -108,7 +105,7 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         body=file_body("The file."),
         status=202,
         answer=QUEUED,
-        conflict=WITHDRAWN,
+        conflict=conflict(WITHDRAWN),
         handler=creates(kind),
     )
 

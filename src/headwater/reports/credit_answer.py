@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from headwater.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.csv_table import CsvTable
+from headwater.http.instants import written_in_utc
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -92,9 +92,9 @@ def _row(row: EventCredit) -> dict[str, Any]:
 
 def _of_event(row: EventCredit) -> dict[str, str | float | None]:
     values = (
-        row.event_id, _moment(row.event_time), row.event_name, row.configured_name, row.contact_id,
-        row.contact_name, row.company_id, row.company_name, row.order_id, number(row.amount),
-        number(row.credited_events), number(row.credited_revenue), row.reason,
+        row.event_id, written_in_utc(row.event_time), row.event_name, row.configured_name,
+        row.contact_id, row.contact_name, row.company_id, row.company_name, row.order_id,
+        number(row.amount), number(row.credited_events), number(row.credited_revenue), row.reason,
         number(row.original_amount), row.original_currency,
     )  # fmt: skip
     return dict(zip(_OF_EVENT, values, strict=True))
@@ -102,19 +102,13 @@ def _of_event(row: EventCredit) -> dict[str, str | float | None]:
 
 def _touch(touch: TouchCredit) -> dict[str, str | float | None]:
     return {
-        "event_time_utc": _moment(touch.occurred_at),
+        "event_time_utc": written_in_utc(touch.occurred_at),
         "source": touch.source,
         "channel": touch.channel,
         **{name: getattr(touch.tags, name) for name in _OF_TAGS},
         "credited_events": number(touch.credited_events),
         "credited_revenue": number(touch.credited_revenue),
     }
-
-
-def _moment(moment: datetime) -> str:
-    """Return a time in UTC as all answers have it: with milliseconds, if it has any."""
-    whole = "milliseconds" if moment.microsecond else "seconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=whole) + "Z"
 
 
 _NUMBER = {"type": "number"}

@@ -77,7 +77,8 @@ def _parse_country(text: str | None) -> str:
     return code
 
 
-def _parse_zone(text: str | None) -> str | None:
+def parse_zone(text: str | None) -> str | None:
+    """The zone of an ad account. Raises ValueError."""
     if text is not None and text not in zone_names():
         raise ValueError("must be an IANA time zone, such as Europe/Berlin.")
     return text
@@ -118,7 +119,7 @@ _COUNT = (
     .documented(type=["integer", "null"], minimum=0, maximum=10**15 - 1)
 )  # fmt: skip
 _CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
-_ZONE = text_up_to(64, trim=True).or_none().then(_parse_zone)
+_ZONE = text_up_to(64, trim=True).or_none().then(parse_zone)
 _COUNTRY = (
     text_up_to(2, trim=True, rule="must be a country code of two letters, such as DE.")
     .or_none().then(_parse_country)

@@ -67,7 +67,7 @@ def require_same(before: Content, after: Content) -> None:
 
 
 def list_left(before: Content, after: Content) -> list[str]:
-    """The settings that the configuration files of before had and those of the upgrade have not."""
+    """Return the settings of the old configuration files that the new ones lack."""
     return sorted(
         name for name, value in before.configured.items() if after.configured.get(name) != value
     )

@@ -179,7 +179,7 @@ class GetCompanyAnswer(TypedDict):
 
 class UpdateCompanyBody(TypedDict):
     domain: NotRequired[str | None]
-    """A registrable domain, which may begin with `www.` and is none at which anybody can have an address. Null or blank releases it."""
+    """A registrable domain, with or without `www.`. Mail providers are refused. Null or blank releases it."""
     external_id: NotRequired[str | int | None]
     """Trimmed, compared as written. Null or blank releases it."""
     name: NotRequired[str]
@@ -561,7 +561,7 @@ class ListDestinationsRow(TypedDict):
     mapping: list[Mapping2]
     warnings: list[str]
     deliveries: Deliveries
-    """Deliveries by status; 100000 stands for so many or more."""
+    """Deliveries by status; 100000 means that many or more."""
     wait_until: str | None
     """Nothing is sent before."""
     tested_at: str | None

@@ -137,7 +137,7 @@ class Client(Api):
         is_bounded = response.chunked or response.length is not None
         answered = response.read()
         if not (is_bounded and response.status >= 400) and not _is_json(answered):
-            # Cut in its headers, which nothing else tells, or somebody else's.
+            # Cut off in its headers, or the answer of a proxy.
             raise OSError(f"status {response.status} without a whole answer")
         if response.will_close:
             self.close()
@@ -233,7 +233,7 @@ def _refusals(error: ApiError, count: int) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = [
         {"index": index, "status": "invalid", "errors": {}} for index in range(count)
     ]
-    if not error.errors:  # somebody else's
+    if not error.errors:  # the answer of a proxy
         raise error
     for place, rules in error.errors.items():
         parts = place.split(".", 2)

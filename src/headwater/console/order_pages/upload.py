@@ -19,10 +19,10 @@ from headwater.http.bodies import MEGABYTE, FileTooLarge
 from headwater.http.errors import Conflict, Errors, Invalid
 from headwater.imports.dialects import UnreadableError
 from headwater.imports.jobs import create_job
+from headwater.imports.parameters import LONGEST_NAME
 from headwater.imports.reception import Upload, receive_file
 
 FORM = "upload"
-LONGEST_NAME = 200
 KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
