@@ -43,7 +43,7 @@ class Terminal:
     def json(self, group: str, command: str, *words: str, code: int = 0) -> Any:
         told, out, err = self.run(group, command, *words, "--json")
         warnings = [line for line in err.splitlines() if VISIBLE not in line]
-        assert (told, warnings) == (code, []), err
+        assert (told, warnings) == (code, []), out + err
         return json.loads(out)
 
     def fails(self, group: str, command: str, *words: str) -> str:
