@@ -34,7 +34,7 @@ from bench import (
     storage,
 )
 from bench.stage import Stage, staged
-from headwater import logs
+from headwater.base import logs
 
 PARTS = (
     "start", "ingest", "hits", "flow", "pipeline", "storage", "crowd", "processes", "listing",

@@ -27,12 +27,12 @@ from bench.ingest import singles
 from bench.load import Request, closed
 from bench.pipeline import accepted_events, fill
 from bench.stage import Stage
-from headwater.cluster.distribution import distribute
+from headwater.database.cluster.distribution import distribute
+from headwater.database.jobs.duties import Duty
+from headwater.database.jobs.worker import Worker
 from headwater.database.migrator import migrate
-from headwater.inbox.queue import waiting_spaces
-from headwater.jobs.duties import Duty
-from headwater.jobs.worker import Worker
-from headwater.pipeline.duty import make_pipeline_duty
+from headwater.intake.inbox.queue import waiting_spaces
+from headwater.intake.pipeline.duty import make_pipeline_duty
 
 VARIABLE = "HEADWATER_BENCH_CLUSTER_URL"
 ROUNDS = 3

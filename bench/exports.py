@@ -15,8 +15,8 @@ import psycopg
 
 from bench.listing import COMMON, fill
 from bench.stage import Stage
+from headwater.base.storage import LocalFolder
 from headwater.exports.worker import work
-from headwater.storage import LocalFolder
 
 DAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 TEN_FIELDS = [

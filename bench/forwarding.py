@@ -15,15 +15,15 @@ import psycopg
 from tests.support.fake_platform import Answer, FakePlatform
 
 from bench.stage import Stage
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
 from headwater.database.pool import Database
-from headwater.deliveries.delivery_loop import DeliveryServices
-from headwater.deliveries.forwarder import Forwarder, open_clock
-from headwater.destinations.credentials import seal_secrets
-from headwater.egress.client import Egress
-from headwater.inbox.queue import wait_until_processed
-from headwater.platforms.platform_client import PlatformClient
-from headwater.platforms.registry import PLATFORMS
-from headwater.settings import Settings
+from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
+from headwater.forwarding.deliveries.forwarder import Forwarder, open_clock
+from headwater.forwarding.destinations.credentials import seal_secrets
+from headwater.forwarding.platforms.platform_client import PlatformClient
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.intake.inbox.queue import wait_until_processed
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 

@@ -16,7 +16,7 @@ import psycopg
 from bench.ingest import SECONDS, prepared, singles
 from bench.load import Request, closed
 from bench.stage import Stage
-from headwater.tracker.script import make_script
+from headwater.intake.tracker.script import make_script
 
 ORIGIN = "https://www.shop.example"
 AGENTS = tuple(

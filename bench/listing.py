@@ -11,8 +11,8 @@ import psycopg
 
 from bench.load import Result
 from bench.stage import Stage
-from headwater.paths.changes import NOTE_EVENTS
-from headwater.paths.upkeep import rebuild_space
+from headwater.attribution.paths.changes import NOTE_EVENTS
+from headwater.attribution.paths.upkeep import rebuild_space
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 
 REPEATS = 40

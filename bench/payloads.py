@@ -11,9 +11,15 @@ from decimal import Decimal
 import msgspec
 
 from headwater.events.accepted import EVENT_NAMES
-from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.models import (
+    AdConsent,
+    Click,
+    Conversion,
+    ConvertedPerson,
+    Destination,
+)
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
 
 PURCHASES = 10_000
 AT = 1_795_169_730_000

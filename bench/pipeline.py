@@ -15,11 +15,11 @@ from psycopg import sql
 
 from bench.ingest import event
 from bench.stage import Stage
-from headwater.browsing.accepted import AcceptedHit
-from headwater.ingest.payload import accept
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
-from headwater.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead
+from headwater.database.jobs.connection import connect
+from headwater.events.browsing.accepted import AcceptedHit
+from headwater.intake.ingest.payload import accept
+from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.intake.pipeline.read_ahead import NOTHING_AHEAD, ReadAhead
 
 EVENTS = 60_000
 ROUNDS = 3

@@ -21,9 +21,9 @@ from bench.listing import fill
 from bench.load import Result
 from bench.questions import ANOTHER, COMPARABLE, QUESTIONS, Question
 from bench.stage import Stage
-from headwater.paths.builder import Builder
-from headwater.paths.changes import NOTE_EVENTS
-from headwater.paths.upkeep import forget_space
+from headwater.attribution.paths.builder import Builder
+from headwater.attribution.paths.changes import NOTE_EVENTS
+from headwater.attribution.paths.upkeep import forget_space
 
 REPEATS = 3
 FORGETFUL = {"HEADWATER_REPORT_MEMORY_MB": "0"}

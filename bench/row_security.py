@@ -18,8 +18,8 @@ from bench import pipeline
 from bench.ingest import singles
 from bench.load import Request, closed, request
 from bench.stage import Stage
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.database.jobs.connection import connect
+from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space
 
 ROUNDS = 5
 ROWS = 15_000

@@ -11,9 +11,9 @@ import psycopg
 from bench.pipeline import accepted_events, accepted_hits, fill
 from bench.reports import build_segments
 from bench.stage import Stage
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import process_space
-from headwater.pipeline.read_ahead import ReadAhead
+from headwater.database.jobs.connection import connect
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.read_ahead import ReadAhead
 
 EVENTS = 100_000
 """Of 50,000 people, so that half of them are of people who are known."""

@@ -17,7 +17,7 @@ from typing import Any
 from scripts import sdk_typescript
 from scripts.sdk_types import TypeTable, camel, json_body
 
-from headwater.public_api.operations import PREFIX, describe_api
+from headwater.api.operations import PREFIX, describe_api
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "sdks" / "python" / "src" / "headwater_client" / "api.py"

@@ -11,7 +11,7 @@ from typing import Any
 
 from scripts.sdk_types import Schema, TypeTable, camel, json_body
 
-from headwater.public_api.operations import PREFIX
+from headwater.api.operations import PREFIX
 
 METHODS = ("get", "post", "put", "patch", "delete")
 WORDS = {

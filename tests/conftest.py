@@ -22,16 +22,16 @@ import psycopg
 import pytest
 from xdist.remote import Producer
 
-from headwater import logs
-from headwater.accounts.passwords import Passwords
 from headwater.app import create_app
-from headwater.cluster.distribution import distribute
+from headwater.base import logs
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
+from headwater.database.cluster.distribution import distribute
 from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
-from headwater.egress.client import Egress
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.server import make_server
-from headwater.platforms.registry import PLATFORMS
-from headwater.settings import Settings
+from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.keys import SCOPES
 from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first

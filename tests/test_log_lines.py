@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from headwater.log_lines import as_text
+from headwater.base.log_lines import as_text
 from tests.support.processes import at_terminal, environment
 
 WRITE = """

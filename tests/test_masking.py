@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.logs import MASKED
-from headwater.masking import LONGEST_ANSWER, Mask, mask_fields
+from headwater.base.logs import MASKED
+from headwater.base.masking import LONGEST_ANSWER, Mask, mask_fields
 
 HASH = "a1" * 32
 DOCUMENTS = st.recursive(

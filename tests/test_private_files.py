@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import psycopg
 import pytest
 
+from headwater.base.files import close_to_others, make_private
 from headwater.database.embedded import Embedded, EmbeddedError
-from headwater.files import close_to_others, make_private
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.processes import Serve, environment

@@ -25,12 +25,26 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from headwater import __version__
-from headwater.accounts.passwords import Passwords
-from headwater.api.router import Endpoints, operation_endpoints, path_routes
-from headwater.api.services import Services, provide
-from headwater.background import BackgroundTask
-from headwater.backups.metrics import backup_gauges
-from headwater.browsing.places import Places
+from headwater.api.ingest import ingest_endpoints
+from headwater.api.operations import OPERATIONS, PREFIX, describe_api
+from headwater.api.reference.description import add_tags
+from headwater.api.reference.examples import add_examples
+from headwater.api.reference.page import reference_routes
+from headwater.assistants.mcp.context import McpServices
+from headwater.assistants.mcp.endpoint import SpaceEndpoint
+from headwater.assistants.mcp.server import build_server
+from headwater.assistants.mcp.tools import TOOLS
+from headwater.assistants.oauth.client_directory import ClientDirectory
+from headwater.assistants.oauth.client_metadata import HostedClients
+from headwater.assistants.oauth.consent_page import authorize_routes
+from headwater.assistants.oauth.routes import oauth_routes
+from headwater.attribution.paths.memory import MEGABYTE, memory
+from headwater.base.background import BackgroundTask
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
+from headwater.base.storage import open_storage
+from headwater.base.telemetry.request_spans import TracedRequests
+from headwater.base.telemetry.spans import is_traced
 from headwater.console.browsers import (
     ForBrowsers,
     show_assistant_address,
@@ -41,9 +55,12 @@ from headwater.console.routes import console_routes
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.row_security import served_space
-from headwater.deliveries.metrics import delivery_gauges
-from headwater.egress.client import Egress
+from headwater.endpoints.router import Endpoints, operation_endpoints, path_routes
+from headwater.endpoints.services import Services, provide
+from headwater.events.browsing.places import Places
 from headwater.exports.downloads import DOWNLOAD_ROUTES
+from headwater.forwarding.deliveries.metrics import delivery_gauges
+from headwater.forwarding.platforms.origins import named_hosts
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
@@ -54,38 +71,21 @@ from headwater.http.health import (
     read_backlog,
 )
 from headwater.http.shared import Shared
-from headwater.inbox.inbox import Inbox
-from headwater.inbox.probe import takes_writes
-from headwater.ingest.endpoints import TRACKING, Ingest
-from headwater.mcp.context import McpServices
-from headwater.mcp.endpoint import SpaceEndpoint
-from headwater.mcp.server import build_server
-from headwater.mcp.tools import TOOLS
-from headwater.merging.merge_alerts import merge_figures
-from headwater.oauth.client_directory import ClientDirectory
-from headwater.oauth.client_metadata import HostedClients
-from headwater.oauth.consent_page import authorize_routes
-from headwater.oauth.routes import oauth_routes
-from headwater.paths.memory import MEGABYTE, memory
-from headwater.platforms.origins import named_hosts
-from headwater.public_api.ingest import ingest_endpoints
-from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
-from headwater.reference.description import add_tags
-from headwater.reference.examples import add_examples
-from headwater.reference.page import reference_routes
-from headwater.settings import Settings
-from headwater.sites.sites import REPORTING, SiteCache
+from headwater.intake.inbox.inbox import Inbox
+from headwater.intake.inbox.probe import takes_writes
+from headwater.intake.ingest.endpoints import TRACKING, Ingest
+from headwater.intake.merging.merge_alerts import merge_figures
+from headwater.intake.tracker import endpoint as tracker
+from headwater.intake.tracker.script import ScriptEndpoint
+from headwater.intake.webhooks.routes import webhook_routes
+from headwater.operations.backups.metrics import backup_gauges
 from headwater.spaces.access import KeyCache
+from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.credential_cache import Listener
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.lock_refusals import note_lock_refusal
 from headwater.spaces.secret_key import find_secret_key
-from headwater.storage import open_storage
-from headwater.telemetry.request_spans import TracedRequests
-from headwater.telemetry.spans import is_traced
-from headwater.tracker import endpoint as tracker
-from headwater.tracker.script import ScriptEndpoint
-from headwater.webhooks.routes import webhook_routes
+from headwater.spaces.sites.sites import REPORTING, SiteCache
 
 SPACE_PATH = "/mcp/{space_id}/public-api"
 

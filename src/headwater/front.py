@@ -14,9 +14,9 @@ import structlog
 from prometheus_client import Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.base.telemetry.request_spans import route_template
 from headwater.database.allowance import begin_request
 from headwater.http.admission import BodyBudget
-from headwater.telemetry.request_spans import route_template
 
 log = structlog.get_logger()
 request_seconds = Histogram(

@@ -21,21 +21,32 @@ from typing import IO
 
 import psycopg
 
-from headwater import __version__, listening_socket
-from headwater.accounts.links import make_set_up_link
+from headwater import __version__
+from headwater.base import listening_socket
+from headwater.base.log_lines import Log
+from headwater.base.settings import Settings
+from headwater.base.telemetry.counter_files import child_variables, keep_directory, make_directory
 from headwater.database.data_directory import DirectoryInUseError, lock_directory
 from headwater.database.embedded import Embedded
 from headwater.database.installation import write_addresses
-from headwater.jobs.child_process import ChildProcess
-from headwater.log_lines import Log
-from headwater.settings import Settings
-from headwater.supervision.announcement import greet, log_migrations, note
-from headwater.supervision.handover import HandedProcess, Handover, become_next, own_command
-from headwater.supervision.preparation import PREPARE, ServeError, explained, prepare
-from headwater.supervision.processes import Predecessor, SupervisedProcess
-from headwater.supervision.record import ServiceRecord, erase_record, was_killed, write_record
-from headwater.supervision.wakeups import Wakeups
-from headwater.telemetry.counter_files import child_variables, keep_directory, make_directory
+from headwater.database.jobs.child_process import ChildProcess
+from headwater.operations.supervision.announcement import greet, log_migrations, note
+from headwater.operations.supervision.handover import (
+    HandedProcess,
+    Handover,
+    become_next,
+    own_command,
+)
+from headwater.operations.supervision.preparation import PREPARE, ServeError, explained, prepare
+from headwater.operations.supervision.processes import Predecessor, SupervisedProcess
+from headwater.operations.supervision.record import (
+    ServiceRecord,
+    erase_record,
+    was_killed,
+    write_record,
+)
+from headwater.operations.supervision.wakeups import Wakeups
+from headwater.spaces.accounts.links import make_set_up_link
 
 GRACE_SECONDS = 10.0
 HOPELESS = 5

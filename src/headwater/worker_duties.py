@@ -12,28 +12,28 @@ from psycopg import Connection
 
 from headwater.alerts import watches
 from headwater.alerts.backlog_watch import make_backlog_duty
-from headwater.backups.journal_duty import make_journal_duty
-from headwater.browsing.old_views import make_old_views_duty
+from headwater.alerts.notifications import messages
+from headwater.assistants.oauth.cleanup import make_cleanup_duty
+from headwater.attribution.fits import monthly_fits
+from headwater.attribution.history.former_rows import make_forgetting_duty
+from headwater.attribution.paths.builder import make_paths_duty
+from headwater.base.settings import Settings
 from headwater.console.scheduled_reports import scheduled_reports
-from headwater.deliveries.duty import make_forwarding_duty
+from headwater.database.jobs.child_process import make_process_duty
+from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.events.browsing.old_views import make_old_views_duty
 from headwater.exports.duties import (
     make_export_duty,
     make_export_schedule_duty,
     make_export_tidying_duty,
 )
-from headwater.fits import monthly_fits
-from headwater.history.former_rows import make_forgetting_duty
-from headwater.imports.duties import make_import_duty, make_import_tidying_duty
-from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import INSTALLATION, Duty
-from headwater.notifications import messages
-from headwater.oauth.cleanup import make_cleanup_duty
-from headwater.paths.builder import make_paths_duty
-from headwater.pipeline.answers import REREADING_DUTY
-from headwater.pipeline.duty import make_pipeline_duty
-from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY
+from headwater.forwarding.deliveries.duty import make_forwarding_duty
+from headwater.intake.imports.duties import make_import_duty, make_import_tidying_duty
+from headwater.intake.pipeline.answers import REREADING_DUTY
+from headwater.intake.pipeline.duty import make_pipeline_duty
+from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
+from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY
-from headwater.settings import Settings
 
 WATCH_SECONDS = 1.0
 """Between two looks whether alerts, reports or messages are due."""

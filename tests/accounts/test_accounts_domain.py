@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from argon2 import PasswordHasher
 
-from headwater.accounts import invitations, links, members, sessions, tokens, users
-from headwater.accounts.members import MemberReason, MemberRefused
-from headwater.accounts.passwords import Passwords, check_password
-from headwater.accounts.roles import Permission, Role, managing
-from headwater.accounts.users import EmailTaken
 from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.accounts import invitations, links, members, sessions, tokens, users
+from headwater.spaces.accounts.members import MemberReason, MemberRefused
+from headwater.spaces.accounts.passwords import Passwords, check_password
+from headwater.spaces.accounts.roles import Permission, Role, managing
+from headwater.spaces.accounts.users import EmailTaken
 from tests.support.accounts import CHEAP, HASH, PASSWORD, Accounts, unique_email
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.accounts.attempts import (
+from headwater.spaces.accounts.attempts import (
     FREE,
     give_back,
     seconds_to_wait,

@@ -8,10 +8,10 @@ from functools import partial
 import psycopg
 import pytest
 
-from headwater.accounts import members, tokens
-from headwater.accounts.roles import Role
-from headwater.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
 from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.accounts import members, tokens
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
 from tests.support.accounts import Accounts
 
 

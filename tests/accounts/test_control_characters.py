@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headwater.accounts.users import read_label
-from headwater.fits.choice import PLAIN_NAME
+from headwater.assistants.oauth.clients import check_client_name
+from headwater.attribution.fits.choice import PLAIN_NAME
 from headwater.http.errors import Invalid
-from headwater.oauth.clients import check_client_name
+from headwater.spaces.accounts.users import read_label
 from headwater.spaces.settings_input import read_name
 
 READERS: dict[str, Callable[[str], object]] = {

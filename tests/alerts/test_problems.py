@@ -13,7 +13,7 @@ from headwater.alerts import problems as alerts
 from headwater.alerts.backlog_watch import BacklogWatch
 from headwater.alerts.problems import Alert, list_alerts
 from headwater.alerts.rules import OF_COUNTS, Rule
-from headwater.jobs.failed_jobs import NOTE, failure
+from headwater.database.jobs.failed_jobs import NOTE, failure
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from headwater.api.operations import Operation, limits_by_bucket
-from headwater.api.router import path_routes
+from headwater.api.operations import OPERATIONS, RATE_LIMITS
+from headwater.endpoints.operations import Operation, limits_by_bucket
+from headwater.endpoints.router import path_routes
 from headwater.http.health import healthz
 from headwater.http.rate_limits import RateLimit
-from headwater.ingest.endpoints import TRACKING
-from headwater.public_api.operations import OPERATIONS, RATE_LIMITS
+from headwater.intake.ingest.endpoints import TRACKING
 from headwater.spaces.keys import SCOPES
 from tests.conftest import Running, client_for
 

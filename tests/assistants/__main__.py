@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 
 from headwater.database.embedded import Embedded
-from headwater.inbox.queue import wait_until_processed
+from headwater.intake.inbox.queue import wait_until_processed
 from tests.assistants.asking import Tools, ask
 from tests.assistants.catalogue import read_questions, record, recorded
 from tests.assistants.installing import install, let_in

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from headwater.mcp.context import CALLING
+from headwater.assistants.mcp.context import CALLING
 from tests.assistants.shop import AD_NAMES, COMPANIES, FIELD_LABELS, LABELS, Sale, Shop, Visit
 from tests.support.pipeline import Accepted, Stage, event, hit, new_stage, touch
 

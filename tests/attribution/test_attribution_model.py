@@ -26,7 +26,7 @@ from headwater.attribution.query import Attribution, credited_rows, queries
 from headwater.events.fields import complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
-from headwater.http.timerange import TimeRange
+from headwater.http.inputs.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from tests.models.attribution import Credit, Event, Touch, credits_of, shares
 from tests.support.factories import Stage, make_stage

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headwater.attribution.credits import Crediting, TouchAges, TouchSlices
 from headwater.attribution.decay import LATEST_WEIGHT, STEPS, weigh
 from headwater.attribution.models import MODELS
-from headwater.paths.builder import build_next
+from headwater.attribution.paths.builder import build_next
 from tests.support.decay import decayed_fractions, weight
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import RANGE, Api

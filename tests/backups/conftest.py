@@ -16,9 +16,9 @@ from psycopg.sql import SQL, Identifier
 
 from headwater.cli import main
 from headwater.database.embedded import Embedded
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_all
 from headwater.spaces.secret_key import key_file, move_to_file
 from tests.conftest import UNSAFE

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from headwater.backups.archive import create, open_archive
-from headwater.backups.errors import BackupError
-from headwater.backups.manifest import Dump, Manifest
+from headwater.operations.backups.archive import create, open_archive
+from headwater.operations.backups.errors import BackupError
+from headwater.operations.backups.manifest import Dump, Manifest
 
 SQL, KEY = b"SELECT 1;\n" * 50, "k" * 64
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from headwater.backups import programs
-from headwater.backups.archive import create
-from headwater.backups.errors import BackupError
-from headwater.backups.programs import connected, find_dump_program
+from headwater.operations.backups import programs
+from headwater.operations.backups.archive import create
+from headwater.operations.backups.errors import BackupError
+from headwater.operations.backups.programs import connected, find_dump_program
 from headwater.spaces.secret_key import key_file
 from tests.backups.conftest import Installation
 from tests.support.processes import environment

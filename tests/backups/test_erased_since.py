@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headwater.backups import journal
-from headwater.backups.journal_duty import JournalKeeper, refresh
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.operations.backups import journal
+from headwater.operations.backups.journal_duty import JournalKeeper, refresh
 from tests.backups.conftest import BOB, Databases, Installation
 
 Run = Callable[..., dict[str, Any]]

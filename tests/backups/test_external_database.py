@@ -54,7 +54,7 @@ def test_nothing_starts_on_a_restore_that_failed(
     def fail(*_: object) -> None:
         raise psycopg.OperationalError("the disk is full")
 
-    monkeypatch.setattr("headwater.backups.restoration.erase_all", fail)
+    monkeypatch.setattr("headwater.operations.backups.restoration.erase_all", fail)
     reason = refused("restore", folder / "b.zip")
     assert "the disk is full. The database holds an unfinished restore" in reason
     for command in (

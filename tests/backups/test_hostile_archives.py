@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from headwater.backups import archive as archives
-from headwater.backups import verification
-from headwater.backups.archive import DUMP, MANIFEST, SECRET_KEY, open_archive
-from headwater.backups.errors import BackupError
+from headwater.operations.backups import archive as archives
+from headwater.operations.backups import verification
+from headwater.operations.backups.archive import DUMP, MANIFEST, SECRET_KEY, open_archive
+from headwater.operations.backups.errors import BackupError
 
 MB = 1024 * 1024
 DUMPED = b"SELECT 1;\n" * 50

@@ -11,8 +11,8 @@ from typing import Any
 
 import psycopg
 
-from headwater.backups.archive import open_archive
 from headwater.database.embedded import Embedded
+from headwater.operations.backups.archive import open_archive
 from tests.backups.conftest import Installation, all_rows
 from tests.conftest import UNSAFE
 from tests.support.kills import KILLS, Victim

@@ -14,12 +14,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.backups import journal
-from headwater.backups.journal_duty import refresh
-from headwater.backups.programs import connected
 from headwater.database.embedded import Embedded
 from headwater.database.installation import UnfinishedRestoreError, begin_restore, require_finished
 from headwater.database.programs import program_path
+from headwater.operations.backups import journal
+from headwater.operations.backups.journal_duty import refresh
+from headwater.operations.backups.programs import connected
 from tests.backups.conftest import BOB, Installation, emails
 
 Run = Callable[..., dict[str, Any]]

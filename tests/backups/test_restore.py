@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.backups import journal
 from headwater.database import migrator
+from headwater.operations.backups import journal
 from headwater.spaces.secret_key import key_file
 from tests.backups.conftest import BOB, Installation, all_rows
 from tests.support.processes import Serve, headwater
@@ -96,7 +96,7 @@ def test_a_newer_schema_is_refused(
 ) -> None:  # fmt: skip
     run("backup", folder / "b.zip", "--data-dir", installation.data_dir)
     earlier = migrator.migrations()[:-1]
-    monkeypatch.setattr("headwater.backups.restoration.migrations", lambda: earlier)
+    monkeypatch.setattr("headwater.operations.backups.restoration.migrations", lambda: earlier)
     assert "which this version lacks" in refused(
         "restore", folder / "b.zip", "--data-dir", tmp_path / "new"
     )

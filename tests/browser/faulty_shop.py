@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.sites.snippets import STUB
+from headwater.spaces.sites.snippets import STUB
 
 OTHER_KEY = "trk_pk_" + "x" * 24
 NO_STORAGE = (

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from playwright.sync_api import Page
 
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User
 from headwater.console import login
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User
 from tests.browser.test_console import Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User
-from headwater.platforms.registry import PLATFORMS
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import LONG, check, check_unfolded
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.conformance.node import Node

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from playwright.sync_api import Locator, expect
 
-from headwater.accounts.users import User
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.spaces.accounts.users import User
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
 from tests.browser.test_orders_in import HOSTILE, Hand, only_refusals

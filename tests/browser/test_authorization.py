@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from headwater.oauth.clients import LONGEST_NAME
+from headwater.assistants.oauth.clients import LONGEST_NAME
 from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
 from tests.support.accounts import PASSWORD
 from tests.support.waiting import PATIENCE_SECONDS, wait_until

@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from psycopg import Connection
 
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User, fetch_user
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User, fetch_user
 from tests.conftest import Running
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.support.accounts import PASSWORD, Accounts

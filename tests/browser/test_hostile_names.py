@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from psycopg import AsyncConnection, Connection
 
-from headwater.accounts import invitations, tokens
-from headwater.accounts.roles import Role
-from headwater.accounts.tokens import NewToken
-from headwater.accounts.users import User
+from headwater.spaces.accounts import invitations, tokens
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.tokens import NewToken
+from headwater.spaces.accounts.users import User
 from headwater.spaces.keys import create_key
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space

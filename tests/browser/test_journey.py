@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from headwater.pipeline import steps
+from headwater.intake.pipeline import steps
 from tests.browser.conftest import Shop, ready
 from tests.support.pipeline import Stage as Queue
 from tests.support.reading_fixtures import Api

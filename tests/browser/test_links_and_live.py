@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from psycopg import Connection
 
-from headwater.accounts.users import User
+from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import check
 from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit

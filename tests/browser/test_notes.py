@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 from psycopg import Connection
 
-from headwater.accounts.users import User
+from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import LONG, check
 from tests.browser.test_accessibility import look as look  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import PAYLOADS, Visit

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 from playwright.sync_api import Locator, expect
 
-from headwater.accounts.users import User
-from headwater.imports.job_worker import work
-from headwater.storage import LocalFolder
+from headwater.base.storage import LocalFolder
+from headwater.intake.imports.job_worker import work
+from headwater.spaces.accounts.users import User
 from tests.browser.test_accessibility import RUN, WIDTH
 from tests.browser.test_console import Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 from psycopg import Connection
 
-from headwater.accounts.users import User
+from headwater.spaces.accounts.users import User
 from tests.browser.test_console import PAYLOADS, Visit
 from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
 from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture

@@ -16,11 +16,11 @@ import psycopg
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from headwater.accounts.passwords import Passwords
-from headwater.accounts.users import User
-from headwater.egress.client import Egress
-from headwater.pipeline.batch_runner import process_space
-from headwater.settings import Settings
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.spaces.accounts.passwords import Passwords
+from headwater.spaces.accounts.users import User
 from tests.browser.faulty_shop import OTHER_KEY, FaultyShop
 from tests.browser.faulty_shop import faulty_shop as faulty_shop  # noqa: PLC0414 # a fixture
 from tests.browser.test_accessibility import LONG, check

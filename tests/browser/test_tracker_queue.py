@@ -126,7 +126,7 @@ class TestBlockedStorage:
         assert "trk_token" not in person
         assert person["landing"]["url"] == shop.url("/?gclid=EAIaIQobChMI")
         assert person["landing"]["occurred_at"] <= person["occurred_at"]
-        from headwater.pipeline.batch_runner import process_space  # noqa: PLC0415
+        from headwater.intake.pipeline.batch_runner import process_space  # noqa: PLC0415
 
         while process_space(shop.site.connection, shop.site.space_id).rows:
             pass

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from headwater.browsing.agents import Agent, read_agent
+from headwater.events.browsing.agents import Agent, read_agent
 
 WEBKIT = "AppleWebKit/605.1.15 (KHTML, like Gecko)"
 MOBILE_SAFARI = "Version/17.4 Mobile/15E148 Safari/604.1"

@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.browsing import old_views
-from headwater.browsing.old_views import make_old_views_duty, see_to
-from headwater.jobs.connection import connect
+from headwater.database.jobs.connection import connect
+from headwater.events.browsing import old_views
+from headwater.events.browsing.old_views import make_old_views_duty, see_to
 from headwater.privacy.scrub import scrub
 from headwater.spaces.locks import try_lock
 from tests.support.old_views import NOW, answers, settle, visit

@@ -9,8 +9,8 @@ import pytest
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet
 
-from headwater.browsing.places import NOWHERE, Place, Places
-from headwater.settings import SettingError, Settings, read_settings
+from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.events.browsing.places import NOWHERE, Place, Places
 from tests.conftest import run_application
 from tests.support.factories import Stage
 from tests.support.sites import make_site, page

@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.browsing.accepted import AcceptedBots, AcceptedHit
+from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit
 from headwater.sources.catalogue import SOURCES
 from tests.conftest import Running, client_for
 from tests.merging.test_unmerge_properties import undo

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headwater.accounts import invitations, links, members, tokens, users
-from headwater.accounts.roles import Role
 from headwater.cli import main
+from headwater.spaces.accounts import invitations, links, members, tokens, users
+from headwater.spaces.accounts.roles import Role
 from tests.support.accounts import PASSWORD, Accounts, unique_email
 
 

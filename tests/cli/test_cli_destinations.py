@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.destinations.credentials import open_secrets
+from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import derive_key
 from tests.support.destinations import NAME, PIXEL, TOKEN, Forwarder
 from tests.support.factories import make_stage

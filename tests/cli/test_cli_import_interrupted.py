@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.cli import main
-from headwater.imports import importer as import_run
+from headwater.intake.imports import importer as import_run
 from tests.cli.test_cli_import import BAD, EVENT, numbered
 from tests.support.factories import make_stage
 from tests.support.importing import Importer

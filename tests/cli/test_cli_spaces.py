@@ -12,9 +12,9 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from headwater.cli import main
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.intake.pipeline.batch_runner import drain
 from headwater.spaces.keys import SCOPES
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from headwater.cli import main
 from headwater.cli.commands import COMMANDS, CommandEntry, build_parser
-from headwater.terminal.command import Command, CommandGroup
-from headwater.terminal.execution import prints
+from headwater.operations.terminal.command import Command, CommandGroup
+from headwater.operations.terminal.execution import prints
 
 IMPORTED = """
 import sys

@@ -6,13 +6,13 @@ import psycopg
 import pytest
 
 from headwater.cli import FAILED, main
-from headwater.cluster.distribution import (
+from headwater.database.cluster.distribution import (
     DistributionError,
     DistributionRefusal,
     distribute,
     list_places,
 )
-from headwater.cluster.tables import FIRST_NODE, QUEUES
+from headwater.database.cluster.tables import FIRST_NODE, QUEUES
 from tests.support.clusters import CLUSTER_URL
 
 IS_CLUSTER = CLUSTER_URL is not None

@@ -12,8 +12,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from headwater.cli import FAILED, main
-from headwater.cluster import moves
-from headwater.cluster.moves import (
+from headwater.database.cluster import moves
+from headwater.database.cluster.moves import (
     MoveError,
     MoveRefusal,
     MoveStep,
@@ -21,7 +21,7 @@ from headwater.cluster.moves import (
     plan_steps,
     take_step,
 )
-from headwater.cluster.tables import DISTRIBUTED
+from headwater.database.cluster.tables import DISTRIBUTED
 from tests.support.clusters import CLUSTER_URL
 from tests.support.spaces import insert_space
 

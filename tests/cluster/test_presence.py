@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from headwater.cluster import presence
-from headwater.cluster.presence import BOUND_WAITING, OtherNodeError, require_first_node
-from headwater.settings import Settings
-from headwater.supervision.preparation import ServeError, prepare_beside
-from headwater.terminal.connection import refuse_unfinished
-from headwater.terminal.failure import Failure
+from headwater.base.settings import Settings
+from headwater.database.cluster import presence
+from headwater.database.cluster.presence import BOUND_WAITING, OtherNodeError, require_first_node
+from headwater.operations.supervision.preparation import ServeError, prepare_beside
+from headwater.operations.terminal.connection import refuse_unfinished
+from headwater.operations.terminal.failure import Failure
 from tests.support.clusters import CLUSTER_URL
 
 IS_CLUSTER = CLUSTER_URL is not None

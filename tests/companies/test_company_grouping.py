@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.companies.domains import business_domain
+from headwater.people.companies.domains import business_domain
 from tests.support.pipeline import Stage, event, new_stage
 
 

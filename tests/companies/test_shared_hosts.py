@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.companies.domains import business_domain, parse_company_domain
+from headwater.people.companies.domains import business_domain, parse_company_domain
 from tests.support.pipeline import event, new_stage
 
 SHARED = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from headwater.settings import Settings
+from headwater.base.settings import Settings
 from tests.conftest import run_application
 from tests.mcp.assistants import Assistant, connect
 from tests.support.spaces import insert_space

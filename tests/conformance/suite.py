@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from headwater.settings import Settings
+from headwater.base.settings import Settings
 from tests.conformance.node import Node
 from tests.conformance.proxy import Proxy, proxied
 from tests.conftest import run_application

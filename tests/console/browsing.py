@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from headwater.accounts.users import User
+from headwater.spaces.accounts.users import User
 from tests.support.accounts import PASSWORD
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from headwater.accounts.passwords import Passwords, Verdict
-from headwater.accounts.roles import Role
-from headwater.accounts.sessions import _csrf_key
-from headwater.accounts.users import User
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.spaces.accounts.passwords import Passwords, Verdict
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.sessions import _csrf_key
+from headwater.spaces.accounts.users import User
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser
 from tests.support.accounts import CHEAP, Accounts

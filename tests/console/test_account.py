@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headwater.accounts import tokens
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.login import FAILURES
+from headwater.spaces.accounts import tokens
+from headwater.spaces.accounts.roles import Role
 from tests.console.browsing import Browser
 from tests.console.conftest import Counting, Person
 from tests.support.accounts import PASSWORD, Accounts

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
-from headwater.notifications import channels
+from headwater.alerts.notifications import channels
+from headwater.spaces.accounts.roles import Role
 from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.support.factories import Stage

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from headwater.accounts import links, members, tokens
-from headwater.accounts.roles import Role
+from headwater.base.settings import Settings
 from headwater.database.migrator import migrate
-from headwater.settings import Settings
+from headwater.spaces.accounts import links, members, tokens
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.spaces import list_spaces
 from tests.conftest import run_application
 from tests.console.browsing import Browser

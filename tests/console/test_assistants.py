@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from headwater.accounts import tokens
-from headwater.accounts.roles import Role
-from headwater.accounts.tokens import MAX_TOKENS, NewToken
 from headwater.console.forms import form_token
+from headwater.spaces.accounts import tokens
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts

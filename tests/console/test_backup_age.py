@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.backups.records import OLD
+from headwater.operations.backups.records import OLD
 from tests.conftest import Running
 from tests.console.conftest import Person
 

@@ -14,11 +14,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.report_pages.campaigns import COLUMNS
 from headwater.console.report_pages.figures import NONE
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.source_names import SourceNames
+from headwater.spaces.accounts.roles import Role
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
 from tests.console.conftest import Person

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.http.timerange import months_after
+from headwater.http.inputs.timerange import months_after
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put as put  # noqa: PLC0414 - a fixture

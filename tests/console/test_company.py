@@ -8,8 +8,8 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.people_pages.company import queries
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.test_contact import link, show
 from tests.console.test_event import HOSTILE

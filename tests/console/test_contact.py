@@ -8,10 +8,10 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
-from headwater.jobs.connection import connect
+from headwater.database.jobs.connection import connect
 from headwater.privacy.erasure_job import erase_next
+from headwater.spaces.accounts.roles import Role
 from tests.console.browsing import Forms
 from tests.console.conftest import Person
 from tests.console.test_event import HOSTILE, plain

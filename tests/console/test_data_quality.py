@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from headwater.accounts.roles import Role
+from headwater.alerts.quality import event_checks, touchpoint_checks
+from headwater.alerts.quality.models import FindingKind, title_of_kind
 from headwater.console.forms import form_token
-from headwater.pipeline.reclassification import reclassify_next
-from headwater.quality import event_checks, touchpoint_checks
-from headwater.quality.models import FindingKind, title_of_kind
+from headwater.intake.pipeline.reclassification import reclassify_next
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from tests.console.conftest import Person

@@ -10,8 +10,8 @@ from html import unescape
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.attribution.models import MODELS
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.test_every_page import check
 from tests.support.factories import NOON, Stage

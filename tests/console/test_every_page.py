@@ -9,7 +9,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.browsing import Browser, Forms, headings
 from tests.console.conftest import Person

@@ -18,11 +18,11 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.alerts.notifications.models import Notice
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.paths.builder import build_next
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
-from headwater.notifications.models import Notice
-from headwater.paths.builder import build_next
 from headwater.reports.report_answer import in_digits
 from headwater.spaces.spaces import fetch_space
 from tests.conftest import Running

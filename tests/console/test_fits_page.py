@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
-from headwater.fits import store
-from headwater.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.fits import store
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.support.factories import NOON, Stage

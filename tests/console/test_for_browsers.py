@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater import app
-from headwater.settings import Settings
+from headwater.base.settings import Settings
 from tests.conftest import run_application
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Person

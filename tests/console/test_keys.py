@@ -8,9 +8,9 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.keys import SCOPE_DESCRIPTIONS
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.keys import SCOPES
 from tests.conftest import API, Running
 from tests.console.conftest import Person

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.report_pages import ledger
 from headwater.console.report_pages.figures import NONE
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put

@@ -14,11 +14,11 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.link_pages.link_sheet import MOST_ROWS
 from headwater.sources.explanation import explain_visit
 from headwater.sources.titles import title_of
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 

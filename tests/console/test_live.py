@@ -13,9 +13,9 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.live_pages import arrivals
 from headwater.console.live_pages.arrivals import ArrivalsFeed
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage

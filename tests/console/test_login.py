@@ -14,10 +14,10 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.base.settings import Settings
 from headwater.console.login import FAILURES, address_subject, describe_device
 from headwater.console.visitor import HOME, local_path
-from headwater.settings import Settings
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.secret_hash import hash_secret
 from tests.conftest import Running, run_application
 from tests.console.browsing import Browser, Forms

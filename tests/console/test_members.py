@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-from headwater.accounts import members, tokens
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
+from headwater.spaces.accounts import members, tokens
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.keys import list_keys
 from tests.console.browsing import Browser, Forms
 from tests.console.conftest import Person

@@ -11,7 +11,7 @@ import pytest
 
 from headwater.cli import main
 from headwater.console.forms import form_token
-from headwater.pipeline.reclassification import reclassify_next
+from headwater.intake.pipeline.reclassification import reclassify_next
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 

@@ -11,8 +11,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
-from headwater.console.report_pages import chart_notes
+from headwater.console.report_pages.charts import chart_notes
+from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.test_revenue import HOSTILE, order

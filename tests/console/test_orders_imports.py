@@ -16,10 +16,10 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.base.storage import LocalFolder
 from headwater.console.forms import form_token, once_token
-from headwater.imports import job_worker, jobs
-from headwater.storage import LocalFolder
+from headwater.intake.imports import job_worker, jobs
+from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.browsing import Browser
 from tests.console.conftest import Person

@@ -11,10 +11,10 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token, once_token
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.secret_hash import hash_secret
-from headwater.webhooks.providers import PROVIDERS
 from tests.conftest import Running
 from tests.console.browsing import Browser
 from tests.console.conftest import Person

@@ -11,10 +11,10 @@ from ipaddress import ip_network
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.base.settings import Settings
 from headwater.console.forms import form_token
-from headwater.platforms.registry import PLATFORMS
-from headwater.settings import Settings
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running, run_application
 from tests.console.conftest import Counting, Person
 from tests.support.factories import Stage

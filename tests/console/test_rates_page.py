@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.report_pages.rates import MOST_DAYS, PER_PAGE
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 

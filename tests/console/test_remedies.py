@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from headwater.alerts.problems import Alert
+from headwater.alerts.quality.models import Finding, FindingKind
 from headwater.alerts.rules import Rule
 from headwater.console.setup_pages.remedies import (
     RemedyPlace,
@@ -19,7 +20,6 @@ from headwater.console.setup_pages.remedies import (
     place_of_alert,
     places_of,
 )
-from headwater.quality.models import Finding, FindingKind
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 

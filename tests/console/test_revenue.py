@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.support.factories import Stage

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Permission, Role
 from headwater.console.forms import TOKEN, form_token, once_token
 from headwater.console.routes import PAGES
+from headwater.spaces.accounts.roles import Permission, Role
 from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.support.factories import Stage

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.link_pages.source_changes import HOST_LISTS
 from headwater.console.space_settings import OFFERED, OPERATORS
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import SETTINGS
 from headwater.spaces.spaces import fetch_space

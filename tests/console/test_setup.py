@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from headwater.accounts.members import add_member
-from headwater.accounts.roles import Role
+from headwater.base.settings import MERGE_ALERT
 from headwater.console.setup_pages import setup
-from headwater.settings import MERGE_ALERT
+from headwater.spaces.accounts.members import add_member
+from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage

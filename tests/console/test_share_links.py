@@ -11,11 +11,12 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.report_pages import models, paths, share_links
 from headwater.console.report_pages.breakdown import OPEN
 from headwater.console.report_pages.view import NEW_FILTER, NEW_KEY, ReportView
-from headwater.reports import parameters, path_parameters
+from headwater.reports import parameters
+from headwater.reports.questions import path_parameters
+from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.browsing import Browser
 from tests.console.conftest import Person

@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
-from headwater.sites.snippets import STUB, ShopSystem
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.sites.snippets import STUB, ShopSystem
 from tests.browser.conftest import STUB as DOCUMENTED_STUB
 from tests.conftest import Running
 from tests.console.conftest import Person

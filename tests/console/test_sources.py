@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 
-from headwater.accounts.roles import Role
 from headwater.console.forms import form_token
 from headwater.console.link_pages.sources import LONGEST_ADDRESS
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.explanation import explain_visit
+from headwater.spaces.accounts.roles import Role
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from tests.console.conftest import Person

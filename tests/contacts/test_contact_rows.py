@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.contacts.field_labels import field_names
+from headwater.people.contacts.field_labels import field_names
 from headwater.spaces.custom_fields import SLOTS
 from tests.support.factories import Stage, make_stage
 from tests.support.people import errors, merge, person, rows

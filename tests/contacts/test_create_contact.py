@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from headwater.contacts.inputs import read_new_contact
 from headwater.http.errors import MAX_FAULTS, Invalid
+from headwater.people.contacts.inputs import read_new_contact
 from headwater.spaces import locks
 from headwater.spaces.lock_refusals import lock_refusals
 from tests.support.factories import Stage, make_stage

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.contacts.filters import OPERATORS
+from headwater.people.contacts.filters import OPERATORS
 from tests.support.factories import Stage, make_stage
 from tests.support.reading_fixtures import Api
 

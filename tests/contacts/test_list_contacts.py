@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.contacts.parameters import MOST_EMAILS
+from headwater.people.contacts.parameters import MOST_EMAILS
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.people import errors, ids, merge, person, rows
 from tests.support.reading_fixtures import RANGE, Api

@@ -16,14 +16,14 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 
 from headwater import cli, supervisor
-from headwater.inbox import inbox
-from headwater.inbox.inbox import Request
-from headwater.jobs import child_process
-from headwater.jobs.child_process import ChildProcess
-from headwater.pipeline import batch_loader, batch_runner, claim, duplicates
-from headwater.pipeline.batch import Batch
+from headwater.database.jobs import child_process
+from headwater.database.jobs.child_process import ChildProcess
+from headwater.intake.inbox import inbox
+from headwater.intake.inbox.inbox import Request
+from headwater.intake.pipeline import batch_loader, batch_runner, claim, duplicates
+from headwater.intake.pipeline.batch import Batch
+from headwater.operations.supervision import preparation
 from headwater.privacy import erasure_job
-from headwater.supervision import preparation
 
 EARLY_SECONDS = 0.1
 KEPT_BYTES, MOST_KEPT = 200_000, 700

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from headwater.http.rate_limits import Quota, QuotaRequest
-from headwater.inbox import inbox
-from headwater.inbox.inbox import Inbox, Request
-from headwater.ingest.endpoints import TRACKING
+from headwater.intake.inbox import inbox
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.ingest.endpoints import TRACKING
 
 
 def test_refused_then_put_back_then_admitted(monkeypatch: pytest.MonkeyPatch) -> None:

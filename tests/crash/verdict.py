@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from headwater.paths.upkeep import check_space
+from headwater.attribution.paths.upkeep import check_space
 from tests.crash.load import Ledger, Outcome
 from tests.crash.service import Service
 

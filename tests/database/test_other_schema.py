@@ -11,11 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.cli import main
 from headwater.database import migrator
 from headwater.database.migrator import MigrationError, SchemaState, compare_schema, migrate
-from headwater.settings import Settings
-from headwater.supervision.preparation import prepare
+from headwater.operations.supervision.preparation import prepare
 
 Alter = Callable[[psycopg.Connection], object]
 WAY_OUT = r"\(`headwater export`\).*\(`headwater import`\)$"

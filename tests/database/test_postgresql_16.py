@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
-from headwater.settings import Settings
+from headwater.intake.pipeline.batch_runner import drain
 from tests.conftest import UNSAFE, client_for, run_application
 from tests.support.old_postgresql import OLDEST
 

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import connect
-from headwater.safety.database_facts import gather_database_facts
+from headwater.operations.safety.database_facts import gather_database_facts
 
 
 class Operator:

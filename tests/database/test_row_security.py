@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from headwater.companies import queries as companies
+from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.database.jobs.worker import Worker
 from headwater.database.pool import Database, confine
 from headwater.database.row_security import (
     confined,
@@ -20,8 +21,7 @@ from headwater.database.row_security import (
     served_space,
     serving,
 )
-from headwater.jobs.duties import INSTALLATION, Duty
-from headwater.jobs.worker import Worker
+from headwater.people.companies import queries as companies
 from tests.conftest import Running, client_for
 from tests.mcp.assistants import connect
 from tests.support.forgetting import forget_space, take_away_second_wall

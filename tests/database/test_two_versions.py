@@ -21,11 +21,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from headwater.base.settings import Settings
 from headwater.database import migrator
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import Migration
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
-from headwater.settings import Settings
+from headwater.intake.pipeline.batch_runner import drain
 from tests.conftest import API, BASE_URL, client_for, run_application
 from tests.database.test_migrations_expand import FIRST
 from tests.support.factories import Stage, make_stage

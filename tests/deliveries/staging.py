@@ -12,13 +12,13 @@ import msgspec
 import psycopg
 from msgspec import Meta
 
+from headwater.base.egress.client import Egress
+from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.database.pool import Database
-from headwater.deliveries.delivery_loop import DeliveryServices
-from headwater.deliveries.forwarder import Forwarder
-from headwater.destinations.credentials import seal_secrets
-from headwater.egress.client import Egress
-from headwater.egress.models import EgressRequest, EgressResponse
-from headwater.platforms.models import (
+from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
+from headwater.forwarding.deliveries.forwarder import Forwarder
+from headwater.forwarding.destinations.credentials import seal_secrets
+from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,
     CallDeferred,
@@ -30,9 +30,9 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.platform import DAY, Limits, Platform
-from headwater.platforms.platform_client import PlatformClient
-from headwater.platforms.settings import PlatformSettings
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.platform_client import PlatformClient
+from headwater.forwarding.platforms.settings import PlatformSettings
 from tests.support import factories
 
 KEY = b"k" * 32

@@ -9,8 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.egress.models import EgressRequest, EgressResponse
-from headwater.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.models import (
+    CallDeferred,
+    CredentialsRefused,
+    Destination,
+    Verdict,
+)
 from tests.deliveries.staging import PLATFORM, Sending
 from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.deliveries.conversions import click_ids, load_waiting
-from headwater.deliveries.eligibility import PendingDelivery
-from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
+from headwater.forwarding.deliveries.conversions import click_ids, load_waiting
+from headwater.forwarding.deliveries.eligibility import PendingDelivery
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson
 from headwater.sources.catalogue import SOURCES
 from tests.deliveries.staging import Sending
 

@@ -8,7 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
-from headwater.platforms.platform import Limits
+from headwater.forwarding.platforms.platform import Limits
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
 from tests.support.destinations import taking
 from tests.support.fake_platform import (

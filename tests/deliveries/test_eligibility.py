@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.deliveries.eligibility import (
+from headwater.forwarding.deliveries.eligibility import (
     AGE_MARGIN,
     RETRY_SECONDS,
     Decision,
@@ -19,8 +19,14 @@ from headwater.deliveries.eligibility import (
     credited,
     decide,
 )
-from headwater.platforms.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
-from headwater.platforms.platform import DAY, Limits
+from headwater.forwarding.platforms.models import (
+    Click,
+    Conversion,
+    ConvertedPerson,
+    Destination,
+    SkipReason,
+)
+from headwater.forwarding.platforms.platform import DAY, Limits
 from tests.deliveries.staging import PLATFORM, Options
 from tests.support.destinations import taking
 

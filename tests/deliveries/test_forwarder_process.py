@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from headwater.events.accepted import AcceptedEvent
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.spaces.encryption import derive_key
 from tests.deliveries.staging import Sending
 from tests.support.fake_platform import Answer, FakePlatform, Received

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.deliveries.delivery_log import wait_until_sent
+from headwater.forwarding.deliveries.delivery_log import wait_until_sent
 from tests.deliveries.staging import Sending, ids_sent
 from tests.support.fake_platform import FakePlatform
 

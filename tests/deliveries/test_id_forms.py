@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.browsing.accepted import COOKIES
-from headwater.deliveries.conversions import click_ids
-from headwater.deliveries.id_forms import FORMS, can_be, sendable
+from headwater.events.browsing.accepted import COOKIES
+from headwater.forwarding.deliveries.conversions import click_ids
+from headwater.forwarding.deliveries.id_forms import FORMS, can_be, sendable
 from headwater.sources.clicks import CLICK_IDS
 
 REAL = {

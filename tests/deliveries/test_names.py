@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headwater.contacts.names import DERIVED_PARTS, explicit_parts
-from headwater.platforms.models import Conversion, ConvertedPerson
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.models import Conversion, ConvertedPerson
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.people.contacts.names import DERIVED_PARTS, explicit_parts
 from tests.deliveries.staging import Sending
 from tests.deliveries.test_conversions import conversion_of
 from tests.platforms.test_platforms import sample

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 from psycopg.types.json import Jsonb
 
-from headwater.egress.models import EgressRequest
-from headwater.platforms.models import Destination
-from headwater.platforms.platform import Limits
+from headwater.base.egress.models import EgressRequest
+from headwater.forwarding.platforms.models import Destination
+from headwater.forwarding.platforms.platform import Limits
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
 from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.deliveries.outbox import (
+from headwater.base.failpoints import failpoint
+from headwater.events.accepted import EVENT_NAMES
+from headwater.events.batch_store import StoredEvent
+from headwater.forwarding.deliveries.outbox import (
     NAMESPACE,
     OutboxDestination,
     dedup_id_of,
@@ -18,12 +21,9 @@ from headwater.deliveries.outbox import (
     queue_deliveries,
     skip_reason,
 )
-from headwater.events.accepted import EVENT_NAMES
-from headwater.events.batch_store import StoredEvent
-from headwater.failpoints import failpoint
-from headwater.pipeline import batch_writer
-from headwater.platforms import registry
-from headwater.platforms.models import SkipReason
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import SkipReason
+from headwater.intake.pipeline import batch_writer
 from tests.support.destinations import NAME, PROBE, Forwarder
 from tests.support.pipeline import event, new_stage, touch
 from tests.support.reading_fixtures import Api

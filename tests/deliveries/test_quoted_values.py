@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.destinations.credentials import seal_secrets
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.destinations.credentials import seal_secrets
+from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.deliveries.staging import KEY, Sending
 from tests.support import factories
 from tests.support.canaries import Canaries, places

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.deliveries.retry_policy import (
+from headwater.forwarding.deliveries.retry_policy import (
     JITTER,
     LADDER,
     LONGEST_WAIT,
@@ -24,7 +24,7 @@ from headwater.deliveries.retry_policy import (
     read_retry_after,
     step_after,
 )
-from headwater.platforms.models import (
+from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,
     CallDeferred,

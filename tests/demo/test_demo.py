@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headwater.base.settings import read_settings
 from headwater.demo import money
 from headwater.demo.journeys import journeys
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID, PretendPlatforms, answer
 from headwater.demo.report import MODELS
 from headwater.demo.shops import SHOPS
 from headwater.demo.visits import WALK_INS
-from headwater.settings import read_settings
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.outcomes import Source

@@ -8,10 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.destinations.destination_check import DestinationCheck, sample, try_destination
-from headwater.egress.models import EgressRequest, EgressResponse, TimedOut
-from headwater.platforms import registry
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressRequest, EgressResponse, TimedOut
+from headwater.base.settings import Settings
+from headwater.forwarding.destinations.destination_check import (
+    DestinationCheck,
+    sample,
+    try_destination,
+)
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import (
     Bisect,
     CallDeferred,
     CallRefused,
@@ -20,9 +25,8 @@ from headwater.platforms.models import (
     PartlyAccepted,
     Verdict,
 )
-from headwater.platforms.origins import named_hosts, url_of
-from headwater.platforms.platform import Platform
-from headwater.settings import Settings
+from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.platform import Platform
 from tests.platforms.test_platforms import sample as a_destination
 from tests.support.destinations import PROBE, FakeSender, answered, destination_of, taking
 

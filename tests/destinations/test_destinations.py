@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.destinations import destinations
-from headwater.destinations.credentials import open_secrets
-from headwater.destinations.inputs import read_new
-from headwater.platforms import registry
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.credentials import open_secrets
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms import registry
 from headwater.spaces.encryption import Unsealable, derive_key
 from tests.conftest import client_for, run_application
 from tests.support.destinations import (

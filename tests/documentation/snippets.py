@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.sizes import ROOT
 
 WHERE = ("README.md", "CONTRIBUTING.md", "docs/*.md", "sdks/*/README.md",
-         "src/headwater/platforms/*/README.md")  # fmt: skip
+         "src/headwater/forwarding/platforms/*/README.md")  # fmt: skip
 PAGES = [path.relative_to(ROOT).as_posix() for each in WHERE for path in sorted(ROOT.glob(each))]
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 

@@ -13,8 +13,8 @@ from typing import Any
 import httpcore2
 import pytest
 
-from headwater.egress.client import Egress
-from headwater.egress.models import (
+from headwater.base.egress.client import Egress
+from headwater.base.egress.models import (
     AddressRefused,
     BadAnswer,
     BadUrl,
@@ -268,7 +268,7 @@ def test_the_address_looked_at_is_the_one_connected_to() -> None:
 
 
 def test_an_address_of_this_machine_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.egress.client.first_refusal", lambda _: None)
+    monkeypatch.setattr("headwater.base.egress.client.first_refusal", lambda _: None)
     with pytest.raises(AddressRefused, match="of this machine"):
         send(EgressRequest(url="https://127.0.0.1/"), egress=Egress)
 

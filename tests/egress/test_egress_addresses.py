@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.addresses import AddressRefusal, first_refusal, read_host, refusal_of
+from headwater.base.egress.addresses import AddressRefusal, first_refusal, read_host, refusal_of
 
 REFUSED = {
     AddressRefusal.UNSPECIFIED: ["0.0.0.0", "0.0.0.1", "0.255.255.255", "::"],

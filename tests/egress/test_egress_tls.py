@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.egress.client import Egress
-from headwater.egress.models import EgressRequest, EgressResponse, Unreachable
+from headwater.base.egress.client import Egress
+from headwater.base.egress.models import EgressRequest, EgressResponse, Unreachable
 from tests.support.certificates import certify
 
 

@@ -14,8 +14,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from headwater.egress.mail import MailError, send_mail
-from headwater.mail_server import read_mail_server
+from headwater.base.egress.mail import MailError, send_mail
+from headwater.base.mail_server import read_mail_server
 from tests.support.certificates import certify
 from tests.support.mail_server import PASSWORD, USER, Mailbox, serve_mail
 

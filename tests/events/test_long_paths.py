@@ -12,9 +12,9 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
 from headwater.database.migrator import migrate
-from headwater.settings import Settings
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.conftest import UNSAFE, run_application
 from tests.support.reading_fixtures import RANGE

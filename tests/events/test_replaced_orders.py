@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.identity.senders import Sender
-from headwater.webhooks.webhooks import find_buyer
+from headwater.intake.webhooks.webhooks import find_buyer
+from headwater.people.identity.senders import Sender
 from tests.support.destinations import Forwarder
 from tests.support.factories import Stage as ApiStage
 from tests.support.pipeline import Accepted, Stage, by, event, page

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from headwater.companies.export_lines import COLUMNS as COMPANY_COLUMNS
-from headwater.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
-from headwater.contacts.export_lines import TRK_TOKENS
 from headwater.database.json_lines import ColumnType
 from headwater.events.fields import FIELDS, columns
+from headwater.people.companies.export_lines import COLUMNS as COMPANY_COLUMNS
+from headwater.people.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
+from headwater.people.contacts.export_lines import TRK_TOKENS
 from tests.support.sizes import ROOT
 
 PAGE = (ROOT / "docs" / "exports.md").read_text()

@@ -18,15 +18,15 @@ from arro3.io import read_parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.companies.export_lines import COLUMNS as COMPANY_COLUMNS
-from headwater.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
-from headwater.contacts.export_lines import TRK_TOKENS
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.events.fields import FIELDS, columns
 from headwater.exports.csv_rows import safe_cell, write_csv
 from headwater.exports.formats import FileForm, Format
 from headwater.exports.parquet_rows import write_parquet
 from headwater.exports.stream import LineReader
+from headwater.people.companies.export_lines import COLUMNS as COMPANY_COLUMNS
+from headwater.people.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
+from headwater.people.contacts.export_lines import TRK_TOKENS
 from tests.support.campaigns import campaign_size
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage

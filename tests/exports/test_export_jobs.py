@@ -19,11 +19,11 @@ import psycopg
 import pytest
 from obstore.exceptions import GenericError
 
+from headwater.database.jobs.lease import LeaseLostError
+from headwater.database.jobs.stop import StopRequested
 from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
 from headwater.exports.worker import ExportAttempt, reason_of, work
-from headwater.jobs.lease import LeaseLostError
-from headwater.jobs.stop import StopRequested
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.waiting import PATIENCE_SECONDS
@@ -260,7 +260,7 @@ def test_a_lost_lease_ends_the_writing(
     fill(stage, 3000)
     export_id = exports.ask(date=DAY)
     before = files(folder)
-    monkeypatch.setattr("headwater.jobs.lease.RENEW_SECONDS", 0.0)
+    monkeypatch.setattr("headwater.database.jobs.lease.RENEW_SECONDS", 0.0)
 
     def steal(_: Any) -> None:
         stage.connection.execute(

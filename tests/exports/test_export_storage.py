@@ -15,9 +15,9 @@ import psycopg
 import pytest
 from moto.server import ThreadedMotoServer
 
+from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.base.storage import Bucket, LocalFolder, Storage, open_storage
 from headwater.exports.worker import work
-from headwater.settings import SettingError, Settings, read_settings
-from headwater.storage import Bucket, LocalFolder, Storage, open_storage
 from tests.conftest import client_for, run_application
 from tests.support.factories import Stage
 

@@ -13,11 +13,11 @@ from random import Random
 
 import pytest
 
-from headwater.fits.counts import count_journeys, weights_of
-from headwater.fits.estimation import FITTED_MODELS, MARKOV, SHAPLEY, estimate
-from headwater.fits.journeys import Journey, gather_journeys
-from headwater.fits.markov import removal_effects
-from headwater.fits.shapley import shapley_shares, shapley_weights
+from headwater.attribution.fits.counts import count_journeys, weights_of
+from headwater.attribution.fits.estimation import FITTED_MODELS, MARKOV, SHAPLEY, estimate
+from headwater.attribution.fits.journeys import Journey, gather_journeys
+from headwater.attribution.fits.markov import removal_effects
+from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.fits.planted import drawn, markov_truth, shapley_truth

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS
 from headwater.cli import main
-from headwater.fits.models import FEWEST_CONVERSIONS
 from tests.support.factories import NOON, Stage, make_stage
 
 BUYERS, LOST = FEWEST_CONVERSIONS, 40

@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.fits import store
-from headwater.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.fits import store
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api

@@ -9,10 +9,9 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.database.pool import Database
-from headwater.fits import store
-from headwater.fits.models import FEWEST_CONVERSIONS, Fit
-from headwater.fits.monthly_fits import (
+from headwater.attribution.fits import store
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit
+from headwater.attribution.fits.monthly_fits import (
     HOUR,
     MonthlyFit,
     MonthlyFitter,
@@ -22,7 +21,8 @@ from headwater.fits.monthly_fits import (
     start_monthly,
     stop_monthly,
 )
-from headwater.fits.store import list_fits
+from headwater.attribution.fits.store import list_fits
+from headwater.database.pool import Database
 from headwater.spaces.spaces import fetch_space
 from tests.support.factories import Stage, make_stage
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from headwater.contacts.filters import DateContext
-from headwater.contacts.filters import _number as filter_number
-from headwater.imports.amounts import DecimalsSurvey, read_number
-from headwater.imports.columns import _number as imported_number
-from headwater.imports.dialects import delimiter_of
-from headwater.imports.encodings import judge_encoding
-from headwater.imports.notation import Notation
-from headwater.imports.times import DatesSurvey, read_time
-from headwater.imports.totals import is_total_label
+from headwater.intake.imports.formats.amounts import DecimalsSurvey, read_number
+from headwater.intake.imports.formats.columns import _number as imported_number
+from headwater.intake.imports.formats.dialects import delimiter_of
+from headwater.intake.imports.formats.encodings import judge_encoding
+from headwater.intake.imports.formats.notation import Notation
+from headwater.intake.imports.formats.times import DatesSurvey, read_time
+from headwater.intake.imports.formats.totals import is_total_label
+from headwater.people.contacts.filters import DateContext
+from headwater.people.contacts.filters import _number as filter_number
 
 
 def survey_cell(text: str) -> object:

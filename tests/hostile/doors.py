@@ -16,78 +16,83 @@ from typing import Any
 
 from starlette.requests import Request
 
-from headwater.accounts.passwords import _normal as normal_password
-from headwater.ads.inputs import read_names
-from headwater.browsing.agents import read_agent
-from headwater.companies.domains import business_domain
-from headwater.companies.updates import read_change as read_company
+from headwater.assistants.mcp.coercion import tidy
+from headwater.assistants.mcp.hosts import AllowedHosts
+from headwater.assistants.mcp.protocol_messages import check_message
+from headwater.assistants.mcp.tools import TOOLS
+from headwater.assistants.oauth import client_metadata
+from headwater.assistants.oauth.clients import check_client_name
+from headwater.assistants.oauth.redirects import read_redirect
+from headwater.assistants.oauth.requests import read_parameters
+from headwater.assistants.oauth.routes import MAX_BODY as REGISTRATION
+from headwater.assistants.oauth.routes import _read_json as read_registration_body
+from headwater.base.egress import addresses as egress
+from headwater.base.egress.client import _split as split_url
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.log_lines import as_text
+from headwater.base.logs import mask
+from headwater.base.masking import Mask
+from headwater.base.masking import _page as masked_page
 from headwater.console.forms import _read as read_posted
 from headwater.console.report_pages.breakdown import Breakdown
 from headwater.console.report_pages.view import ReportView
-from headwater.contacts import parameters as contacts
-from headwater.contacts.inputs import read_changes, read_new_contact
-from headwater.contacts.names import split_name
-from headwater.deliveries.sent_values import _query_values as query_values
-from headwater.destinations.inputs import read_new
-from headwater.egress import addresses as egress
-from headwater.egress.client import _split as split_url
-from headwater.egress.models import EgressRequest, EgressResponse
 from headwater.events import parameters as events
+from headwater.events.browsing.agents import read_agent
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.events.touchpoints.classification import touch_of
 from headwater.events.updates import read_change as read_amount
+from headwater.forwarding.deliveries.sent_values import _query_values as query_values
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms import responses
+from headwater.forwarding.platforms.identifiers import meta_name, read_phone
 from headwater.http.bodies import MAX_BATCH_BODY, read_json
 from headwater.http.clients import address_subject, client_address
-from headwater.http.date_range import DAY
 from headwater.http.errors import Invalid
-from headwater.http.instants import parse_instant
+from headwater.http.inputs.date_range import DAY
+from headwater.http.inputs.emails import parse_written_email
+from headwater.http.inputs.instants import parse_instant
+from headwater.http.inputs.pagination import Cursors
+from headwater.http.inputs.parameters import Input, JsonInput, Query
+from headwater.http.inputs.period_words import read_dates
+from headwater.http.inputs.suggestions import Names
+from headwater.http.inputs.timerange import parse_day, parse_moment
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
-from headwater.http.pagination import Cursors
-from headwater.http.parameters import Input, JsonInput, Query
-from headwater.http.period_words import read_dates
-from headwater.http.suggestions import Names
-from headwater.http.timerange import parse_day, parse_moment
-from headwater.identity.emails import parse_written_email
-from headwater.imports.files import LONGEST_ROW
-from headwater.imports.files import _object as imported_object
-from headwater.imports.zones import is_local
-from headwater.ingest.endpoints import EVENTS, MAX_TRACK_BODY, BatchEndpoint
-from headwater.ingest.forms import _ip as read_ip
-from headwater.ingest.payload import EVENT_FORM
-from headwater.ingest.touchpoints import TOUCHPOINT_FORM
-from headwater.log_lines import as_text
-from headwater.logs import mask
-from headwater.masking import Mask
-from headwater.masking import _page as masked_page
-from headwater.mcp.coercion import tidy
-from headwater.mcp.hosts import AllowedHosts
-from headwater.mcp.protocol_messages import check_message
-from headwater.mcp.tools import TOOLS
-from headwater.oauth import client_metadata
-from headwater.oauth.clients import check_client_name
-from headwater.oauth.redirects import read_redirect
-from headwater.oauth.requests import read_parameters
-from headwater.oauth.routes import MAX_BODY as REGISTRATION
-from headwater.oauth.routes import _read_json as read_registration_body
-from headwater.platforms import responses
-from headwater.platforms.identifiers import meta_name, read_phone
-from headwater.sites.origins import cookie_domain, parse_origin, sent_host
+from headwater.intake.imports.formats.files import LONGEST_ROW
+from headwater.intake.imports.formats.files import _object as imported_object
+from headwater.intake.imports.formats.zones import is_local
+from headwater.intake.ingest.endpoints import EVENTS, MAX_TRACK_BODY, BatchEndpoint
+from headwater.intake.ingest.forms import _ip as read_ip
+from headwater.intake.ingest.payload import EVENT_FORM
+from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM
+from headwater.intake.tracker.browser_reports import Body, language_tag
+from headwater.intake.tracker.endpoint import MAX_BODY as MAX_REPORT
+from headwater.intake.tracker.reported_items import accept_item, fault_of, is_page
+from headwater.intake.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
+from headwater.intake.webhooks.expressions import parse as parse_expression
+from headwater.intake.webhooks.functions import OWN_FUNCTIONS
+from headwater.intake.webhooks.interpretation import draft_event
+from headwater.intake.webhooks.models import (
+    MappingInput,
+    ReadContext,
+    WebhookRequest,
+    WebhookSettings,
+)
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.people.companies.domains import business_domain
+from headwater.people.companies.updates import read_change as read_company
+from headwater.people.contacts import parameters as contacts
+from headwater.people.contacts.inputs import read_changes, read_new_contact
+from headwater.people.contacts.names import split_name
 from headwater.sources.addresses import name_in_ascii, read_address
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.reasons import explain_rule, list_findings
+from headwater.spaces.accounts.passwords import _normal as normal_password
 from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
+from headwater.spaces.sites.origins import cookie_domain, parse_origin, sent_host
+from headwater.spend.ads.inputs import read_names
 from headwater.spend.inputs import read_spend
-from headwater.touchpoints.accepted import AcceptedTouchpoint
-from headwater.touchpoints.classification import touch_of
-from headwater.tracker.browser_reports import Body, language_tag
-from headwater.tracker.endpoint import MAX_BODY as MAX_REPORT
-from headwater.tracker.reported_items import accept_item, fault_of, is_page
-from headwater.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
-from headwater.webhooks.expressions import parse as parse_expression
-from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.interpretation import draft_event
-from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
-from headwater.webhooks.providers import PROVIDERS
 from tests.hostile.answer_doors import ANSWER_DOORS
 from tests.hostile.cells import read_filter_number, read_imported_number, survey_cell
 from tests.hostile.form_doors import FORM_DOORS

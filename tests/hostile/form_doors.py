@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headwater.console.report_pages import chart_notes
+from headwater.alerts.notifications.channels import read_mail_token, read_url
+from headwater.console.report_pages.charts import chart_notes
 from headwater.console.report_pages.notes import _is_day
-from headwater.notifications.channels import read_mail_token, read_url
 from tests.hostile.growth import Door
 
 FIELD = 2048

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from headwater.imports.amounts import DecimalsSurvey
-from headwater.imports.dialects import HEAD_BYTES, Dialect, UnreadableError, delimiter_of
-from headwater.imports.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
-from headwater.imports.files import LONGEST_ROW
-from headwater.imports.notation import Notation
-from headwater.imports.spend import find_table
-from headwater.imports.spend_rows import refuse_other_rows
-from headwater.imports.times import DatesSurvey
-from headwater.imports.totals import is_total_label, names_total
+from headwater.intake.imports.formats.amounts import DecimalsSurvey
+from headwater.intake.imports.formats.dialects import (
+    HEAD_BYTES,
+    Dialect,
+    UnreadableError,
+    delimiter_of,
+)
+from headwater.intake.imports.formats.encodings import (
+    EncodingSurvey,
+    UnclearEncodingError,
+    judge_encoding,
+)
+from headwater.intake.imports.formats.files import LONGEST_ROW
+from headwater.intake.imports.formats.notation import Notation
+from headwater.intake.imports.formats.times import DatesSurvey
+from headwater.intake.imports.formats.totals import is_total_label, names_total
+from headwater.intake.imports.spend import find_table
+from headwater.intake.imports.spend_rows import refuse_other_rows
 from tests.hostile.growth import Door
 
 

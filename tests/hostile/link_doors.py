@@ -5,11 +5,11 @@ from __future__ import annotations
 from headwater.console.link_pages.link_sheet import read_sheet, write_sheet
 from headwater.console.link_pages.sources import LONGEST_ADDRESS
 from headwater.console.live_pages.arrival_lines import _page as page_of_line
-from headwater.sources.address_notes import note_address
 from headwater.sources.exclusions import SHIPPED
 from headwater.sources.explanation import explain_visit
-from headwater.sources.link_checks import check_host, check_link
-from headwater.sources.links import LinkParts, build_link
+from headwater.sources.links.address_notes import note_address
+from headwater.sources.links.link_checks import check_host, check_link
+from headwater.sources.links.links import LinkParts, build_link
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.hostile.growth import Door
 

@@ -21,22 +21,30 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from msgspec import Meta, Struct
 
 import headwater
-from headwater.deliveries.id_forms import FORMS
-from headwater.platforms.platform import Platform
+from headwater.forwarding.deliveries.id_forms import FORMS
+from headwater.forwarding.platforms.platform import Platform
 
 FUNCTIONS = frozenset({
     "compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer",
 })  # fmt: skip
 HEADWATER = r"(?<!\w)Headwater(?!\w)"
 LOCAL: Mapping[tuple[str, str], list[str]] = {
-    ("headwater.oauth.clients", 'rf"(?<!\\w){re.escape(brand)}(?!\\w)"'): [
+    ("headwater.assistants.oauth.clients", 'rf"(?<!\\w){re.escape(brand)}(?!\\w)"'): [
         r"(?<!\w)Headwater(?!\w)"
     ],
-    ("headwater.http.period_words", "pattern"): [],  # of the module's table, which is found there
-    ("headwater.destinations.inputs", "pattern"): [],  # of a platform, found as name_pattern
-    ("headwater.platforms.settings", "pattern"): [],  # found in the platforms' settings
-    ("headwater.deliveries.id_forms", "pattern"): [form.pattern for form in FORMS.values()],
-    ("headwater.imports.spend_reader", "plain"): [
+    (
+        "headwater.http.inputs.period_words",
+        "pattern",
+    ): [],  # of the module's table, which is found there
+    (
+        "headwater.forwarding.destinations.inputs",
+        "pattern",
+    ): [],  # of a platform, found as name_pattern
+    ("headwater.forwarding.platforms.settings", "pattern"): [],  # found in the platforms' settings
+    ("headwater.forwarding.deliveries.id_forms", "pattern"): [
+        form.pattern for form in FORMS.values()
+    ],
+    ("headwater.intake.imports.spend_reader", "plain"): [
         "\t".join([r"[0-9]{1,12}(?:\.[0-9]{1,6})?", *["[0-9]{1,15}"] * 2, r"\\N"])
     ],
 }

@@ -15,16 +15,16 @@ import httpx
 import psycopg
 
 from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.quality.report import check_quality
+from headwater.attribution.fits.monthly_fits import MonthlyFitter, start_monthly
+from headwater.attribution.paths.builder import build_next
+from headwater.base.storage import LocalFolder
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.database.pool import Database
 from headwater.exports.worker import work as work_on_exports
-from headwater.fits.monthly_fits import MonthlyFitter, start_monthly
-from headwater.http.timerange import EVER
-from headwater.paths.builder import build_next
-from headwater.quality.report import check_quality
+from headwater.http.inputs.timerange import EVER
 from headwater.spaces.spaces import fetch_space
-from headwater.storage import LocalFolder
 from tests.conftest import Running, client_for
 from tests.console.browsing import Browser
 from tests.hostile.single_events import KNOWN, HostileEvent

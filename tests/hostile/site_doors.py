@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from headwater.site_tests.content_policy import LONGEST_POLICY, Wanted, blocking_directive
-from headwater.site_tests.page_source import read_page
-from headwater.site_tests.probe import MOST_BYTES, _bare, _resolve, is_local, with_click
-from headwater.site_tests.site_test import read_page_url
-from headwater.sites.origins import covering_origins, read_pasted_origins
+from headwater.alerts.site_tests.content_policy import LONGEST_POLICY, Wanted, blocking_directive
+from headwater.alerts.site_tests.page_source import read_page
+from headwater.alerts.site_tests.probe import MOST_BYTES, _bare, _resolve, is_local, with_click
+from headwater.alerts.site_tests.site_test import read_page_url
+from headwater.spaces.sites.origins import covering_origins, read_pasted_origins
 from tests.hostile.growth import Door
 
 KB = 1024

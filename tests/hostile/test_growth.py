@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-import headwater.contacts.parameters as contacts
-from headwater.browsing import agents
+import headwater.people.contacts.parameters as contacts
+from headwater.events.browsing import agents
 from headwater.http import errors
 from headwater.http.errors import Errors, Invalid
 from tests.hostile.doors import JSON_DOORS, TEXT_DOORS

@@ -12,18 +12,18 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
-from headwater.browsing.agents import read_agent
-from headwater.browsing.places import NOWHERE
 from headwater.events.accepted import AcceptedEvent
+from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.events.browsing.agents import read_agent
+from headwater.events.browsing.places import NOWHERE
 from headwater.http.errors import Invalid
-from headwater.identity.senders import Sender
-from headwater.sites.origins import cookie_domain, is_among, parse_origin, sent_host
-from headwater.sites.signatures import SigningSecret
-from headwater.sites.sites import ActiveSite
+from headwater.intake.tracker.browser_reports import Body, Browser, language_tag
+from headwater.intake.tracker.reported_items import accept_item, is_page
+from headwater.people.identity.senders import Sender
 from headwater.spaces.access import Caller
-from headwater.tracker.browser_reports import Body, Browser, language_tag
-from headwater.tracker.reported_items import accept_item, is_page
+from headwater.spaces.sites.origins import cookie_domain, is_among, parse_origin, sent_host
+from headwater.spaces.sites.signatures import SigningSecret
+from headwater.spaces.sites.sites import ActiveSite
 from tests.support.sites import event, identify, page
 
 NOW = 1_790_000_000.0

@@ -8,7 +8,7 @@ import psycopg
 from pglast import ast, parse_sql
 from pglast.enums import ConstrType
 
-from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
+from headwater.database.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
 from tests.house.test_house import SOURCE, tenant_tables
 from tests.house.test_routing import NUMBERED
 from tests.house.test_table_owners import tables as tables_of_schema

@@ -53,7 +53,7 @@ def test_every_file_is_there(title: str, file: str) -> None:
 def test_a_file_that_is_not_there_is_missed() -> None:
     assert exists("src/headwater/<room>/<room>.sql")
     assert not exists("src/headwater/<room>/<name>.xyz")
-    assert not exists("src/headwater/webhooks/providers/stripe.py/")
+    assert not exists("src/headwater/intake/webhooks/providers/stripe.py/")
 
 
 def test_every_rule_names_what_holds_it() -> None:

@@ -15,23 +15,23 @@ from pathlib import Path
 
 import pytest
 
+from headwater.api.operations import RATE_LIMITS
+from headwater.assistants.mcp.endpoint import AccessRefusal as AssistantRefusal
+from headwater.assistants.mcp.prompts import PROMPTS
+from headwater.assistants.mcp.resources import RESOURCES
+from headwater.assistants.mcp.tools import TOOLS
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.base.settings import PREFIX, READERS, Settings
 from headwater.cli.commands import build_parser
-from headwater.contacts.filters import OPERATORS
-from headwater.destinations.destinations import DELIVERY_STATUSES
 from headwater.events.fields import FIELDS
-from headwater.inbox.rows import RejectReason
-from headwater.mcp.endpoint import AccessRefusal as AssistantRefusal
-from headwater.mcp.prompts import PROMPTS
-from headwater.mcp.resources import RESOURCES
-from headwater.mcp.tools import TOOLS
-from headwater.platforms.models import SkipReason
-from headwater.platforms.platform import DAY
-from headwater.platforms.registry import PLATFORMS
-from headwater.public_api.operations import RATE_LIMITS
+from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
+from headwater.forwarding.platforms.models import SkipReason
+from headwater.forwarding.platforms.platform import DAY
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.intake.inbox.rows import RejectReason
+from headwater.people.contacts.filters import OPERATORS
 from headwater.reports.errors import ReportProblem
 from headwater.reports.models import Comparison, Group, Measure
-from headwater.settings import PREFIX, READERS, Settings
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.outcomes import NothingReason

@@ -13,22 +13,22 @@ from tests.house.test_house import SOURCE, modules
 JSON_TYPES = {"str", "int", "float", "bool", "dict", "list", "Decimal", "Mapping"}
 
 NOT_FIELDS: dict[str, str] = {
-    "http/fields.py": "the types of fields",
-    "http/objects.py": "likewise, of arrays and objects",
-    "http/parameters.py": "likewise, of values by name in a query or a JSON object",
+    "http/inputs/fields.py": "the types of fields",
+    "http/inputs/objects.py": "likewise, of arrays and objects",
+    "http/inputs/parameters.py": "likewise, of values by name in a query or a JSON object",
     "http/bodies.py": "a body that is no object has no fields",
-    "http/instants.py": "an instant is written as text or as a number",
+    "http/inputs/instants.py": "an instant is written as text or as a number",
     "spaces/custom_fields.py": "what it reads has been text or a number by its type",
-    "ingest/forms.py": "the payloads' types are msgspec's, which explains a payload once it failed",
-    "ingest/times.py": "what it reads has been text or a number by its type",
-    "ingest/touchpoints.py": "likewise",
-    "imports/files.py": "a row of a file that is no object has no fields",
-    "destinations/inputs.py": "a destination's settings are checked against its platform's model",
-    "platforms/": "answers of other services",
-    "mcp/protocol_messages.py": "messages of the protocol, before a tool is called",
-    "oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
-    "oauth/client_metadata.py": "documents of other servers",
-    "oauth/routes.py": "likewise clients' metadata",
+    "intake/ingest/forms.py": "payloads are msgspec's, which explains one that failed",
+    "intake/ingest/times.py": "what it reads has been text or a number by its type",
+    "intake/ingest/touchpoints.py": "likewise",
+    "intake/imports/formats/files.py": "a row of a file that is no object has no fields",
+    "forwarding/destinations/inputs.py": "settings are checked against the platform's model",
+    "forwarding/platforms/": "answers of other services",
+    "assistants/mcp/protocol_messages.py": "messages of the protocol, before a tool is called",
+    "assistants/oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
+    "assistants/oauth/client_metadata.py": "documents of other servers",
+    "assistants/oauth/routes.py": "likewise clients' metadata",
     "webhooks/": "values of senders' bodies, as mappings find them",
 }
 """Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""
@@ -96,8 +96,8 @@ STAND_ONCE = {
     "the custom fields' names": (r"profile_field_\{|range\(1, 31\)", "spaces/custom_fields.py"),
     "the largest amount": (r"10\) \*\* 14", "http/decimals.py"),
     "the form of a number": (r"\[eE\]", "http/decimals.py"),
-    "the dates of a range": (r'name="(start|end)_date"', "http/date_range.py"),
-    "the rows of a page": (r'name="per_page"', "http/pagination.py"),
+    "the dates of a range": (r'name="(start|end)_date"', "http/inputs/date_range.py"),
+    "the rows of a page": (r'name="per_page"', "http/inputs/pagination.py"),
 }
 """Rules that many rooms share: what gives one away, and the module that it stands in."""
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from pglast import ast
 
-from headwater.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
+from headwater.database.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
 from tests.house.test_house import SPANS_SPACES, statements
 from tests.support.statement_trees import (
     Volatility,
@@ -30,9 +30,9 @@ from tests.support.statement_trees import (
 )
 
 LOCKS_EVERY_NODE: dict[str, str] = {
-    "accounts/attempts.sql::tidy": "attempts to log in, now and then",
-    "accounts/members.sql::lock": "members are changed rarely",
-    "webhooks/webhooks.sql::credentials": "so are the secrets of webhooks",
+    "spaces/accounts/attempts.sql::tidy": "attempts to log in, now and then",
+    "spaces/accounts/members.sql::lock": "members are changed rarely",
+    "intake/webhooks/webhooks.sql::credentials": "so are the secrets of webhooks",
 }
 """Statements that lock rows of a table that every node has, and why they may."""
 
@@ -217,13 +217,13 @@ RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {
-    "paths/builder.sql::spaces": "spaces_of_nodes is its other form",
+    "attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form",
 }
 """Statements that are not run in a cluster, and what is in their place."""
 
 
 OF_QUEUES: dict[str, str] = {
-    "inbox/queue.sql::hop": "from Space to Space along a queue",
+    "intake/inbox/queue.sql::hop": "from Space to Space along a queue",
 }
 """Parts of statements that are of the first node's queues alone, and what they do."""
 
@@ -308,7 +308,7 @@ PLANTED = {
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str, volatility: Volatility) -> None:
     spans = fault in {"recursion", "no_columns", "copied"}
-    place = "inbox/queue.sql::newest" if spans else "events/events.sql::planted"
+    place = "intake/inbox/queue.sql::newest" if spans else "events/events.sql::planted"
     assert broken(place, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
 
 

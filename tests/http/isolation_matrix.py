@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.api.operations import Operation
-from headwater.http.pagination import CURSOR
-from headwater.public_api.operations import OPERATIONS
+from headwater.api.operations import OPERATIONS
+from headwater.endpoints.operations import Operation
+from headwater.http.inputs.pagination import CURSOR
 from tests.support.two_spaces import CLAIMS, TWIN
 
 RANGE = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.http.errors import Invalid
-from headwater.http.fields import (
+from headwater.http.inputs.fields import (
     BOOLEAN,
     REQUIRED,
     FieldType,
@@ -19,8 +19,15 @@ from headwater.http.fields import (
     whole_number,
     word_of,
 )
-from headwater.http.objects import Property, array_of, map_of, object_of, parse_body, read_pairs
-from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter, Query
+from headwater.http.inputs.objects import (
+    Property,
+    array_of,
+    map_of,
+    object_of,
+    parse_body,
+    read_pairs,
+)
+from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter, Query
 
 WINDOW = one_of((0, 7, 30))
 COLOURS = ListParameter(name="colours", kind=one_of(("red", "blue")), most=2, description="")

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headwater.inbox import probe
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.intake.inbox import probe
 from tests.conftest import Running, run_application
 from tests.support.processes import is_ready
 from tests.support.waiting import wait_until

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from headwater.app import create_app
+from headwater.base.settings import Settings
 from headwater.http import connection as http_connection
 from headwater.http.server import Server, make_server
-from headwater.settings import Settings
 from tests.http.raw_http import (
     API,
     CHUNKED,

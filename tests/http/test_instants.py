@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from headwater.http.instants import ISO_SCHEMA, UNIX_SCHEMA, parse_instant, parse_iso
+from headwater.http.inputs.instants import ISO_SCHEMA, UNIX_SCHEMA, parse_instant, parse_iso
 
 TEN = datetime(2026, 10, 1, 10, tzinfo=UTC).timestamp()
 

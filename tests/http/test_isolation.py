@@ -20,9 +20,9 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.fits import store
-from headwater.ingest.payload import TrackPayload
-from headwater.public_api.operations import OPERATIONS, PREFIX, describe_api
+from headwater.api.operations import OPERATIONS, PREFIX, describe_api
+from headwater.attribution.fits import store
+from headwater.intake.ingest.payload import TrackPayload
 from tests.conftest import Running, client_for
 from tests.http.isolation_matrix import MATRIX, NAMES_NOTHING, OWN, UNKNOWN, Row
 from tests.support.factories import Stage, make_stage

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from headwater.logs import MASKED, mask
+from headwater.base.logs import MASKED, mask
 
 CANARIES = (
     "trk_sk_c4n4ryc4n4ryc4n4ryc4n4ryc4n4ryc4n4ryc4n4ry0", "hunter2", "canary@example.com",

@@ -11,9 +11,9 @@ import httpx
 import pytest
 import schemathesis
 
-from headwater.api.operations import Operation
+from headwater.api.operations import OPERATIONS, RATE_LIMITS
+from headwater.endpoints.operations import Operation
 from headwater.http.openapi import PROBLEMS
-from headwater.public_api.operations import OPERATIONS, RATE_LIMITS
 from tests.conftest import Running
 
 API = "/public-api/v1"

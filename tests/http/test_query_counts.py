@@ -8,14 +8,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.api.operations import Operation
+from headwater.api.operations import OPERATIONS
+from headwater.attribution.paths import path_source
 from headwater.database import row_security
-from headwater.http.pagination import CURSOR
-from headwater.paths import path_source
-from headwater.public_api.operations import OPERATIONS
-from headwater.sites.refusals import queries as refusals
+from headwater.endpoints.operations import Operation
+from headwater.http.inputs.pagination import CURSOR
 from headwater.spaces.access import queries as key_lookups
 from headwater.spaces.key_use import queries as key_uses
+from headwater.spaces.sites.refusals import queries as refusals
 from tests.support.factories import NOON, Stage
 from tests.support.people import person
 from tests.support.reading_fixtures import RANGE, Api

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from headwater.api.operations import RATE_LIMITS
+from headwater.base.settings import Settings
 from headwater.database.pool import connect
 from headwater.http.rate_limits import QuotaRequest, give_back, take
-from headwater.public_api.operations import RATE_LIMITS
-from headwater.settings import Settings
 from tests.conftest import Running, client_for, run_application
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.database.migrator import migrate
-from headwater.settings import Settings
 from headwater.spaces.keys import SCOPES
 from tests.conftest import Running, run_application
 from tests.support.spaces import insert_space

@@ -18,10 +18,10 @@ import jsonschema_rs
 import pytest
 
 from headwater import __version__
-from headwater.reference.commands import KEY
-from headwater.reference.examples import ERRORS, EXAMPLES
-from headwater.reference.introduction import FIRST_CALLS
-from headwater.settings import Settings
+from headwater.api.reference.commands import KEY
+from headwater.api.reference.examples import ERRORS, EXAMPLES
+from headwater.api.reference.introduction import FIRST_CALLS
+from headwater.base.settings import Settings
 from tests.conftest import API, BASE_URL, Running, run_application
 from tests.reference.sending import new_installation, send_all
 from tests.sdks.contract import RUNS, taking_turns

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from headwater import listening_socket
+from headwater.base import listening_socket
 from tests.conftest import API
 from tests.support.processes import environment, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until

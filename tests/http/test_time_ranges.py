@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.http.timerange import (
+from headwater.http.inputs.timerange import (
     between,
     first_instant,
     last_instant,

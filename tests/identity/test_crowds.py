@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.identity.directory import CROWD, FINGERPRINT, Contact, Directory, IdentifierLink
-from headwater.identity.resolution import ItemIdentity, identify
+from headwater.people.identity.directory import (
+    CROWD,
+    FINGERPRINT,
+    Contact,
+    Directory,
+    IdentifierLink,
+)
+from headwater.people.identity.resolution import ItemIdentity, identify
 
 SHARED = "f|10.0.0.1"
 MONTH = 30 * 86_400 * 1_000_000

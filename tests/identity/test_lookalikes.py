@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import psycopg
 
-from headwater.identity.directory import Directory
-from headwater.identity.joins import Joins
-from headwater.identity.resolution import ItemIdentity, identify
-from headwater.identity.senders import Sender
+from headwater.people.identity.directory import Directory
+from headwater.people.identity.joins import Joins
+from headwater.people.identity.resolution import ItemIdentity, identify
+from headwater.people.identity.senders import Sender
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.support.factories import Stage as ApiStage
 from tests.support.pipeline import (

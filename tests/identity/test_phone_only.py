@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid
-from headwater.ingest.payload import RECORD_FORM, accept
+from headwater.intake.ingest.payload import RECORD_FORM, accept
 from tests.support.pipeline import Accepted, Stage, by, event, new_stage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from tests.conftest import Running
 from tests.mcp.assistants import connect
 from tests.support.factories import Stage

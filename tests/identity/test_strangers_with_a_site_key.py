@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.batch_runner import process_space
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 from tests.support.sites import Site, event, identify, page

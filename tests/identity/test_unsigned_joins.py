@@ -13,11 +13,11 @@ import pytest
 
 from headwater.alerts.problems import list_problems
 from headwater.alerts.rules import Rule
-from headwater.identity.directory import Contact, Directory
-from headwater.identity.joins import MAX_JOINED, WITHIN, Joins, address_key
-from headwater.identity.resolution import ItemIdentity, identify
-from headwater.identity.senders import Sender
-from headwater.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.people.identity.directory import Contact, Directory
+from headwater.people.identity.joins import MAX_JOINED, WITHIN, Joins, address_key
+from headwater.people.identity.resolution import ItemIdentity, identify
+from headwater.people.identity.senders import Sender
 from tests.support.reading_fixtures import Api
 from tests.support.sites import Site, event, page
 from tests.support.sites import identify as says

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from tests.support.pipeline import Accepted, Stage, by, event, new_stage, page, person
 
 ALICE, BOB, MALLORY = "alice@a-corp.com", "bob@b-corp.com", "mallory@evil.com"

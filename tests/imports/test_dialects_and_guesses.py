@@ -11,13 +11,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headwater.imports.amounts import DecimalsSurvey
-from headwater.imports.dialects import DELIMITERS, Dialect, FileSurvey, delimiter_of, read_dialect
-from headwater.imports.guesses import guess_columns
-from headwater.imports.kinds import KINDS
-from headwater.imports.notation import Notation
-from headwater.imports.times import DatesSurvey
-from headwater.imports.uploads import sample_rows
+from headwater.intake.imports.formats.amounts import DecimalsSurvey
+from headwater.intake.imports.formats.dialects import (
+    DELIMITERS,
+    Dialect,
+    FileSurvey,
+    delimiter_of,
+    read_dialect,
+)
+from headwater.intake.imports.formats.guesses import guess_columns
+from headwater.intake.imports.formats.notation import Notation
+from headwater.intake.imports.formats.times import DatesSurvey
+from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.uploads import sample_rows
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=12)
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]

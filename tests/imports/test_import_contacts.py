@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.cli import main
-from headwater.imports import importer as import_run
+from headwater.intake.imports import importer as import_run
 from tests.support.factories import Stage, make_stage
 from tests.support.importing import Importer
 from tests.support.reading_fixtures import Api

@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 import pytest
 from psycopg import AsyncConnection
 
+from headwater.base.storage import LocalFolder
+from headwater.database.jobs.connection import connect
 from headwater.http.errors import Conflict
-from headwater.imports import importer, job_worker, jobs
-from headwater.imports.dialects import FileSurvey
-from headwater.imports.job_models import ImportJob, Reading
-from headwater.imports.uploads import judge_file
-from headwater.jobs.connection import connect
+from headwater.intake.imports import importer, job_worker, jobs
+from headwater.intake.imports.formats.dialects import FileSurvey
+from headwater.intake.imports.job_models import ImportJob, Reading
+from headwater.intake.imports.uploads import judge_file
 from headwater.privacy.erasure_job import erase_next
-from headwater.storage import LocalFolder
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Pipeline
 
@@ -260,6 +260,6 @@ def test_what_nobody_needs_is_removed(uploads: Uploads) -> None:
 
 
 def test_refused_rows_have_a_bound(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.imports.job_refusals.MOST_KEPT", 3)
+    monkeypatch.setattr("headwater.intake.imports.job_refusals.MOST_KEPT", 3)
     job_id = uploads.put(orders_file(9, *range(8)))
     assert (uploads.job(job_id).refused, len(uploads.refused_lines(job_id))) == (8, 3)

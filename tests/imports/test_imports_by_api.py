@@ -7,8 +7,8 @@ from random import Random
 import psycopg
 import pytest
 
-from headwater.imports import jobs
-from headwater.storage import LocalFolder
+from headwater.base.storage import LocalFolder
+from headwater.intake.imports import jobs
 from tests.imports.test_one_reader import (
     AMOUNTS,
     ENCODINGS,

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.imports.choices import FileChoices
-from headwater.imports.dialects import UnreadableError
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.dialects import UnreadableError
 from tests.support.importing import Importer
 from tests.support.reading_files import read_as_an_upload, read_at_a_terminal
 

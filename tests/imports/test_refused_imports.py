@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.jobs.connection import connect
+from headwater.base.settings import Settings
+from headwater.database.jobs.connection import connect
 from headwater.privacy.erasure_job import erase_next
-from headwater.settings import Settings
 from tests.conftest import API, run_application
 from tests.support.factories import Stage
 from tests.support.import_desk import ORDERS, SPEND, Desk, client_for_stage, table

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
-from headwater.ingest.payload import parse_amount
+from headwater.intake.ingest.payload import parse_amount
 
 DIGITS = st.text("0123456789", min_size=1, max_size=20)
 ZEROS_AND_ONES = st.text("001", min_size=1, max_size=6)

@@ -9,9 +9,9 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.ingest.touchpoints import TouchpointPayload
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.intake.ingest.touchpoints import TouchpointPayload
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
-from headwater.touchpoints.accepted import AcceptedTouchpoint
 from tests.conftest import Running, client_for
 
 VALID = {"occurred_at": "2026-05-13T12:00:00Z", "email": "ada@example.com", "source": "sms"}

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from headwater.inbox.inbox import Inbox, Request
-from headwater.inbox.notices import CHANNEL, LEAST_SECONDS, Notices
-from headwater.inbox.queue import wait_until_processed
-from headwater.ingest.endpoints import TRACKING
-from headwater.jobs import worker
-from headwater.jobs.duties import Duty
-from headwater.jobs.worker import Worker
-from headwater.pipeline.duty import make_pipeline_duty
+from headwater.database.jobs import worker
+from headwater.database.jobs.duties import Duty
+from headwater.database.jobs.worker import Worker
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.inbox.notices import CHANNEL, LEAST_SECONDS, Notices
+from headwater.intake.inbox.queue import wait_until_processed
+from headwater.intake.ingest.endpoints import TRACKING
+from headwater.intake.pipeline.duty import make_pipeline_duty
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.inbox import inbox
-from headwater.inbox.inbox import Inbox, Request
-from headwater.ingest.endpoints import TRACKING
+from headwater.intake.inbox import inbox
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.ingest.endpoints import TRACKING
 
 
 def test_it_works(

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from headwater.ingest.payload import EVENT_FORM
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.database.jobs.connection import connect
+from headwater.intake.ingest.payload import EVENT_FORM
+from headwater.intake.pipeline.batch_runner import drain
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 TOUCHPOINT = {"source": "google_ads", "email": "ada@example.com", "occurred_at": 1_760_000_000}

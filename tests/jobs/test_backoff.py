@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.jobs.backoff import climb, double_pause
+from headwater.database.jobs.backoff import climb, double_pause
 
 
 def test_it_works() -> None:

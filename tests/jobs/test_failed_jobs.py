@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
+from headwater.alerts.notifications.watcher import Watcher, WatcherDuty
+from headwater.database.jobs.duties import Duty
+from headwater.database.jobs.worker import Worker
 from headwater.database.pool import Database
-from headwater.jobs.duties import Duty
-from headwater.jobs.worker import Worker
-from headwater.notifications.watcher import Watcher, WatcherDuty
 from tests.support.accounts import Accounts
 
 FAULTS = [
@@ -25,7 +25,7 @@ FAULTS = [
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that has failed is tried again at once."""
-    for module in ("headwater.jobs.worker", "headwater.notifications.watcher"):
+    for module in ("headwater.database.jobs.worker", "headwater.alerts.notifications.watcher"):
         monkeypatch.setattr(f"{module}.RETRY_SECONDS", 0.01)
 
 

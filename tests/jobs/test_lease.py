@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.jobs import lease
-from headwater.jobs.lease import LeaseLostError, LeaseRenewal
+from headwater.database.jobs import lease
+from headwater.database.jobs.lease import LeaseLostError, LeaseRenewal
 from tests.support.waiting import wait_until
 
 

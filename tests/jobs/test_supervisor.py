@@ -16,8 +16,8 @@ import httpx
 import psutil
 import pytest
 
-from headwater import listening_socket
-from headwater.supervision.record import was_killed
+from headwater.base import listening_socket
+from headwater.operations.supervision.record import was_killed
 from tests.support.processes import Serve, alive, headwater, is_ready
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -135,7 +135,7 @@ def test_several_pipelines_share_the_spaces(data_dir: Path) -> None:
 def test_supervisor_stays_small() -> None:
     heavy = "pydantic starlette structlog uvicorn psycopg_pool headwater.app"
     program = (
-        "import sys, headwater.cli.serve, headwater.cli.commands;"
+        "import sys, headwater.cli.service.serve, headwater.cli.commands;"
         f"print([name for name in {heavy.split()} if name in sys.modules])"
     )
     command = [sys.executable, "-c", program]

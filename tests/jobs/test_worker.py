@@ -15,12 +15,17 @@ import psycopg
 import pytest
 from structlog.testing import capture_logs
 
-from headwater.inbox.queue import wait_until_processed
-from headwater.jobs.connection import connect
-from headwater.jobs.duties import Duty
-from headwater.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
-from headwater.pipeline.batch_runner import drain, run_batch
-from headwater.pipeline.duty import make_pipeline_duty
+from headwater.database.jobs.connection import connect
+from headwater.database.jobs.duties import Duty
+from headwater.database.jobs.worker import (
+    FIRST_PAUSE_SECONDS,
+    LOOK_SHARE,
+    SWITCH_PAUSE_SECONDS,
+    Worker,
+)
+from headwater.intake.inbox.queue import wait_until_processed
+from headwater.intake.pipeline.batch_runner import drain, run_batch
+from headwater.intake.pipeline.duty import make_pipeline_duty
 from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 from jsonschema import Draft202012Validator
 
-from headwater.mcp.tools import TOOLS
+from headwater.assistants.mcp.tools import TOOLS
 from tests.conftest import BASE_URL, Running
 from tests.support.waiting import PATIENCE_SECONDS
 

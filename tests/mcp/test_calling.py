@@ -13,12 +13,12 @@ from mcp_types import CallToolResult
 from psycopg.errors import AdminShutdown, QueryCanceled, UniqueViolation
 from psycopg_pool import PoolTimeout
 
+from headwater.assistants.mcp.coercion import tidy
+from headwater.assistants.mcp.schemas import LONG_LISTS, outline, short_arguments
+from headwater.assistants.mcp.tool import Tool
+from headwater.assistants.mcp.tool_calls import AWAY, TOO_LONG, call_tool
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Conflict, Invalid, NotFound, RateLimited
-from headwater.mcp.coercion import tidy
-from headwater.mcp.schemas import LONG_LISTS, outline, short_arguments
-from headwater.mcp.tool import Tool
-from headwater.mcp.tool_calls import AWAY, TOO_LONG, call_tool
 from tests.mcp.assistants import Assistant
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from headwater.contacts import queries as contact_queries
+from headwater.people.contacts import queries as contact_queries
 from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import RANGE, Api, shown_in_journeys

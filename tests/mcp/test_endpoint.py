@@ -11,8 +11,8 @@ import psycopg
 import psycopg.conninfo
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.http.bodies import MAX_BODY
-from headwater.settings import Settings
 from tests.conftest import API, BASE_URL, run_application
 from tests.mcp.assistants import HEADERS, Assistant, connect
 from tests.support.factories import Stage

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from headwater.mcp.tools import TOOLS
+from headwater.assistants.mcp.tools import TOOLS
 from tests.mcp.assistants import HEADERS, Assistant
 from tests.support.waiting import PATIENCE_SECONDS
 

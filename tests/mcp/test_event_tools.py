@@ -9,9 +9,9 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
+from headwater.assistants.mcp import confirmation
+from headwater.assistants.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
 from headwater.attribution.models import MODELS
-from headwater.mcp import confirmation
-from headwater.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
 from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from tests.conftest import Running
 from tests.mcp.assistants import Assistant, connect, filled, localized

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.mcp.tools import TOOLS
+from headwater.assistants.mcp.tools import TOOLS
 from tests.conftest import Running, client_for
 from tests.mcp.assistants import BY_NAME, Assistant, connect
 from tests.support.factories import Stage, make_stage

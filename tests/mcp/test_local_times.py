@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.mcp.local_times import add_local_times, has_utc_times
+from headwater.assistants.mcp.local_times import add_local_times, has_utc_times
 from tests.mcp.assistants import Assistant
 from tests.support.factories import NOON, Stage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.contacts.journey import MOST_ITEMS
+from headwater.people.contacts.journey import MOST_ITEMS
 from tests.events.test_long_paths import TOUCHPOINTS
 from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage

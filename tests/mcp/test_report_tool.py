@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater.assistants.mcp.tool import Tool
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.mcp.tool import Tool
 from headwater.reports.measure_names import AVERAGES
 from headwater.reports.models import Group, Measure
 from headwater.sources.catalogue import LISTED_SOURCES

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.assistants.mcp.prompts import PROMPTS
+from headwater.assistants.mcp.resources import RESOURCES
+from headwater.assistants.mcp.tools import TOOLS
 from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES
-from headwater.http.period_words import DateSpan, read_dates
-from headwater.mcp.prompts import PROMPTS
-from headwater.mcp.resources import RESOURCES
-from headwater.mcp.tools import TOOLS
+from headwater.http.inputs.period_words import DateSpan, read_dates
 from headwater.sources.catalogue import SOURCES
 from tests.mcp.assistants import Assistant
 from tests.support.factories import NOON, Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from headwater.http.timerange import months_after
+from headwater.http.inputs.timerange import months_after
 from tests.mcp.assistants import Assistant
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from headwater.mcp.schemas import LONG_LISTS
-from headwater.mcp.server import VERSION
-from headwater.mcp.tool_calls import STORED_TEXT
-from headwater.mcp.tools import TOOLS
+from headwater.assistants.mcp.schemas import LONG_LISTS
+from headwater.assistants.mcp.server import VERSION
+from headwater.assistants.mcp.tool_calls import STORED_TEXT
+from headwater.assistants.mcp.tools import TOOLS
 from tests.mcp.assistants import BY_NAME, Assistant, initialize
 from tests.support.factories import Stage
 

@@ -11,9 +11,9 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.merging.membership import attach_company
-from headwater.pipeline.batch_runner import process, process_space
-from headwater.pipeline.claim import claim
+from headwater.intake.merging.membership import attach_company
+from headwater.intake.pipeline.batch_runner import process, process_space
+from headwater.intake.pipeline.claim import claim
 from tests.support.factories import Stage, make_stage
 from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import Stage as Pipeline

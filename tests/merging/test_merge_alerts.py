@@ -7,8 +7,8 @@ import psycopg
 import pytest
 import structlog
 
-from headwater.merging.merge_alerts import is_burst_beginning
-from headwater.pipeline.duty import make_pipeline_duty
+from headwater.intake.merging.merge_alerts import is_burst_beginning
+from headwater.intake.pipeline.duty import make_pipeline_duty
 from tests.conftest import Running
 from tests.support.pipeline import Stage, event
 

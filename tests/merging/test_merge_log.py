@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.cli import main
-from headwater.merging.merge_log import CAUSES
+from headwater.intake.merging.merge_log import CAUSES
 from tests.support.pipeline import Stage, event, new_stage
 
 

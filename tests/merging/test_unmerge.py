@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Conflict, NotFound
-from headwater.merging.unmerge import UnmergeResult, unmerge
+from headwater.intake.merging.unmerge import UnmergeResult, unmerge
 from tests.support import factories
 from tests.support.pipeline import Stage, event, new_stage
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from headwater.merging.unmerge import UnmergeResult, unmerge
+from headwater.intake.merging.unmerge import UnmergeResult, unmerge
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.merging.test_unmerge import column, values
 from tests.support.pipeline import Stage, event

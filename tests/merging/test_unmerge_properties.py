@@ -18,8 +18,8 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.fields import complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
-from headwater.http.timerange import TimeRange
-from headwater.merging.unmerge import unmerge
+from headwater.http.inputs.timerange import TimeRange
+from headwater.intake.merging.unmerge import unmerge
 from headwater.sources.catalogue import SOURCE_IDS
 from tests.models.attribution import Event, Touch, credits_of
 from tests.pipeline.test_pipeline_properties import (

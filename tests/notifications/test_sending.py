@@ -15,16 +15,16 @@ import psycopg
 import pytest
 
 from headwater.alerts.history import AlertStep, StepKind
+from headwater.alerts.notifications import watcher
+from headwater.alerts.notifications.channels import NewChannel, create_channel, list_channels
+from headwater.alerts.notifications.messages import PAUSES, list_messages
+from headwater.alerts.notifications.sender import MessageSender, Outlet
 from headwater.alerts.rules import Rule
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
 from headwater.console.scheduled_reports.runner import ReportRunner
 from headwater.console.scheduled_reports.scheduled_reports import NewReport, schedule_report
 from headwater.database.pool import Database
-from headwater.egress.client import Egress
-from headwater.notifications import watcher
-from headwater.notifications.channels import NewChannel, create_channel, list_channels
-from headwater.notifications.messages import PAUSES, list_messages
-from headwater.notifications.sender import MessageSender, Outlet
-from headwater.settings import Settings
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space

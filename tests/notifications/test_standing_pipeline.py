@@ -6,9 +6,9 @@ from pathlib import Path
 
 import psycopg
 
+from headwater.alerts.notifications.channels import NewChannel, create_channel
 from headwater.alerts.rules import Rule
 from headwater.database.embedded import Embedded
-from headwater.notifications.channels import NewChannel, create_channel
 from headwater.spaces.encryption import derive_key
 from tests.support.accounts import Accounts
 from tests.support.pretend_slack import PretendSlack, serve_slack

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.mail_server import read_sender
-from headwater.notifications.models import Notice, ReportTable
-from headwater.notifications.texts import Envelope, mail_of, webhook_body
+from headwater.alerts.notifications.models import Notice, ReportTable
+from headwater.alerts.notifications.texts import Envelope, mail_of, webhook_body
+from headwater.base.mail_server import read_sender
 
 BASE = "https://headwater.example"
 NOW = datetime(2026, 5, 13, 12, tzinfo=UTC)

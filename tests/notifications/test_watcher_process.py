@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from headwater.cli.watcher import NICENESS
+from headwater.cli.service.watcher import NICENESS
 from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from headwater.oauth.client_metadata import HostedClients
-from headwater.oauth.clients import OAuthClient
-from headwater.oauth.errors import OAuthError
+from headwater.assistants.oauth.client_metadata import HostedClients
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.errors import OAuthError
 from tests.oauth.internet import DOMAIN, Internet, Page
 from tests.oauth.staging import LOOPBACK
 

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from argon2 import PasswordHasher
 
-from headwater.accounts.passwords import Passwords
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.spaces.accounts.passwords import Passwords
 from tests.conftest import Running, run_application
 from tests.oauth.internet import Internet
 from tests.oauth.staging import Assistant, Installation, Person

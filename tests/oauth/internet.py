@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import httpcore2
 
-from headwater.egress.client import Egress
+from headwater.base.egress.client import Egress
 from tests.support.certificates import certify
 
 PUBLIC = "9.9.9.9"

@@ -16,8 +16,8 @@ import httpx
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User
 from tests.oauth.internet import DOMAIN, Internet, page
 from tests.oauth.pages import PageForm, read_form_to
 from tests.support.accounts import PASSWORD, Accounts

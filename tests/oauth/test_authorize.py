@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.oauth.requests import ReplyTarget
+from headwater.assistants.oauth.requests import ReplyTarget
 from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import (
     AUTHORIZE,

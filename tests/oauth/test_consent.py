@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from headwater.accounts.roles import Role
+from headwater.spaces.accounts.roles import Role
 from tests.oauth.pages import read_form_to, read_text
 from tests.oauth.staging import (
     AUTHORIZE,

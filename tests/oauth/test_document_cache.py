@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from headwater.oauth.client_metadata import (
+from headwater.assistants.oauth.client_metadata import (
     AT_A_TIME,
     PER_HOST_A_MINUTE,
     HostedClients,
     fresh_seconds,
 )
-from headwater.oauth.errors import OAuthError
+from headwater.assistants.oauth.errors import OAuthError
 from tests.oauth.documents import asking, document, fetch, new_url, serve
 from tests.oauth.internet import DOMAIN, Internet, page
 
@@ -45,7 +45,7 @@ def test_a_document_is_asked_for_again_when_it_is_old(
 ) -> None:
     clock = 1000.0
     clocks = SimpleNamespace(monotonic=lambda: clock)
-    monkeypatch.setattr("headwater.oauth.client_metadata.time", clocks)
+    monkeypatch.setattr("headwater.assistants.oauth.client_metadata.time", clocks)
 
     async def act(clients: HostedClients) -> None:
         nonlocal clock
@@ -114,7 +114,7 @@ def test_so_many_at_a_time(internet: Internet) -> None:
 def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 1000.0
     clocks = SimpleNamespace(monotonic=lambda: clock)
-    monkeypatch.setattr("headwater.oauth.client_metadata.time", clocks)
+    monkeypatch.setattr("headwater.assistants.oauth.client_metadata.time", clocks)
     host = f"often.{DOMAIN}"
 
     async def act(clients: HostedClients) -> None:
@@ -133,7 +133,7 @@ def test_a_host_is_not_asked_too_often(internet: Internet, monkeypatch: pytest.M
 
 
 def test_only_so_many_are_remembered(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.oauth.client_metadata.MOST_KNOWN", 3)
+    monkeypatch.setattr("headwater.assistants.oauth.client_metadata.MOST_KNOWN", 3)
 
     async def act(clients: HostedClients) -> None:
         for _ in range(5):

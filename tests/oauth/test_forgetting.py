@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from headwater.oauth.cleanup import INSTALLATION, forget, make_cleanup_duty
+from headwater.assistants.oauth.cleanup import INSTALLATION, forget, make_cleanup_duty
 from tests.oauth.staging import Assistant, Installation, Person
 
 

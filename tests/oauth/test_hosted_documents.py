@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from headwater.oauth.client_metadata import (
+from headwater.assistants.oauth.client_metadata import (
     HostedClients,
     is_document_url,
 )
-from headwater.oauth.clients import OAuthClient
-from headwater.oauth.errors import OAuthError
-from headwater.oauth.registrations import PREFIX
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.errors import OAuthError
+from headwater.assistants.oauth.registrations import PREFIX
 from tests.egress.test_egress_addresses import REFUSED
 from tests.oauth import internet as web
 from tests.oauth.documents import asking, document, fetch, new_url, refused, serve
@@ -126,7 +126,7 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
 
 
 def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.oauth.client_metadata.DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr("headwater.assistants.oauth.client_metadata.DEADLINE_SECONDS", 0.3)
     url = new_url()
     serve(internet, url, web.dripping)
     assert "did not answer in time" in refused(internet, url)

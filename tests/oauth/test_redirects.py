@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.clients import OAuthClient
-from headwater.oauth.redirects import (
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.redirects import (
     APPLICATION_SCHEMES,
     Redirect,
     RedirectRefusal,
@@ -18,7 +18,7 @@ from headwater.oauth.redirects import (
     refuse_hosted,
     refuse_registered,
 )
-from headwater.settings import Settings
+from headwater.base.settings import Settings
 from tests.oauth.staging import Installation, Person
 
 HOSTS = Settings().assistant_hosts

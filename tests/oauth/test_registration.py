@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.oauth.clients import check_client_name, visible_name
+from headwater.assistants.oauth.clients import check_client_name, visible_name
 from tests.conftest import Running
 from tests.oauth.staging import LOOPBACK, REGISTER, Installation, new_address
 

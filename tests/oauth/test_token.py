@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.accounts.authorization_codes import AuthorizationGrant
+from headwater.spaces.accounts.authorization_codes import AuthorizationGrant
 from tests.oauth.staging import (
     LOOPBACK,
     TOKEN,

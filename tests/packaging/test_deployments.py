@@ -16,8 +16,8 @@ import yaml
 from scripts.build_image import ACCOUNT, CONFIG, DATA
 
 from headwater import __version__
+from headwater.base.settings import PREFIX, READERS
 from headwater.cli.commands import COMMANDS, build_parser
-from headwater.settings import PREFIX, READERS
 from tests.support.sizes import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -12,7 +12,7 @@ from tests.support.sizes import ROOT
 
 SOURCE = ROOT / "src" / "headwater"
 EXTRAS = ("arro3", "opentelemetry.exporter", "opentelemetry.sdk")
-OF_AN_EXTRA = {"telemetry/exporters.py", "telemetry/metrics_data.py"}
+OF_AN_EXTRA = {"base/telemetry/exporters.py", "base/telemetry/metrics_data.py"}
 """Modules that are imported late themselves."""
 
 

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 from mcp.server import _streamable_http_modern as streaming
 
+from headwater.base.settings import Settings
 from headwater.http.clients import client_address
-from headwater.settings import Settings
-from headwater.tracker import endpoint
+from headwater.intake.tracker import endpoint
 from tests.conftest import Running, run_application
 from tests.mcp.assistants import Assistant, connect
 from tests.packaging.proxies import NAME, PROXIES, SHOP, Proxy, start

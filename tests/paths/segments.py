@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.paths.builder import build_next
-from headwater.paths.changes import note_events
-from headwater.paths.segments import ALL_COLUMNS, read_query, unpacked
-from headwater.paths.upkeep import check_space
+from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.changes import note_events
+from headwater.attribution.paths.segments import ALL_COLUMNS, read_query, unpacked
+from headwater.attribution.paths.upkeep import check_space
 from tests.support.factories import Stage
 
 

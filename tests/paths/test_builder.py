@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.jobs.connection import connect
-from headwater.paths import builder
-from headwater.paths.builder import NEW, build_next, choose
-from headwater.paths.changes import note_events
-from headwater.paths.path_data import Column
-from headwater.paths.upkeep import forget_space, rebuild_space
+from headwater.attribution.paths import builder
+from headwater.attribution.paths.builder import NEW, build_next, choose
+from headwater.attribution.paths.changes import note_events
+from headwater.attribution.paths.path_data import Column
+from headwater.attribution.paths.upkeep import forget_space, rebuild_space
+from headwater.database.jobs.connection import connect
 from headwater.sources.catalogue import SOURCES
 from tests.paths.segments import build_all, changes, checked, event, segments
 from tests.support.factories import NOON, Stage

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from headwater.attribution.paths import credit_walk, postings
+from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.changes import note_events
 from headwater.events import page_walk
-from headwater.paths import credit_walk, postings
-from headwater.paths.builder import build_next
-from headwater.paths.changes import note_events
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
 

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.jobs.connection import connect
-from headwater.paths import builder
-from headwater.paths.builder import Builder, DueRule, build_next, make_paths_duty
+from headwater.attribution.paths import builder
+from headwater.attribution.paths.builder import Builder, DueRule, build_next, make_paths_duty
+from headwater.database.jobs.connection import connect
 from tests.paths.segments import changes, checked, event, segments
 from tests.support.factories import NOON, Stage
 

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headwater.attribution.paths import known_credit
+from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.changes import note_events
+from headwater.attribution.paths.known_credit import (
+    NO_CREDIT,
+    CreditedEvents,
+    EventChanges,
+    KnownCredit,
+)
 from headwater.database.queries import Statement
-from headwater.paths import known_credit
-from headwater.paths.builder import build_next
-from headwater.paths.changes import note_events
-from headwater.paths.known_credit import NO_CREDIT, CreditedEvents, EventChanges, KnownCredit
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
 
@@ -47,7 +52,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return unpacked(postings, *rule)
 
     monkeypatch.setattr(Statement, "execute", noting)
-    monkeypatch.setattr("headwater.paths.credit_walk.read_all_postings", reading)
+    monkeypatch.setattr("headwater.attribution.paths.credit_walk.read_all_postings", reading)
     return noted
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.paths.lookup import NumberMap, are_among, place_among
+from headwater.attribution.paths.lookup import NumberMap, are_among, place_among
 
 CLOSE, FAR = st.integers(-20, 20), st.integers(-(2**62), 2**62)
 NUMBERS = st.one_of(st.sets(CLOSE), st.sets(FAR), st.sets(CLOSE | FAR))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.paths.packed_columns import (
+from headwater.attribution.paths.packed_columns import (
     DamagedColumn,
     PackedColumn,
     checked,
@@ -17,7 +17,7 @@ from headwater.paths.packed_columns import (
     unpack_amounts,
     unpack_narrow,
 )
-from headwater.paths.path_data import NO_AMOUNT
+from headwater.attribution.paths.path_data import NO_AMOUNT
 
 AMOUNTS = st.integers(-(10**18), 10**18)
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.paths import postings as postings_module
-from headwater.paths.path_data import OLDER, Column, PathData
-from headwater.paths.postings import (
+from headwater.attribution.paths import postings as postings_module
+from headwater.attribution.paths.path_data import OLDER, Column, PathData
+from headwater.attribution.paths.postings import (
     DamagedPostings,
     Postings,
     count_credited,

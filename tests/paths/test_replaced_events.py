@@ -7,8 +7,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.paths.builder import build_next
-from headwater.paths.upkeep import check_space
+from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.upkeep import check_space
 from tests.support.pipeline import by, event, new_stage
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.attribution.paths.builder import build_next
 from headwater.events.batch_store import StoredAnswer, fetch_answers
-from headwater.paths.builder import build_next
-from headwater.pipeline.answers import REREADING_DUTY, reread_next
+from headwater.intake.pipeline.answers import REREADING_DUTY, reread_next
 from headwater.sources.catalogue import SOURCES
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space

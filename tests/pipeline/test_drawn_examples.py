@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.browsing.views import View, ViewOrigin
-from headwater.identity.directory import Contact
-from headwater.pipeline.paths import ContactPath
+from headwater.events.browsing.views import View, ViewOrigin
+from headwater.events.touchpoints.models import DIRECTLY, Touch
+from headwater.intake.pipeline.paths import ContactPath
+from headwater.people.identity.directory import Contact
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.outcomes import Ad
-from headwater.touchpoints.models import DIRECTLY, Touch
 
 MINUTE = 60 * 1_000_000
 SOMEBODY = Contact(1, 0)

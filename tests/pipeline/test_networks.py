@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid, NotFound
-from headwater.pipeline.reclassification import reclassify_next
+from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.sources.catalogue import SOURCE_IDS, bit_of
 from headwater.sources.networks import FIRST_NUMBER, NUMBERS
 from headwater.spaces.networks import (

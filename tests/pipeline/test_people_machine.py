@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from headwater.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.batch_runner import process_space
 from headwater.privacy.erasure_job import erase_next
 from tests.conftest import Running, client_for
 from tests.support.campaigns import campaign_size

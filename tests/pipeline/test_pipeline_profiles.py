@@ -10,8 +10,8 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.contacts.names import full_name
-from headwater.contacts.profiles import instant
+from headwater.people.contacts.names import full_name
+from headwater.people.contacts.profiles import instant
 from tests.support import factories
 from tests.support.pipeline import Stage, event, new_stage
 

@@ -6,8 +6,8 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.browsing.accepted import AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
+from headwater.events.browsing.accepted import AcceptedPerson
 from tests.support.identity_model import Model
 from tests.support.pipeline import (
     DAY,

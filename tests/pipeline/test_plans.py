@@ -11,8 +11,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
+from headwater.database.jobs.connection import WorkerConnection, connect
 from headwater.database.migrator import migrate
-from headwater.jobs.connection import WorkerConnection, connect
 from tests.support.pipeline import Accepted, event, new_stage
 
 NAME = "planning"

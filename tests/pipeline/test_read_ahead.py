@@ -9,13 +9,13 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.inbox.rejected import replay_rejected
-from headwater.jobs.connection import connect
-from headwater.pipeline import batch_runner, read_ahead
-from headwater.pipeline.batch import ParsedRows
-from headwater.pipeline.batch_runner import process_space
-from headwater.pipeline.duty import make_pipeline_duty
-from headwater.pipeline.read_ahead import ReadAhead
+from headwater.database.jobs.connection import connect
+from headwater.intake.inbox.rejected import replay_rejected
+from headwater.intake.pipeline import batch_runner, read_ahead
+from headwater.intake.pipeline.batch import ParsedRows
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.duty import make_pipeline_duty
+from headwater.intake.pipeline.read_ahead import ReadAhead
 from tests.support.pipeline import Item, Stage, event, new_stage
 from tests.support.reading_ahead import count_judgements, fail_before_commit
 
@@ -199,7 +199,7 @@ def test_nothing_is_held_of_spaces_where_nothing_waits(
     connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead = ReadAhead()
-    monkeypatch.setattr("headwater.pipeline.duty.ReadAhead", lambda: ahead)
+    monkeypatch.setattr("headwater.intake.pipeline.duty.ReadAhead", lambda: ahead)
     duty, stage = make_pipeline_duty(LIMIT), new_stage(connection)
     stage.put(*people(4))
     duty.attend(connection, stage.space_id)

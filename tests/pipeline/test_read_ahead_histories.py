@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.pipeline import batch_runner
-from headwater.pipeline.batch_runner import process_space
-from headwater.pipeline.read_ahead import ReadAhead
+from headwater.intake.pipeline import batch_runner
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.read_ahead import ReadAhead
 from headwater.privacy.erasure_job import erase_next
 from tests.pipeline.test_pipeline_properties import conversions, hits, maybe, sayings, touches
 from tests.support.campaigns import campaign_size

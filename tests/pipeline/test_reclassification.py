@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.cli import main
-from headwater.pipeline import reclassification
-from headwater.pipeline.reclassification import RECLASSIFICATION_DUTY, reclassify_next
+from headwater.intake.pipeline import reclassification
+from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY, reclassify_next
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.spaces.reclassifications import Reclassification, list_reclassifications
 from headwater.spaces.settings_input import read_changes

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from tests.support.pipeline import MINUTE, T0, Accepted, Stage, by, event, new_stage
 
 

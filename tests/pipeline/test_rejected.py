@@ -5,10 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.inbox.queue import wait_until_processed
-from headwater.inbox.rejected import list_rejected, replay_rejected
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain, process_space
+from headwater.database.jobs.connection import connect
+from headwater.intake.inbox.queue import wait_until_processed
+from headwater.intake.inbox.rejected import list_rejected, replay_rejected
+from headwater.intake.pipeline.batch_runner import drain, process_space
 from tests.support.pipeline import Stage, event
 
 POISON = event(email="secret@acme.com", amount="secret")
@@ -50,7 +50,7 @@ def test_a_row_that_breaks_python_is_rejected_too(
     def explode(*_: object, **__: object) -> None:
         raise KeyError("secret")
 
-    monkeypatch.setattr("headwater.contacts.profiles.Profile.set_fields", explode)
+    monkeypatch.setattr("headwater.people.contacts.profiles.Profile.set_fields", explode)
     stage.put(event(email="a@b.org", profile_fields={1: "x"}), event(email="b@b.org"))
     assert stage.process().rejected == 1
     assert stage.values("rejected", "detail") == ["KeyError in explode"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headwater.deliveries import delivery_log
-from headwater.platforms.models import SkipReason
+from headwater.forwarding.deliveries import delivery_log
+from headwater.forwarding.platforms.models import SkipReason
 from tests.support.destinations import Forwarder
 from tests.support.reading_fixtures import Api
 

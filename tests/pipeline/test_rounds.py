@@ -5,10 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.inbox.queue import waiting_spaces
-from headwater.pipeline import rounds
-from headwater.pipeline.duty import make_pipeline_duty
-from headwater.pipeline.rounds import Rounds
+from headwater.intake.inbox.queue import waiting_spaces
+from headwater.intake.pipeline import rounds
+from headwater.intake.pipeline.duty import make_pipeline_duty
+from headwater.intake.pipeline.rounds import Rounds
 from tests.support.pipeline import Stage, event, new_stage
 
 

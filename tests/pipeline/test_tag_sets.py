@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from headwater.jobs.connection import connect
-from headwater.pipeline import batch_runner
+from headwater.database.jobs.connection import connect
+from headwater.events.touchpoints.tag_sets import digest_of, landing_page
+from headwater.intake.pipeline import batch_runner
 from headwater.sources.outcomes import Ad
-from headwater.touchpoints.tag_sets import digest_of, landing_page
 from tests.support.pipeline import T0, Stage, event, hit, new_stage, touch
 
 MINUTE = 60_000

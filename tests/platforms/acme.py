@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from headwater.egress.models import EgressRequest, EgressResponse
-from headwater.platforms.amounts import as_text
-from headwater.platforms.models import Conversion, Destination, Verdict
-from headwater.platforms.payload_parts import bearer, json_call, present, value_fields
-from headwater.platforms.platform import DAY, Limits, Platform
-from headwater.platforms.responses import by_status
-from headwater.platforms.settings import ConsentSettings, digits
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.amounts import as_text
+from headwater.forwarding.platforms.models import Conversion, Destination, Verdict
+from headwater.forwarding.platforms.payload_parts import bearer, json_call, present, value_fields
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.responses import by_status
+from headwater.forwarding.platforms.settings import ConsentSettings, digits
 
 
 class AcmeSettings(ConsentSettings, frozen=True, kw_only=True):

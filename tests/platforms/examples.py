@@ -12,10 +12,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from headwater.egress.models import EgressRequest, EgressResponse
-from headwater.platforms.identifiers import hashed, read_phone
-from headwater.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
-from headwater.platforms.platform import Platform
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.identifiers import hashed, read_phone
+from headwater.forwarding.platforms.models import (
+    AdConsent,
+    Click,
+    Conversion,
+    ConvertedPerson,
+    Destination,
+)
+from headwater.forwarding.platforms.platform import Platform
 
 FILE = Path(__file__).parent.parent / "data" / "ad_platform_examples.json"
 EXAMPLES: dict[str, Any] = json.loads(FILE.read_text())

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.platforms.models import Bisect, CallAccepted, CallDeferred, CallRefused
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.models import Bisect, CallAccepted, CallDeferred, CallRefused
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.platforms.examples import answer
 
 CONFIRMED = {

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import jwt
 
-from headwater.platforms.google import MOST_ACTIONS, Google
-from headwater.platforms.models import (
+from headwater.forwarding.platforms.google import MOST_ACTIONS, Google
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Conversion,
     ConvertedPerson,

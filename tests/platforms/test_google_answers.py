@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,
     CallDeferred,

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.contacts.names import split_name
-from headwater.platforms.amounts import as_number, as_text
-from headwater.platforms.identifiers import (
+from headwater.forwarding.platforms.amounts import as_number, as_text
+from headwater.forwarding.platforms.identifiers import (
     Form,
     already_hashed,
     google_email,
@@ -26,6 +25,7 @@ from headwater.platforms.identifiers import (
     read_phone,
     reddit_email,
 )
+from headwater.people.contacts.names import split_name
 from tests.platforms.examples import EXAMPLES, INPUT
 
 NORMAL = EXAMPLES["_normalised"]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
-from headwater.platforms.identifiers import hashed
-from headwater.platforms.linkedin import LinkedIn
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.identifiers import hashed
+from headwater.forwarding.platforms.linkedin import LinkedIn
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
-from headwater.platforms.identifiers import hashed
-from headwater.platforms.meta import CLICK_LIFE, Meta
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.identifiers import hashed
+from headwater.forwarding.platforms.meta import CLICK_LIFE, Meta
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from headwater.egress.models import EgressResponse
-from headwater.masking import Mask
-from headwater.platforms.microsoft import Microsoft
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.base.masking import Mask
+from headwater.forwarding.platforms.microsoft import Microsoft
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,

@@ -19,21 +19,21 @@ from types import ModuleType
 import httpx
 import pytest
 
-from headwater.destinations.destination_check import try_destination
-from headwater.platforms import registry
-from headwater.platforms.models import AdConsent, ConvertedPerson, SkipReason
-from headwater.platforms.origins import named_hosts, url_of
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS, find_platforms
-from headwater.settings import SettingError, Settings, read_settings
+from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.forwarding.destinations.destination_check import try_destination
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import AdConsent, ConvertedPerson, SkipReason
+from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS, find_platforms
 from tests.platforms.examples import BARE, but, destination
 from tests.support.destinations import FakeSender, answered
 from tests.support.sizes import ROOT
 
 SOURCE = ROOT / "src" / "headwater"
 FILES = (
-    "src/headwater/platforms/{name}/__init__.py",
-    "src/headwater/platforms/{name}/README.md",
+    "src/headwater/forwarding/platforms/{name}/__init__.py",
+    "src/headwater/forwarding/platforms/{name}/README.md",
     "tests/platforms/test_{name}.py",
     "docs/forwarding.md",
     "docs/configuration.md",
@@ -157,7 +157,9 @@ def names_in(path: Path) -> set[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.add(re.sub(r"^HEADWATER_(\w+)_URL$", r"\1", node.value).lower())
         elif isinstance(node, ast.ImportFrom):
-            words.update((node.module or "").removeprefix("headwater.platforms.").split("."))
+            words.update(
+                (node.module or "").removeprefix("headwater.forwarding.platforms.").split(".")
+            )
         elif isinstance(node, ast.Attribute | ast.Name):
             word = node.attr if isinstance(node, ast.Attribute) else node.id
             words.add(word.removesuffix("_url"))
@@ -175,6 +177,6 @@ def test_nothing_else_names_a_platform(tmp_path: Path) -> None:
     assert {str(path): names for path in shared if (names := names_in(path))} == {}
     planted = tmp_path / "planted.py"
     for line in ('P = "meta"', "settings.google_url", 'V = "HEADWATER_TIKTOK_URL"',
-                 "from headwater.platforms.reddit import Reddit"):  # fmt: skip
+                 "from headwater.forwarding.platforms.reddit import Reddit"):  # fmt: skip
         planted.write_text(line)
         assert len(names_in(planted)) == 1, line

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from headwater.egress.models import EgressResponse
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,
@@ -23,7 +23,7 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.pinterest import Pinterest
+from headwater.forwarding.platforms.pinterest import Pinterest
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
+from headwater.base.egress.models import EgressResponse
 from headwater.events.accepted import EVENT_NAMES
-from headwater.platforms.models import (
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,
@@ -31,8 +31,8 @@ from headwater.platforms.models import (
     PartlyAccepted,
     SkipReason,
 )
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
 from tests.platforms.examples import answer
 
 EVERY = pytest.mark.parametrize("platform", PLATFORMS.values(), ids=PLATFORMS)

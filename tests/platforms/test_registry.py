@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
+from headwater.base.egress.models import EgressResponse
 from headwater.events.accepted import STANDARD_NAMES
-from headwater.platforms.models import (
+from headwater.forwarding.platforms.models import (
     CallAccepted,
     CallDeferred,
     CredentialsRefused,
     PartlyAccepted,
 )
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.sources.catalogue import SOURCES
 from tests.platforms.variety import assert_described
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.destinations.inputs import read_new
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.forwarding.platforms.settings import rule_of
 from headwater.http.errors import Invalid
-from headwater.platforms.registry import PLATFORMS
-from headwater.platforms.settings import rule_of
 
 SETTINGS = [
     (name, each) for name, platform in PLATFORMS.items()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from headwater.platforms.models import (
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,
@@ -21,7 +21,7 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.snapchat import Snapchat
+from headwater.forwarding.platforms.snapchat import Snapchat
 from tests.platforms.examples import answer, but, seen
 from tests.platforms.variety import (
     DENIED,

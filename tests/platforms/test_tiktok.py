@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.egress.models import EgressResponse
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,
     CallAccepted,
@@ -24,7 +24,7 @@ from headwater.platforms.models import (
     Destination,
     SkipReason,
 )
-from headwater.platforms.tiktok import TikTok
+from headwater.forwarding.platforms.tiktok import TikTok
 from tests.platforms.examples import (
     BARE,
     CONVERSION,

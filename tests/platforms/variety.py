@@ -10,8 +10,13 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from headwater.platforms.models import AdConsent, Conversion, ConvertedPerson, Destination
-from headwater.platforms.platform import Platform
+from headwater.forwarding.platforms.models import (
+    AdConsent,
+    Conversion,
+    ConvertedPerson,
+    Destination,
+)
+from headwater.forwarding.platforms.platform import Platform
 from tests.platforms import examples
 from tests.platforms.examples import BARE, EXAMPLES, but
 

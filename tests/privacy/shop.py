@@ -7,8 +7,8 @@ from typing import Any
 
 import psycopg
 
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.database.jobs.connection import connect
+from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_next
 from tests.support.canaries import Person, Places, places
 from tests.support.clusters import CLUSTER_URL

@@ -8,15 +8,15 @@ import json
 import psycopg
 import pytest
 
-from headwater.privacy.erasure_job import erase_next
-from headwater.refunds.reports import AcceptedRefund
-from headwater.webhooks.deliveries import (
+from headwater.events.refunds.reports import AcceptedRefund
+from headwater.intake.webhooks.deliveries import (
     begin_delivery,
     delivery_columns,
     finish_delivery,
     outcome_of,
 )
-from headwater.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
+from headwater.privacy.erasure_job import erase_next
 from tests.support.factories import make_stage
 from tests.support.pipeline import by
 from tests.support.reading_fixtures import Api

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater.jobs.connection import connect
+from headwater.database.jobs.connection import connect
 from headwater.privacy.scrub import scrub
 from tests.support.pipeline import MINUTE, T0, Stage, event, hit, new_stage, touch
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.jobs.connection import connect
-from headwater.jobs.worker import Worker
-from headwater.pipeline.duty import make_pipeline_duty
+from headwater.database.jobs.connection import connect
+from headwater.database.jobs.worker import Worker
+from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.privacy.erasure_job import ERASURE_DUTY, erase_next
 from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import DAY, T0, Stage, event, new_stage

@@ -10,13 +10,13 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.browsing import accepted as browsing
-from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
+from headwater.events.browsing import accepted as browsing
+from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.events.touchpoints import accepted as touchpoints
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.privacy.columns import COLUMNS, Column, PersonalData, personal, read_columns
-from headwater.touchpoints import accepted as touchpoints
-from headwater.touchpoints.accepted import AcceptedTouchpoint
 
 CAN_HOLD = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.companies.domains import registrable_domain
-from headwater.quality.models import Finding, FindingKind, Severity
-from headwater.quality.touchpoint_checks import suggest_source
+from headwater.alerts.quality.models import Finding, FindingKind, Severity
+from headwater.alerts.quality.touchpoint_checks import suggest_source
+from headwater.people.companies.domains import registrable_domain
 
 
 def test_it_works() -> None:

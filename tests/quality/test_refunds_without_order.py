@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 
-from headwater.http.timerange import TimeRange
-from headwater.quality.models import Finding, FindingKind
-from headwater.quality.report import check_quality
-from headwater.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.alerts.quality.models import Finding, FindingKind
+from headwater.alerts.quality.report import check_quality
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.spaces import fetch_space
 from tests.support.pipeline import T0, Stage, by, event, new_stage
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.rates.counted_amounts import (
+from headwater.spend.rates.counted_amounts import (
     MAX_AMOUNT,
     MAX_PAGE_AMOUNT,
     AmountRule,
     LeftOutReason,
 )
-from headwater.rates.exchange import RateTable, converted
+from headwater.spend.rates.exchange import RateTable, converted
 
 DAY = date(2026, 5, 13)
 RATES = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)

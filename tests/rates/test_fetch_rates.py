@@ -15,10 +15,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings, read_settings
 from headwater.cli import main
-from headwater.jobs.duties import INSTALLATION
-from headwater.rates.download import ALL, LATEST
-from headwater.settings import Settings, read_settings
+from headwater.database.jobs.duties import INSTALLATION
+from headwater.spend.rates.download import ALL, LATEST
 from headwater.worker_duties import make_rates_duty
 
 TODAY = datetime.now(UTC).date()

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.rates.ecb import read_file
-from headwater.rates.exchange import RateTable, converted
+from headwater.spend.rates.ecb import read_file
+from headwater.spend.rates.exchange import RateTable, converted
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import headwater.reference
+import headwater.api.reference
 from tests.reference.sending import JOBS, new_installation, plainly, send_all
 
-FILE = Path(headwater.reference.__file__).with_name("examples.json")
+FILE = Path(headwater.api.reference.__file__).with_name("examples.json")
 LONGEST_LIST = 3
 
 

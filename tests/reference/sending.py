@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import msgspec
 
-from headwater.fits.models import FEWEST_CONVERSIONS
-from headwater.reference.examples import EXAMPLES, Example
+from headwater.api.reference.examples import EXAMPLES, Example
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS
 from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater

@@ -8,7 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from headwater.history.revisions import Latest
+from headwater.attribution.history.revisions import Latest
 from headwater.reports.change_models import ChangeReport, FigureChange
 from headwater.reports.models import Figures, Group, GroupKey, ReportQuery
 from tests.reports.histories import Change, Step

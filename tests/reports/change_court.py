@@ -19,19 +19,19 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from headwater.history.revisions import fetch_latest
-from headwater.http.parameters import JsonInput
-from headwater.pipeline.batch_runner import process_space
-from headwater.pipeline.reclassification import reclassify_next
-from headwater.reports import change_report
+from headwater.attribution.history.revisions import fetch_latest
+from headwater.http.inputs.parameters import JsonInput
+from headwater.intake.pipeline.batch_runner import process_space
+from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.reports.change_models import ChangeQuery, ChangeReport
-from headwater.reports.change_report import query_changes
+from headwater.reports.changes import change_report
+from headwater.reports.changes.change_report import query_changes
+from headwater.reports.engine.plan_loader import PlanLoader
+from headwater.reports.engine.report_reader import open_reader
+from headwater.reports.engine.tally import Tally
 from headwater.reports.models import ReportQuery
 from headwater.reports.parameters import read_report_query
-from headwater.reports.plan_loader import PlanLoader
 from headwater.reports.readings import Present, ReportReading, make_reading
-from headwater.reports.report_reader import open_reader
-from headwater.reports.tally import Tally
 from headwater.spaces.spaces import fetch_space
 from tests.reports.change_answers import (
     Moment,

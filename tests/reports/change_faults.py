@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from headwater.history import transitions
-from headwater.history.causes import ChangeCause as Cause
-from headwater.history.transitions import FamilyHistory
-from headwater.history.versions import ALWAYS, NEVER, Family
-from headwater.reports import change_paths, change_split
+from headwater.attribution.history import transitions
+from headwater.attribution.history.causes import ChangeCause as Cause
+from headwater.attribution.history.transitions import FamilyHistory
+from headwater.attribution.history.versions import ALWAYS, NEVER, Family
+from headwater.reports.changes import change_split
+from headwater.reports.engine import change_paths
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -81,7 +82,7 @@ def _later(patch: pytest.MonkeyPatch) -> None:
     def split_up(plan: Any, families: Any, between: range, amount_of: Any) -> Any:
         return right(plan, families, range(between.start, NEVER), amount_of)
 
-    patch.setattr("headwater.reports.change_report.split_up", split_up)
+    patch.setattr("headwater.reports.changes.change_report.split_up", split_up)
 
 
 def _at_the_event(patch: pytest.MonkeyPatch) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.http.pagination import Cursors
-from headwater.http.parameters import JsonInput
-from headwater.http.timerange import months_after
+from headwater.http.inputs.pagination import Cursors
+from headwater.http.inputs.parameters import JsonInput
+from headwater.http.inputs.timerange import months_after
 from headwater.reports.cohort_models import CohortGroup
-from headwater.reports.cohort_parameters import read_cohort_query
-from headwater.reports.cohort_report import query_cohorts
-from headwater.reports.credit_parameters import read_credits_query
-from headwater.reports.credit_report import query_credits
+from headwater.reports.questions.cohort_parameters import read_cohort_query
+from headwater.reports.questions.cohort_report import query_cohorts
+from headwater.reports.questions.credit_parameters import read_credits_query
+from headwater.reports.questions.credit_report import query_credits
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import NAMES
 from tests.reports.questions import (

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from headwater.http.timerange import months_after, months_between
+from headwater.http.inputs.timerange import months_after, months_between
 from tests.reports.spend_court import question_of
 from tests.support.report_model import cohorts as model
 from tests.support.report_model.clock import Period

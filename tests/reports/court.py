@@ -24,9 +24,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from psycopg import AsyncConnection
 
-from headwater.paths import builder
-from headwater.paths.builder import DueRule, build_next
-from headwater.paths.upkeep import check_space, forget_space
+from headwater.attribution.paths import builder
+from headwater.attribution.paths.builder import DueRule, build_next
+from headwater.attribution.paths.upkeep import check_space, forget_space
 from tests.reports import answers, cohort_answers, list_answers, path_answers
 from tests.reports.faults import Plant
 from tests.reports.histories import History, described, histories

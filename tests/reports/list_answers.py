@@ -13,13 +13,13 @@ import pytest
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.paths import credit_walk
 from headwater.events import page_walk
 from headwater.events.fitted_selection import load_listing
 from headwater.events.parameters import cursors, read_list_events
 from headwater.events.queries import list_events
-from headwater.http.pagination import Position
-from headwater.http.parameters import JsonInput
-from headwater.paths import credit_walk
+from headwater.http.inputs.pagination import Position
+from headwater.http.inputs.parameters import JsonInput
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import SOURCES
 from tests.reports.questions import FIT_NAMES, PERIODS, names_no_fit, some_event_filters

@@ -10,10 +10,10 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
-from headwater.http.parameters import JsonInput
+from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.path_models import PathFigures
-from headwater.reports.path_parameters import read_paths_query
-from headwater.reports.path_report import query_paths
+from headwater.reports.questions.path_parameters import read_paths_query
+from headwater.reports.questions.path_report import query_paths
 from headwater.spaces.spaces import fetch_space
 from tests.reports import answers
 from tests.reports.questions import PERIODS, some_event_filters

@@ -12,20 +12,20 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
-from headwater.ads.catalogue import AdName, put_names
-from headwater.contacts.inputs import read_changes
-from headwater.contacts.updates import update_contact
-from headwater.deliveries.outbox import withdraw_deliveries
 from headwater.events.updates import EventChange, delete_event, update_event
+from headwater.forwarding.deliveries.outbox import withdraw_deliveries
 from headwater.http.errors import Conflict, NotFound
-from headwater.inbox.rejected import replay_rejected
-from headwater.merging.membership import attach_company, detach_company
-from headwater.merging.unmerge import unmerge
-from headwater.pipeline.reclassification import reclassify_next
+from headwater.intake.inbox.rejected import replay_rejected
+from headwater.intake.merging.membership import attach_company, detach_company
+from headwater.intake.merging.unmerge import unmerge
+from headwater.intake.pipeline.reclassification import reclassify_next
+from headwater.people.contacts.inputs import read_changes
+from headwater.people.contacts.updates import update_contact
 from headwater.privacy.erasure_job import erase_next
 from headwater.privacy.erasures import request_erasure
 from headwater.spaces.settings_input import read_changes as read_settings
 from headwater.spaces.spaces import change_space, fetch_space
+from headwater.spend.ads.catalogue import AdName, put_names
 from tests.reports.histories import (
     NETWORKS,
     SOURCE_NAMES,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.http.timerange import months_after
+from headwater.http.inputs.timerange import months_after
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api

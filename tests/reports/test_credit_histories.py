@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.http.parameters import JsonInput
+from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.credit_models import (
     CreditFilter,
     CreditsPage,
@@ -20,10 +20,10 @@ from headwater.reports.credit_models import (
     CreditTotals,
     EventCredit,
 )
-from headwater.reports.credit_report import query_credits
 from headwater.reports.models import DateBasis, Figures, KeyCondition, Report, ReportQuery
 from headwater.reports.parameters import read_report_query
-from headwater.reports.report import query_report
+from headwater.reports.questions.credit_report import query_credits
+from headwater.reports.questions.report import query_report
 from headwater.reports.report_answer import report_answer
 from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court

@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.history.former_rows import forget
-from headwater.history.revisions import begin_era
-from headwater.merging.unmerge import unmerge
-from headwater.rates.store import ReferenceRate, put_reference_rates
+from headwater.attribution.history.former_rows import forget
+from headwater.attribution.history.revisions import begin_era
+from headwater.intake.merging.unmerge import unmerge
+from headwater.spend.rates.store import ReferenceRate, put_reference_rates
 from tests.support.factories import Stage as SpaceStage
 from tests.support.fits import plant_fit
 from tests.support.pipeline import DAY, T0, Stage, event, touch

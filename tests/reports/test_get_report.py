@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headwater.paths.builder import build_next
-from headwater.paths.upkeep import forget_space
+from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.upkeep import forget_space
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
 

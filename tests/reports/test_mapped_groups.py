@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headwater.paths.path_data import Column, PathData
-from headwater.reports.dimensions import NO_KEY, Mapped
+from headwater.attribution.paths.path_data import Column, PathData
+from headwater.reports.plan.dimensions import NO_KEY, Mapped
 
 
 @pytest.mark.parametrize("first", [0, 1 << 40])

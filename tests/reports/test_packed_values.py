@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.paths.memory import size_of
-from headwater.reports import packed_values
-from headwater.reports.addition import PieceSums
-from headwater.reports.packed_values import packed, unpacked
-from headwater.reports.tally import NO_PAIRS, Tally, WideSums
+from headwater.attribution.paths.memory import size_of
+from headwater.reports.engine import packed_values
+from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.packed_values import packed, unpacked
+from headwater.reports.engine.tally import NO_PAIRS, Tally, WideSums
 
 NUMBERS = st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1)
 

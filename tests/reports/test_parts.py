@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from headwater.paths.path_data import Column, PathData
-from headwater.reports import addition
+from headwater.attribution.paths.path_data import Column, PathData
+from headwater.reports.engine import addition
 from tests.reports.court import Court
 
 SECONDS = 12

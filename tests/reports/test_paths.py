@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.credits import TouchSlices
-from headwater.reports import report_reader
+from headwater.reports.engine import report_reader
 from headwater.reports.models import Group
-from headwater.reports.path_dimensions import PathKeys, code_paths, name_steps
 from headwater.reports.path_models import MOST_MORE, MOST_STEPS, TouchPath
+from headwater.reports.plan.path_dimensions import PathKeys, code_paths, name_steps
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.support.factories import NOON, Stage, make_stage
@@ -178,7 +178,7 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
     """Days without segments are read some events at a time."""
     for source in ("sms", "email", "direct", "direct", "email", "email"):
         way(stage, source, amount=1)
-    monkeypatch.setattr("headwater.paths.reader.MOST_LIVE_EVENTS", 1)
+    monkeypatch.setattr("headwater.attribution.paths.reader.MOST_LIVE_EVENTS", 1)
     assert [row[0::2] for row in paths(api)["rows"]] == [
         [["email"], 3, 0], [["direct"], 2, 0], [["sms"], 1, 0],
     ]  # fmt: skip

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from headwater.paths.path_data import Column, PathData
-from headwater.reports.addition import add_up_events
-from headwater.reports.chosen_events import ChosenEvents
+from headwater.attribution.paths.path_data import Column, PathData
+from headwater.reports.engine.addition import add_up_events
+from headwater.reports.engine.chosen_events import ChosenEvents
 from headwater.reports.models import Measure, ReportQuery
-from headwater.reports.plan import Plan, ReportScope
-from headwater.reports.selection import EventConditions
+from headwater.reports.plan.plan import Plan, ReportScope
+from headwater.reports.plan.selection import EventConditions
 
 
 def test_it_works() -> None:

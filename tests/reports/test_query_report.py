@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from headwater.http.errors import Invalid, NotFound
-from headwater.reports import report_reader
+from headwater.reports.engine import report_reader
 from headwater.reports.errors import ReportTooLarge
 from headwater.reports.models import Comparison, FigureColumn, Filters, GroupKey, MeasureChange
 from tests.reports.asking import Group, Measure, ask, by_key

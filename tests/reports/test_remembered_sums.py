@@ -15,16 +15,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from headwater.paths import reader, survey
-from headwater.paths.changes import NOTE_EVENTS
-from headwater.paths.memory import Memory, size_of
-from headwater.paths.path_source import PathSource
-from headwater.paths.survey import Block
-from headwater.paths.upkeep import forget_space
-from headwater.reports import packed_values, remembered_sums, report_reader
+from headwater.attribution.paths import reader, survey
+from headwater.attribution.paths.changes import NOTE_EVENTS
+from headwater.attribution.paths.memory import Memory, size_of
+from headwater.attribution.paths.path_source import PathSource
+from headwater.attribution.paths.survey import Block
+from headwater.attribution.paths.upkeep import forget_space
+from headwater.reports.engine import packed_values, remembered_sums, report_reader
+from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
 from headwater.reports.models import FigureColumn
-from headwater.reports.plan import WHOLE_BLOCK
-from headwater.reports.remembered_sums import Addition, BlockSums, make_recipe
+from headwater.reports.plan.plan import WHOLE_BLOCK
 from tests.reports import answers
 from tests.reports.asking import Group, Measure, ask, by_key
 from tests.reports.court import Court, build_all

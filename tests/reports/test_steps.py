@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.paths.path_data import Column, PathData
-from headwater.reports.dimensions import Step
+from headwater.attribution.paths.path_data import Column, PathData
+from headwater.reports.plan.dimensions import Step
 
 HOUR = 3_600
 FIRST = 500_000 * HOUR

@@ -18,7 +18,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
 from headwater.reports.models import Group, KeyCondition, ReportQuery
-from headwater.reports.spend_report import GROUPS, MEASURES, CostReport, query_spend
+from headwater.reports.questions.spend_report import GROUPS, MEASURES, CostReport, query_spend
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 

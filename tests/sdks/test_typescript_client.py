@@ -17,10 +17,10 @@ from scripts import sdk_typescript
 from scripts.generate_sdk import TYPESCRIPT
 from scripts.sdk_types import camel
 
-from headwater.public_api.operations import PREFIX, describe_api
-from headwater.sites.signatures import sign
-from headwater.webhooks.models import WebhookRequest
-from headwater.webhooks.signatures import check_standard
+from headwater.api.operations import PREFIX, describe_api
+from headwater.intake.webhooks.models import WebhookRequest
+from headwater.intake.webhooks.signatures import check_standard
+from headwater.spaces.sites.signatures import sign
 from tests.conftest import Running
 from tests.sdks.test_python_client import operations
 from tests.sdks.wire import HALVES, STRANGERS, failing_network

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.site_tests.content_policy import Wanted, blocking_directive
+from headwater.alerts.site_tests.content_policy import Wanted, blocking_directive
 
 PAGE = "https://www.shop.example/cart"
 SCRIPT = "https://hw.shop.example/assets/t.js"

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.site_tests.findings import judge
-from headwater.site_tests.models import (
+from headwater.alerts.site_tests.findings import judge
+from headwater.alerts.site_tests.models import (
     Arrivals,
     ArrivedOrder,
     FaultKind,
@@ -24,7 +24,7 @@ from headwater.site_tests.models import (
     StepName,
     TagFacts,
 )
-from headwater.sites.refusals import Refusal, RefusalReason
+from headwater.spaces.sites.refusals import Refusal, RefusalReason
 
 KEY, OTHER = "trk_pk_" + "a" * 24, "trk_pk_" + "b" * 24
 START = datetime(2026, 11, 1, 10, tzinfo=UTC)

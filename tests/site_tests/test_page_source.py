@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.site_tests.page_source import MOST_KEYS, ScriptTag, read_page
+from headwater.alerts.site_tests.page_source import MOST_KEYS, ScriptTag, read_page
 
 KEY = "trk_pk_" + "a" * 24
 

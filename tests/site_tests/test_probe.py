@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from headwater.egress.client import Egress
-from headwater.site_tests import probe as probing
-from headwater.site_tests.models import PageProbe, ScriptState
-from headwater.site_tests.probe import MARK, ProbeTarget, probe_page, with_click
-from headwater.tracker.script import make_script
+from headwater.alerts.site_tests import probe as probing
+from headwater.alerts.site_tests.models import PageProbe, ScriptState
+from headwater.alerts.site_tests.probe import MARK, ProbeTarget, probe_page, with_click
+from headwater.base.egress.client import Egress
+from headwater.intake.tracker.script import make_script
 
 KEY = "trk_pk_" + "a" * 24
 CLICK = "hwtest-1"

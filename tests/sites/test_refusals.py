@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from headwater.database.pool import Database
-from headwater.sites import refusals
-from headwater.sites.refusals import MOST_NOTES, RefusalNotes, RefusalReason
-from headwater.sites.signatures import sign
-from headwater.tracker.browser_reports import BrowserReport
-from headwater.tracker.reported_items import WrongClock, accept_item, fault_of
+from headwater.intake.tracker.browser_reports import BrowserReport
+from headwater.intake.tracker.reported_items import WrongClock, accept_item, fault_of
+from headwater.spaces.sites import refusals
+from headwater.spaces.sites.refusals import MOST_NOTES, RefusalNotes, RefusalReason
+from headwater.spaces.sites.signatures import sign
 from tests.hostile.test_reports import NOW, SITE, browser
 from tests.support.sites import ORIGIN, Site, event, identify, page
 from tests.support.waiting import wait_until

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.sites.origins import is_among, parse_origin, sent_host
+from headwater.spaces.sites.origins import is_among, parse_origin, sent_host
 from tests.conftest import Running
 from tests.support.factories import Stage
 from tests.support.sites import ORIGIN, Site, event, page

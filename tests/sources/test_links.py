@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.explanation import explain_visit
-from headwater.sources.link_checks import check_host, check_link
-from headwater.sources.link_templates import TEMPLATES
-from headwater.sources.links import LINKED, BadAddress, LinkParts, build_link, tags_of
+from headwater.sources.links.link_checks import check_host, check_link
+from headwater.sources.links.link_templates import TEMPLATES
+from headwater.sources.links.links import LINKED, BadAddress, LinkParts, build_link, tags_of
 from headwater.sources.outcomes import Ad
 from headwater.sources.placeholders import is_placeholder
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames

@@ -12,10 +12,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headwater.base.files import write_private
+from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
-from headwater.destinations.credentials import open_secrets
-from headwater.files import write_private
-from headwater.settings import Settings
+from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import Unsealable, derive_key
 from headwater.spaces.secret_key import (
     SecretKey,

@@ -10,8 +10,8 @@ from typing import TypeVar
 import psycopg
 import pytest
 
+from headwater.api.operations import RATE_LIMITS
 from headwater.http.errors import Invalid, NotFound
-from headwater.public_api.operations import RATE_LIMITS
 from headwater.spaces import keys, spaces
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import KEYS, SpaceChanges, read_changes

@@ -18,8 +18,8 @@ from random import Random
 
 import pytest
 
-from headwater.imports.choices import FileChoices
-from headwater.imports.dialects import UnreadableError
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.spend.models import SpendRow
 from tests.support.reading_files import read_as_an_upload, read_at_a_terminal
 

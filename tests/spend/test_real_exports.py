@@ -18,13 +18,13 @@ import psycopg
 import pytest
 
 from headwater.cli import main
-from headwater.imports import importer as import_run
-from headwater.imports.choices import FileChoices
-from headwater.imports.columns import Columns
-from headwater.imports.file_readings import FileReading, read_file
-from headwater.imports.files import open_source
-from headwater.imports.kinds import KINDS
-from headwater.imports.spend_rows import make_total_test
+from headwater.intake.imports import importer as import_run
+from headwater.intake.imports.file_readings import FileReading, read_file
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.columns import Columns
+from headwater.intake.imports.formats.files import open_source
+from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.spend_rows import make_total_test
 from headwater.spend.file_headers import recognize
 from tests.spend.test_spend_import import EXPORTS, write
 from tests.support.factories import Stage, make_stage

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from headwater.http.errors import Invalid
-from headwater.imports.columns import Columns, typed
-from headwater.imports.files import FileRow
-from headwater.imports.notation import Notation
-from headwater.imports.spend import DAY, FIELDS, NUMBERS, read
-from headwater.imports.spend_reader import quick_reader
+from headwater.intake.imports.formats.columns import Columns, typed
+from headwater.intake.imports.formats.files import FileRow
+from headwater.intake.imports.formats.notation import Notation
+from headwater.intake.imports.spend import DAY, FIELDS, NUMBERS, read
+from headwater.intake.imports.spend_reader import quick_reader
 from headwater.spend.copy_lines import SpendLine, line_of
 
 AS_OF = {"as_of": "2026-05-28T20:26:40Z"}

@@ -13,12 +13,12 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 
-from headwater.imports.choices import FileChoices
-from headwater.imports.columns import typed
-from headwater.imports.file_readings import read_file
-from headwater.imports.files import open_source
-from headwater.imports.spend import DAY, NUMBERS, read
-from headwater.imports.spend_rows import make_total_test
+from headwater.intake.imports.file_readings import read_file
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.columns import typed
+from headwater.intake.imports.formats.files import open_source
+from headwater.intake.imports.spend import DAY, NUMBERS, read
+from headwater.intake.imports.spend_rows import make_total_test
 from headwater.spend.models import SpendRow
 from tests.support.campaigns import campaign_size
 

@@ -11,9 +11,9 @@ from uuid import uuid4
 from argon2 import PasswordHasher
 from psycopg import AsyncConnection
 
-from headwater.accounts.members import add_member
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User, create_user
+from headwater.spaces.accounts.members import add_member
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User, create_user
 
 T = TypeVar("T")
 

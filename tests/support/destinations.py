@@ -15,11 +15,12 @@ import psycopg
 import pytest
 from msgspec import Meta
 
-from headwater.destinations import destinations
-from headwater.destinations.inputs import read_new
-from headwater.egress.models import EgressRequest, EgressResponse
-from headwater.platforms import registry
-from headwater.platforms.models import (
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.settings import Settings
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import (
     CallAccepted,
     CallRefused,
     Conversion,
@@ -28,9 +29,8 @@ from headwater.platforms.models import (
     SkipReason,
     Verdict,
 )
-from headwater.platforms.platform import DAY, Limits, Platform
-from headwater.platforms.settings import PlatformSettings, digits
-from headwater.settings import Settings
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.settings import PlatformSettings, digits
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from tests.support.factories import Stage

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.base.storage import LocalFolder
 from headwater.exports.worker import work
-from headwater.storage import LocalFolder
 from tests.support.reading_fixtures import Api
 
 

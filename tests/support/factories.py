@@ -16,12 +16,12 @@ from uuid import uuid4
 import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
 
-from headwater.public_api.operations import RATE_LIMITS
+from headwater.api.operations import RATE_LIMITS
+from headwater.events.touchpoints.tag_sets import digest_of, landing_page
 from headwater.sources.catalogue import SOURCE_IDS, mask
 from headwater.sources.networks import FIRST_NUMBER
 from headwater.sources.outcomes import Ad
 from headwater.spaces.keys import SCOPES
-from headwater.touchpoints.tag_sets import digest_of, landing_page
 from tests.support.spaces import insert_space
 
 NOON = datetime(2026, 5, 13, 12, tzinfo=UTC)

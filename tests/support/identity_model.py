@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headwater.browsing.accepted import AcceptedHit
 from headwater.events.accepted import AcceptedEvent
+from headwater.events.browsing.accepted import AcceptedHit
 
 JUNK = {"null", "noreply@acme.com"}
 WEEK = 7 * 86_400_000

@@ -10,8 +10,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.imports import job_worker
-from headwater.storage import LocalFolder
+from headwater.base.storage import LocalFolder
+from headwater.intake.imports import job_worker
 from tests.conftest import Running
 from tests.support.factories import Stage
 

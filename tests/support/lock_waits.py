@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import psycopg
 
-from headwater.cluster.presence import is_cluster
+from headwater.database.cluster.presence import is_cluster
 
 OF_SERVER = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
 OF_NODES = (

@@ -9,14 +9,14 @@ from typing import Any
 
 import psycopg
 
-from headwater.browsing.old_views import see_to
 from headwater.console.people_pages.contact import load_contact
 from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
-from headwater.contacts.models import GetContact
-from headwater.contacts.queries import fetch_contact
-from headwater.contacts.queries import queries as contact_queries
+from headwater.events.browsing.old_views import see_to
 from headwater.http.errors import NotFound
-from headwater.ingest.receipts import fetch_receipt
+from headwater.intake.ingest.receipts import fetch_receipt
+from headwater.people.contacts.models import GetContact
+from headwater.people.contacts.queries import fetch_contact
+from headwater.people.contacts.queries import queries as contact_queries
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from tests.support.pipeline import MINUTE, T0, Accepted, Stage, hit

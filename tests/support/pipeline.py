@@ -9,12 +9,12 @@ from uuid import uuid4
 import msgspec
 import psycopg
 
-from headwater.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.accepted import AcceptedEvent
-from headwater.pipeline.batch import BatchResult
-from headwater.pipeline.batch_runner import process_space, run_batch
-from headwater.refunds.reports import AcceptedRefund
-from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
+from headwater.events.refunds.reports import AcceptedRefund
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.intake.pipeline.batch import BatchResult
+from headwater.intake.pipeline.batch_runner import process_space, run_batch
 from tests.support.spaces import insert_space
 
 T0 = 1_760_000_000_000

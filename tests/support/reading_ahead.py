@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.pipeline.batch import ParsedRows
+from headwater.intake.pipeline.batch import ParsedRows
 
 
 def count_judgements(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from headwater.http.errors import Invalid
-from headwater.imports.choices import FileChoices
-from headwater.imports.dialects import HEAD_BYTES, FileSurvey
-from headwater.imports.file_readings import read_file
-from headwater.imports.files import RowSource, open_source
-from headwater.imports.importer import Import
-from headwater.imports.readings import guess_reading
-from headwater.imports.rejected_rows import RejectedRowFile
-from headwater.imports.uploads import judge_file, sample_rows
+from headwater.intake.imports.file_readings import read_file
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.dialects import HEAD_BYTES, FileSurvey
+from headwater.intake.imports.formats.files import RowSource, open_source
+from headwater.intake.imports.importer import Import
+from headwater.intake.imports.readings import guess_reading
+from headwater.intake.imports.rejected_rows import RejectedRowFile
+from headwater.intake.imports.uploads import judge_file, sample_rows
 from headwater.spaces.models import Space
 
 AS_OF = {"as_of": "2026-11-26T00:00:00Z"}

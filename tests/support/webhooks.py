@@ -12,13 +12,13 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.intake.webhooks.interpretation import draft_event, finish
+from headwater.intake.webhooks.models import ReadContext, WebhookOutcome, WebhookRequest
+from headwater.intake.webhooks.settings_input import read_settings
+from headwater.intake.webhooks.webhooks import NewWebhook, create_webhook
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
-from headwater.webhooks.interpretation import draft_event, finish
-from headwater.webhooks.models import ReadContext, WebhookOutcome, WebhookRequest
-from headwater.webhooks.settings_input import read_settings
-from headwater.webhooks.webhooks import NewWebhook, create_webhook
 from tests.conftest import Running
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Queue

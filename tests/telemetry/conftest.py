@@ -11,8 +11,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.settings import Settings
-from headwater.terminal.connection import database_url
+from headwater.base.settings import Settings
+from headwater.operations.terminal.connection import database_url
 from tests.conftest import API, Running
 from tests.mcp.assistants import Assistant, connect
 from tests.support.collector import Collector, collector

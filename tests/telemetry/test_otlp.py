@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headwater.settings import SettingError
-from headwater.telemetry.otlp import Signals, read_signals
+from headwater.base.settings import SettingError
+from headwater.base.telemetry.otlp import Signals, read_signals
 from tests.support.collector import CollectedSpan
 from tests.support.processes import environment
 from tests.telemetry.conftest import EMAIL, PARENT, TRACE, Observed
@@ -168,8 +168,8 @@ def test_off_it_costs_nothing() -> None:
     """No process imports the SDK, and a span is the same nothing every time."""
     program = (
         "import sys, headwater.app, headwater.supervisor\n"
-        "from headwater.telemetry.otlp import exported\n"
-        "from headwater.telemetry.spans import current_ids, inner_span, span\n"
+        "from headwater.base.telemetry.otlp import exported\n"
+        "from headwater.base.telemetry.spans import current_ids, inner_span, span\n"
         "with exported(), span('a') as one, inner_span('b', {}, 'client') as other:\n"
         "    assert one is other and not current_ids()\n"
         "    one.rename('c'); one.note('d', 1)\n"
@@ -182,8 +182,8 @@ def test_off_it_costs_nothing() -> None:
 
 def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
     program = (
-        "import time; from headwater.telemetry.otlp import exported\n"
-        "from headwater.telemetry.spans import span\n"
+        "import time; from headwater.base.telemetry.otlp import exported\n"
+        "from headwater.base.telemetry.spans import span\n"
         "with exported():\n"
         "    for _ in range(1_000):\n"
         "        with span('x'): pass\n"
@@ -199,8 +199,8 @@ def test_an_error_is_told_by_its_class_alone() -> None:
         "from opentelemetry.sdk.trace import TracerProvider\n"
         "from opentelemetry.sdk.trace.export import SimpleSpanProcessor\n"
         "from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter\n"
-        "from headwater.telemetry.exporters import SdkTracer\n"
-        "from headwater.telemetry.spans import span, trace_with\n"
+        "from headwater.base.telemetry.exporters import SdkTracer\n"
+        "from headwater.base.telemetry.spans import span, trace_with\n"
         "provider, memory = TracerProvider(), InMemorySpanExporter()\n"
         "provider.add_span_processor(SimpleSpanProcessor(memory))\n"
         "trace_with(SdkTracer(provider.get_tracer('t')))\n"

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from headwater.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
+from headwater.base.telemetry.counter_files import DIRECTORY, PROCESS, find_beginning, take_name
 from tests.conftest import API
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import PATIENCE_SECONDS, wait_until

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from headwater.base.settings import PREFIX, READERS
 from headwater.cli import main
-from headwater.settings import PREFIX, READERS
 
 
 def misspelt(name: str) -> list[str]:

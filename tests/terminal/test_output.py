@@ -9,8 +9,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headwater.terminal.output import Output, print_note, print_output
-from headwater.terminal.tables import WIDTH, align, join_sections, list_values, section, wrap
+from headwater.operations.terminal.output import Output, print_note, print_output
+from headwater.operations.terminal.tables import (
+    WIDTH,
+    align,
+    join_sections,
+    list_values,
+    section,
+    wrap,
+)
 
 MOMENT = datetime(2026, 5, 13, 11, 0, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from headwater.terminal import values
-from headwater.terminal.failure import Failure
+from headwater.operations.terminal import values
+from headwater.operations.terminal.failure import Failure
 
 
 def test_it_works() -> None:

@@ -11,9 +11,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.http.clients import address_subject
-from headwater.identity.joins import address_key
-from headwater.settings import Settings
+from headwater.people.identity.joins import address_key
 from tests.conftest import Running, run_application
 from tests.support.factories import Stage
 from tests.support.sites import BROWSER, CHROME, ORIGIN, Site, event, identify, make_site, page

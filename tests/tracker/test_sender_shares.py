@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from headwater.http.errors import RateLimited
-from headwater.tracker import shares
-from headwater.tracker.browser_reports import MAX_ITEMS
-from headwater.tracker.shares import Shares
+from headwater.intake.tracker import shares
+from headwater.intake.tracker.browser_reports import MAX_ITEMS
+from headwater.intake.tracker.shares import Shares
 from tests.support.sites import BROWSER, Site, page
 
 

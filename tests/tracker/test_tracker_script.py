@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from headwater.settings import SettingError, Settings, read_settings
-from headwater.tracker.script import make_script
+from headwater.base.settings import SettingError, Settings, read_settings
+from headwater.intake.tracker.script import make_script
 from tests.conftest import Running, run_application
 
 MOST_BYTES = 5632

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from headwater.database.embedded import Embedded
+from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
 from headwater.database.programs import Programs
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import drain
+from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_all
 from tests.backups.conftest import all_rows
 from tests.conftest import UNSAFE

@@ -12,7 +12,7 @@ import pytest
 
 from headwater.database.data_directory import complete_upgrade, read_major
 from headwater.database.programs import MAJOR
-from headwater.upgrades.upgrade import upgrade
+from headwater.operations.upgrades.upgrade import upgrade
 from tests.support.kills import KILLS, Victim
 from tests.support.old_postgresql import OLDEST
 from tests.support.processes import environment

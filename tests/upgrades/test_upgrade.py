@@ -12,17 +12,17 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.base.settings import Settings
 from headwater.cli import main
 from headwater.database.data_directory import lock_directory, read_major
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.programs import MAJOR, own_folder
-from headwater.settings import Settings
-from headwater.supervision.preparation import ServeError, prepare_beside
-from headwater.upgrades import upgrade as module
-from headwater.upgrades.cluster_copy import copy_cluster
-from headwater.upgrades.content import read_content, require_same
-from headwater.upgrades.errors import UpgradeError
-from headwater.upgrades.old_programs import find_programs
+from headwater.operations.supervision.preparation import ServeError, prepare_beside
+from headwater.operations.upgrades import upgrade as module
+from headwater.operations.upgrades.cluster_copy import copy_cluster
+from headwater.operations.upgrades.content import read_content, require_same
+from headwater.operations.upgrades.errors import UpgradeError
+from headwater.operations.upgrades.old_programs import find_programs
 from tests.upgrades.conftest import Installation, read, serving
 
 Shell = Callable[[int], Path]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.webhooks.models import Status
+from headwater.intake.webhooks.models import Status
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.stripe import SESSION, stripe
 from tests.support.webhooks import RECEIVED, event_of, read

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.webhooks.models import Status
+from headwater.intake.webhooks.models import Status
 from tests.support.pipeline import Stage, by, new_stage
 from tests.support.webhook_samples import SAMPLES
 from tests.support.webhook_samples.shopify import ORDER, REFUND

@@ -12,12 +12,17 @@ from typing import Any
 
 import pytest
 
-from headwater.webhooks.drafts import make_draft
-from headwater.webhooks.expressions import parse
-from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.interpretation import draft_event
-from headwater.webhooks.interpreter import MAX_STEPS, StepBudget
-from headwater.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.drafts import make_draft
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.functions import OWN_FUNCTIONS
+from headwater.intake.webhooks.interpretation import draft_event
+from headwater.intake.webhooks.interpreter import MAX_STEPS, StepBudget
+from headwater.intake.webhooks.models import (
+    MappingInput,
+    ReadContext,
+    WebhookRequest,
+    WebhookSettings,
+)
 
 COUNT = 38_000
 WORDS = [f"word {number}" for number in range(COUNT)]

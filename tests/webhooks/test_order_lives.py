@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.webhooks.models import Status
+from headwater.intake.webhooks.models import Status
 from tests.support.pipeline import Accepted, Stage, by, new_stage
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.shopify import ORDER

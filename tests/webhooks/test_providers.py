@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.webhooks import providers
-from headwater.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks import providers
+from headwater.intake.webhooks.providers import PROVIDERS
 from tests.house.test_docs import DOCS
 from tests.support.webhook_samples import SAMPLES
 
@@ -27,7 +27,7 @@ def test_a_module_is_a_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     try:
         found = providers._find_providers()
     finally:
-        del sys.modules["headwater.webhooks.providers.payhouse"]
+        del sys.modules["headwater.intake.webhooks.providers.payhouse"]
     assert found.keys() - PROVIDERS.keys() == {"payhouse"}
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from headwater.webhooks.expressions import DEEPEST, LONGEST, parse
-from headwater.webhooks.interpreter import MAX_STEPS, StepBudget
-from headwater.webhooks.mapping import map_fields
-from headwater.webhooks.models import MappingInput, Status
-from headwater.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.expressions import DEEPEST, LONGEST, parse
+from headwater.intake.webhooks.interpreter import MAX_STEPS, StepBudget
+from headwater.intake.webhooks.mapping import map_fields
+from headwater.intake.webhooks.models import MappingInput, Status
+from headwater.intake.webhooks.providers import PROVIDERS
 from tests.support.webhooks import read
 
 MEGABYTE = 1024 * 1024

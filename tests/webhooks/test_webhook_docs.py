@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.webhooks.expressions import DEEPEST, LONGEST, parse
-from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.interpreter import MAX_STEPS
-from headwater.webhooks.models import MappingInput
-from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
+from headwater.intake.webhooks.expressions import DEEPEST, LONGEST, parse
+from headwater.intake.webhooks.functions import OWN_FUNCTIONS
+from headwater.intake.webhooks.interpreter import MAX_STEPS
+from headwater.intake.webhooks.models import MappingInput
+from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
 from tests.house.test_docs import DOCS, section
 
 PAGE = (DOCS / "webhooks.md").read_text()

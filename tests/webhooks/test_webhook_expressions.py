@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.http.errors import Invalid
-from headwater.webhooks.expressions import parse
-from headwater.webhooks.functions import FUNCTIONS
-from headwater.webhooks.models import MappingInput, WebhookSettings
-from headwater.webhooks.settings_input import read_settings
-from headwater.webhooks.values import EXPRESSION
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.functions import FUNCTIONS
+from headwater.intake.webhooks.models import MappingInput, WebhookSettings
+from headwater.intake.webhooks.settings_input import read_settings
+from headwater.intake.webhooks.values import EXPRESSION
 
 BODY = {
     "a": {"b": {"c": "deep"}, "odd name": 1, "dotted.name": 2},

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jmespath.functions import Functions
 
-from headwater.webhooks.expressions import parse
-from headwater.webhooks.functions import OWN_FUNCTIONS
-from headwater.webhooks.models import MappingInput
-from headwater.webhooks.standard_functions import STANDARD_FUNCTIONS
-from headwater.webhooks.values import EXPRESSION
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.functions import OWN_FUNCTIONS
+from headwater.intake.webhooks.models import MappingInput
+from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
+from headwater.intake.webhooks.values import EXPRESSION
 
 BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big": 2**70,
         "items": [{"n": Decimal("1.10"), "k": "b"}, {"n": 2, "k": "a"}], "one": 1,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headwater.cli import main
-from headwater.webhooks.interpretation import check_signature
-from headwater.webhooks.models import (
+from headwater.intake.webhooks.interpretation import check_signature
+from headwater.intake.webhooks.models import (
     ReadContext,
     UnverifiedRequest,
     WebhookRequest,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headwater.webhooks.mapping import DESTINATIONS
-from headwater.webhooks.models import Status
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.settings_input import read_settings
+from headwater.intake.webhooks.mapping import DESTINATIONS
+from headwater.intake.webhooks.models import Status
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.settings_input import read_settings
 from tests.support.webhook_samples.calendly import BOOKING
 from tests.support.webhook_samples.sample import T0, T0_ISO
 from tests.support.webhook_samples.shopify import ORDER, REFUND

@@ -8,16 +8,16 @@ import hmac
 
 import pytest
 
-from headwater.spaces.encryption import Unsealable, derive_key, seal, unseal
-from headwater.webhooks.interpretation import check_signature
-from headwater.webhooks.models import (
+from headwater.intake.webhooks.interpretation import check_signature
+from headwater.intake.webhooks.models import (
     ReadContext,
     UnverifiedRequest,
     WebhookRequest,
     WebhookSettings,
 )
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.settings_input import read_settings
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.settings_input import read_settings
+from headwater.spaces.encryption import Unsealable, derive_key, seal, unseal
 from tests.support.webhooks import RECEIVED
 
 BODY = b'{"id": "evt_1", "type": "x"}\n'

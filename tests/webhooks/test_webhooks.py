@@ -11,8 +11,8 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.settings import Settings
-from headwater.webhooks.deliveries import KEPT
+from headwater.base.settings import Settings
+from headwater.intake.webhooks.deliveries import KEPT
 from tests.conftest import Running, run_application
 from tests.support.factories import make_stage
 from tests.support.reading_fixtures import Api

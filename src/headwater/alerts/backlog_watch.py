@@ -9,8 +9,8 @@ import structlog
 from psycopg import Connection
 
 from headwater.alerts.problems import LATE, queries
-from headwater.inbox.queue import late_spaces
-from headwater.jobs.duties import Duty
+from headwater.database.jobs.duties import Duty
+from headwater.intake.inbox.queue import late_spaces
 
 WATCH_SECONDS = 30.0
 

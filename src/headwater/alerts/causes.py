@@ -16,7 +16,7 @@ from headwater.alerts.models import Judgement, SpaceCounts
 from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import Rule
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

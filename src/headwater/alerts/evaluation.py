@@ -38,7 +38,7 @@ from headwater.alerts.problems import Alert, list_problems
 from headwater.alerts.rules import OF_COUNTS, Rule
 from headwater.alerts.watches import SETTLE, RuleChoice, SpaceWatch
 from headwater.database.pool import Database
-from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -12,9 +12,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
+from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
-from headwater.jobs.failed_jobs import FORGOTTEN
-from headwater.platforms import registry
+from headwater.forwarding.platforms import registry
 
 queries = Queries(__name__, "problems.sql")
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from psycopg import AsyncConnection
 
 from headwater.events.accepted import SALES_EVENTS
-from headwater.reports.kinds import Kind
 from headwater.reports.models import (
     Figure,
     FigureColumn,
@@ -20,7 +19,8 @@ from headwater.reports.models import (
     Report,
     ReportQuery,
 )
-from headwater.reports.report import query_reports
+from headwater.reports.plan.kinds import Kind
+from headwater.reports.questions.report import query_reports
 from headwater.reports.validation import MOST_ROWS
 
 MOST_DAYS = 30

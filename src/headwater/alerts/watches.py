@@ -11,8 +11,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.alerts.rules import Rule, Sensitivity
+from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.jobs.due_spaces import DueSpaces
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "watches.sql")

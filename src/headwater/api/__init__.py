@@ -1,1 +1,1 @@
-"""The public API as data: a table of operations, and what is made of it."""
+"""The endpoints of the public API, by subject: they parse, call the domains and answer."""

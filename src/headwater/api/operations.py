@@ -1,89 +1,70 @@
-"""The one definition of an endpoint. Each room that has endpoints keeps a table of these beside its
-handlers; the routes, the OpenAPI document and the rate limits are all made of the tables.
+"""The whole public API: every operation, the rate limits, and the document made of them.
+
+Adding an operation to the table of its subject is all it takes for it to be served, documented
+and limited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from inspect import cleandoc
-from typing import Any, Literal
+from collections.abc import Mapping
 
-from starlette.responses import Response
-
-from headwater.api.calls import Call
+from headwater.api.ads import OPERATIONS as ADS
+from headwater.api.attribution import OPERATIONS as ATTRIBUTION
+from headwater.api.companies import OPERATIONS as COMPANIES
+from headwater.api.contacts import OPERATIONS as CONTACTS
+from headwater.api.deliveries import OPERATIONS as DELIVERIES
+from headwater.api.destinations import OPERATIONS as DESTINATIONS
+from headwater.api.erasures import OPERATIONS as PRIVACY
+from headwater.api.events import OPERATIONS as EVENTS
+from headwater.api.export_schedules import OPERATIONS as EXPORT_SCHEDULES
+from headwater.api.exports import OPERATIONS as EXPORTS
+from headwater.api.fits import OPERATIONS as FITS
+from headwater.api.imports import OPERATIONS as IMPORTS
+from headwater.api.ingest import OPERATIONS as INGEST
+from headwater.api.networks import OPERATIONS as NETWORKS
+from headwater.api.rates import OPERATIONS as RATES
+from headwater.api.reports import OPERATIONS as REPORTS
+from headwater.api.spend import OPERATIONS as SPEND
+from headwater.assistants.mcp.context import CALLING
+from headwater.endpoints.document import build_document
+from headwater.endpoints.operations import Operation, Schema, limits_by_bucket
 from headwater.http.rate_limits import RateLimit
-from headwater.spaces.keys import Scope
+from headwater.intake.ingest.schemas import INGEST_SCHEMAS
+from headwater.spaces.sites.sites import REPORTING
 
-Schema = dict[str, Any]
-Method = Literal["DELETE", "GET", "PATCH", "POST", "PUT"]
-Handler = Callable[[Call], Awaitable[Response]]
+PREFIX = "/public-api/v1"
+ABOUT = (
+    "Send conversions, sign-ups and refunds, and read back which sources earned them. Create an "
+    "API key, send it as a bearer token, and begin with POST /events/track."
+)
 
-ERRORS_OF_ALL = (401, 403, 422, 429, 503)
-ERRORS_OF_BODIES = (413, 415)
-
-
-@dataclass(frozen=True)
-class PathParameter:
-    """A parameter in a path."""
-
-    name: str
-    description: str
-    schema: Schema
-    convertor: str = ""
-    """The router's pattern for it, where it is not one segment of the path."""
-
-    @property
-    def pattern(self) -> str:
-        """The parameter as the router writes it."""
-        return f"{{{self.name}:{self.convertor}}}" if self.convertor else f"{{{self.name}}}"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Operation:
-    """An endpoint of the API."""
-
-    id: str
-    method: Method
-    path: str
-    """The path below the API's prefix, with `{name}` for each of `path_parameters`."""
-    tag: str
-    """Its subject in the reference."""
-    summary: str
-    description: str = ""
-    """A sentence or two for the reference; the handler's docstring where none is written here."""
-    scope: Scope
-    """The scope that a key needs."""
-    limit: RateLimit
-    path_parameters: Sequence[PathParameter] = ()
-    parameters: Sequence[Schema] = ()
-    """The query parameters, as the document describes them."""
-    body: Schema | None = None
-    """The request body, as the document describes it."""
-    status: int = 200
-    answer: Schema
-    """The response of this status, as the document describes it."""
-    conflict: Schema | None = None
-    """The response 409, for an operation that can conflict."""
-    errors: Sequence[int] = ()
-    """The statuses of the errors that not every operation has."""
-    handler: Handler | None
-    """None for an operation that a room serves by an ASGI application of its own."""
-
-    def describe(self) -> str:
-        """Return the description, or nothing where there is none."""
-        return self.description or cleandoc(getattr(self.handler, "__doc__", None) or "")
-
-    def error_statuses(self) -> list[int]:
-        """Return the statuses of all errors but the conflict."""
-        of_bodies = ERRORS_OF_BODIES if self.body is not None else ()
-        return sorted({*ERRORS_OF_ALL, *of_bodies, *self.errors})
+OPERATIONS: tuple[Operation, ...] = (
+    *INGEST,
+    *EVENTS,
+    *CONTACTS,
+    *COMPANIES,
+    *REPORTS,
+    *ATTRIBUTION,
+    *FITS,
+    *ADS,
+    *SPEND,
+    *RATES,
+    *NETWORKS,
+    *IMPORTS,
+    *EXPORTS,
+    *EXPORT_SCHEDULES,
+    *PRIVACY,
+    *DESTINATIONS,
+    *DELIVERIES,
+)
+RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
+    [*(operation.limit for operation in OPERATIONS), REPORTING, CALLING]
+)
+"""Every rate limit of a Space, by bucket: the operations', and those of browsers and assistants."""
 
 
-def limits_by_bucket(limits: Iterable[RateLimit]) -> Mapping[str, RateLimit]:
-    """Return the rate limits by bucket. Raises ValueError for two numbers of one bucket."""
-    by_bucket: dict[str, RateLimit] = {}
-    for limit in limits:
-        if by_bucket.setdefault(limit.bucket, limit) != limit:
-            raise ValueError(f"the bucket {limit.bucket} has two limits")
-    return by_bucket
+def describe_api(product: str) -> Schema:
+    """Return the OpenAPI document; `product` is the name and version of the service."""
+    document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
+    document["info"] |= {"summary": product, "description": ABOUT}
+    return document

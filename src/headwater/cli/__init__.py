@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
+from headwater.base.settings import PREFIX, READERS, SettingError, read_settings
+from headwater.base.telemetry.counter_files import DIRECTORY
 from headwater.cli.commands import build_parser
-from headwater.settings import PREFIX, READERS, SettingError, read_settings
-from headwater.telemetry.counter_files import DIRECTORY
-from headwater.terminal.failure import Failure
+from headwater.operations.terminal.failure import Failure
 
 FAILED = 2
 INTERRUPTED = 130
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
     if DIRECTORY in os.environ:
-        from headwater.telemetry.shared_counters import (  # noqa: PLC0415 - most commands count nothing
+        from headwater.base.telemetry.shared_counters import (  # noqa: PLC0415 - most commands count nothing
             share_counters,
         )
 
@@ -47,7 +47,7 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
     unknown = {name: full for name, full in names.items() if name not in READERS}
     if not unknown:
         return
-    from headwater.http.suggestions import Names  # noqa: PLC0415 - hardly any start needs it
+    from headwater.http.inputs.suggestions import Names  # noqa: PLC0415 - hardly any start needs it
 
     known = Names(READERS)
     for name, full in unknown.items():

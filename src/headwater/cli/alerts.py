@@ -5,22 +5,22 @@ from __future__ import annotations
 from argparse import Namespace
 
 from headwater.alerts.history import list_history
+from headwater.alerts.notifications.channels import list_channels
+from headwater.alerts.notifications.probe import try_channel
+from headwater.alerts.notifications.sender import Outlet
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
 from headwater.database.pool import Database
-from headwater.egress.client import Egress
-from headwater.notifications.channels import list_channels
-from headwater.notifications.probe import try_channel
-from headwater.notifications.sender import Outlet
-from headwater.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import database_url, transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output, Row
+from headwater.operations.terminal.values import row_id
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import database_url, transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_id
 
 group = CommandGroup()
 

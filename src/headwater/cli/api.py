@@ -10,18 +10,23 @@ from functools import partial
 import psycopg
 import structlog
 
-from headwater import allocator, app, listening_socket, log_lines, logs
+from headwater import app
+from headwater.base import allocator, listening_socket, log_lines, logs
+from headwater.base.files import keep_private
+from headwater.base.settings import Settings
+from headwater.base.succession import announce
+from headwater.base.telemetry.otlp import exported
 from headwater.database.installation import write_addresses
-from headwater.files import keep_private
-from headwater.jobs import leash
-from headwater.settings import Settings
+from headwater.database.jobs import leash
+from headwater.operations.terminal.command import Command, Option
+from headwater.operations.terminal.connection import (
+    database_url,
+    explain_failures,
+    refuse_unfinished,
+)
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import ANNOUNCE, LEASH, LISTEN
 from headwater.spaces.secret_key import SecretKeyError
-from headwater.succession import announce
-from headwater.telemetry.otlp import exported
-from headwater.terminal.command import Command, Option
-from headwater.terminal.connection import database_url, explain_failures, refuse_unfinished
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import ANNOUNCE, LEASH, LISTEN
 
 
 def api(settings: Settings, arguments: argparse.Namespace) -> int:

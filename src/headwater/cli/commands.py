@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from headwater import __version__
-from headwater.terminal.command import Command, CommandGroup
+from headwater.operations.terminal.command import Command, CommandGroup
 
 
 class CommandEntry(NamedTuple):

@@ -6,10 +6,10 @@ from argparse import Namespace
 
 import shtab
 
+from headwater.base.settings import Settings
 from headwater.cli.commands import build_parser
-from headwater.settings import Settings
-from headwater.terminal.command import Command, Option
-from headwater.terminal.output import print_text
+from headwater.operations.terminal.command import Command, Option
+from headwater.operations.terminal.output import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -6,16 +6,16 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from headwater.merging import merge_log
-from headwater.merging.unmerge import unmerge as unmerge_contact
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.intake.merging import merge_log
+from headwater.intake.merging.unmerge import unmerge as unmerge_contact
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output, Row
+from headwater.operations.terminal.values import row_count, row_id
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_count, row_id
 
 group = CommandGroup()
 

@@ -7,16 +7,16 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from headwater.deliveries import delivery_log
-from headwater.deliveries.parameters import read_replay
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.forwarding.deliveries import delivery_log
+from headwater.forwarding.deliveries.parameters import read_replay
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import autocommit_connection, transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output, Row
+from headwater.operations.terminal.values import row_count, row_id, seconds
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import autocommit_connection, transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_count, row_id, seconds
 
 _COLUMNS = (
     "id",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from headwater.base.settings import Settings
 from headwater.demo.client import ApiError
 from headwater.demo.runner import demonstrate
-from headwater.settings import Settings
-from headwater.terminal.command import Command
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import LISTEN, PROCESSES
+from headwater.operations.terminal.command import Command
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import LISTEN, PROCESSES
 
 
 def demo(settings: Settings, arguments: Namespace) -> int:

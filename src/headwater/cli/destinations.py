@@ -12,23 +12,29 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
+from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
-from headwater.deliveries.removal import remove_destination
-from headwater.destinations import destinations
-from headwater.destinations.inputs import read_new
-from headwater.destinations.schemas import show_destination
-from headwater.platforms import registry
-from headwater.settings import Settings
+from headwater.forwarding.deliveries.removal import remove_destination
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.destinations.schemas import show_destination
+from headwater.forwarding.platforms import registry
+from headwater.operations.terminal.command import CommandGroup, Option, Run
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output, Row, print_note, print_output, print_text
+from headwater.operations.terminal.tables import (
+    join_sections,
+    list_values,
+    plain_text,
+    section,
+    wrap,
+)
+from headwater.operations.terminal.values import read_pairs, row_id
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option, Run
-from headwater.terminal.connection import transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, Row, print_note, print_output, print_text
-from headwater.terminal.tables import join_sections, list_values, plain_text, section, wrap
-from headwater.terminal.values import read_pairs, row_id
 
 _COLUMNS = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
 _STANDARD_INPUT = "@-"
@@ -171,9 +177,12 @@ group.add("show", "show a destination", _apply(destinations.fetch_destination), 
 def test(settings: Settings, arguments: Namespace) -> int:
     """Return 0 when the platform accepted the test event, 1 when it did not."""
     # The client takes its time to import, and only this command sends something.
-    from headwater.destinations.destination_check import DestinationCheck, check_destination  # noqa: PLC0415
-    from headwater.egress.client import Egress  # noqa: PLC0415
-    from headwater.platforms.origins import named_hosts  # noqa: PLC0415
+    from headwater.base.egress.client import Egress  # noqa: PLC0415
+    from headwater.forwarding.destinations.destination_check import (  # noqa: PLC0415
+        DestinationCheck,
+        check_destination,
+    )
+    from headwater.forwarding.platforms.origins import named_hosts  # noqa: PLC0415
 
     key = load_encryption_key(settings)
 

@@ -15,21 +15,21 @@ from typing import Any
 import psycopg
 from tqdm import tqdm
 
+from headwater.base.settings import Settings
+from headwater.base.storage import LocalFolder, Sink
 from headwater.events.fields import ALWAYS, FIELDS
 from headwater.exports.formats import FileForm, Format, part_names
 from headwater.exports.jobs import queries
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ExportRequest
 from headwater.exports.stream import FileSet, write_files
-from headwater.http.timerange import parse_day, whole_days
-from headwater.settings import Settings
+from headwater.http.inputs.timerange import parse_day, whole_days
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import database_url, explain_failures, transaction
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import print_output
 from headwater.spaces.spaces import fetch_space
-from headwater.storage import LocalFolder, Sink
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import database_url, explain_failures, transaction
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import print_output
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
 """Fields that every row has, whether they are chosen or not."""

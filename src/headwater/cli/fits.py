@@ -9,10 +9,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.models import WINDOWS
-from headwater.fits.models import Fit, FitRequest
-from headwater.fits.monthly_fits import list_monthly, start_monthly, stop_monthly
-from headwater.fits.store import (
+from headwater.attribution.fits.models import Fit, FitRequest
+from headwater.attribution.fits.monthly_fits import list_monthly, start_monthly, stop_monthly
+from headwater.attribution.fits.store import (
     check_fit,
     choose_fit,
     fetch_fit,
@@ -22,16 +21,17 @@ from headwater.fits.store import (
     make_fit,
     remove_fit,
 )
-from headwater.http.timerange import TimeRange, parse_day, whole_days
-from headwater.settings import Settings
+from headwater.attribution.models import WINDOWS
+from headwater.base.settings import Settings
+from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Output, Row
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row
 
 group = CommandGroup()
 

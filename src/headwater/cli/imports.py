@@ -15,29 +15,29 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from tqdm import tqdm
 
+from headwater.base.settings import Settings
 from headwater.http.errors import Invalid
-from headwater.http.instants import parse_iso
-from headwater.imports.amounts import DECIMALS
-from headwater.imports.choices import FileChoices
-from headwater.imports.columns import read_mapping
-from headwater.imports.dialects import SEPARATORS, UnreadableError
-from headwater.imports.encodings import CHOICES as ENCODINGS
-from headwater.imports.file_readings import read_file
-from headwater.imports.files import STANDARD_INPUT, RowSource, open_source
-from headwater.imports.importer import Import
-from headwater.imports.rejected_rows import LISTED, RejectedRowFile
-from headwater.imports.times import DATES
-from headwater.settings import Settings
+from headwater.http.inputs.instants import parse_iso
+from headwater.intake.imports.file_readings import read_file
+from headwater.intake.imports.formats.amounts import DECIMALS
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.columns import read_mapping
+from headwater.intake.imports.formats.dialects import SEPARATORS, UnreadableError
+from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
+from headwater.intake.imports.formats.files import STANDARD_INPUT, RowSource, open_source
+from headwater.intake.imports.formats.times import DATES
+from headwater.intake.imports.importer import Import
+from headwater.intake.imports.rejected_rows import LISTED, RejectedRowFile
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import FILE_FORMAT, JSON, SPACE
+from headwater.operations.terminal.output import print_note, print_output, print_text
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.file_formats import BY_NAME
 from headwater.spend.inputs import read_as_of
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import CONNECT_SECONDS, database_url, explain_failures
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import FILE_FORMAT, JSON, SPACE
-from headwater.terminal.output import print_note, print_output, print_text
 
 _FILE = (
     SPACE,

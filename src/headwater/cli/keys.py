@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
-from headwater.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Noted, Output, Row
+from headwater.operations.terminal.values import row_id
 from headwater.spaces import keys
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Noted, Output, Row
-from headwater.terminal.values import row_id
 
 _NAME_WIDTH = 28
 _FEW = 2

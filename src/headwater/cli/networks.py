@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output
 from headwater.spaces.networks import (
     describe_network,
     fetch_sources,
@@ -14,11 +19,6 @@ from headwater.spaces.networks import (
 )
 from headwater.spaces.reclassifications import list_reclassified_networks
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output
 
 group = CommandGroup()
 

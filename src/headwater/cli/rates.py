@@ -13,19 +13,19 @@ from urllib.parse import urlsplit
 import structlog
 from prometheus_client import Counter
 
-from headwater import logs
-from headwater.jobs import leash
-from headwater.rates.ecb import read_file
-from headwater.rates.store import ReferenceRate, fetch_reference_day, put_reference_rates
-from headwater.settings import Settings
-from headwater.telemetry.otlp import exported
-from headwater.telemetry.spans import span
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, LEASH
-from headwater.terminal.output import Row, print_output
+from headwater.base import logs
+from headwater.base.settings import Settings
+from headwater.base.telemetry.otlp import exported
+from headwater.base.telemetry.spans import span
+from headwater.database.jobs import leash
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, LEASH
+from headwater.operations.terminal.output import Row, print_output
+from headwater.spend.rates.ecb import read_file
+from headwater.spend.rates.store import ReferenceRate, fetch_reference_day, put_reference_rates
 
 group = CommandGroup()
 log = structlog.get_logger()
@@ -62,7 +62,7 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
     when there are none to be had.
     """
     # The client takes its time to import, and only this command sends something.
-    from headwater.rates.download import RatesUnavailableError  # noqa: PLC0415
+    from headwater.spend.rates.download import RatesUnavailableError  # noqa: PLC0415
 
     leash.hold(arguments)
     try:
@@ -95,8 +95,8 @@ def _counted() -> Generator[None]:
 
 
 async def _fetch(settings: Settings) -> Row:
-    from headwater.egress.client import Egress  # noqa: PLC0415
-    from headwater.rates.download import fetch_reference_rates  # noqa: PLC0415
+    from headwater.base.egress.client import Egress  # noqa: PLC0415
+    from headwater.spend.rates.download import fetch_reference_rates  # noqa: PLC0415
 
     async with transaction(settings) as connection:
         known = await fetch_reference_day(connection)

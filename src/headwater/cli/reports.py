@@ -8,14 +8,14 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.paths.upkeep import check_space, rebuild_space
-from headwater.settings import Settings
+from headwater.attribution.paths.upkeep import check_space, rebuild_space
+from headwater.base.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import autocommit_connection
+from headwater.operations.terminal.options import JSON
+from headwater.operations.terminal.output import print_output
+from headwater.operations.terminal.values import row_id
 from headwater.spaces.spaces import list_space_ids
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import autocommit_connection
-from headwater.terminal.options import JSON
-from headwater.terminal.output import print_output
-from headwater.terminal.values import row_id
 
 SPACES = Option("--space", type=row_id, metavar="ID", help="the Space's id (all Spaces)")
 

@@ -6,21 +6,21 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
+from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
-from headwater.settings import Settings
-from headwater.sites import sites
-from headwater.sites.signatures import MAX_AGE
-from headwater.sites.sites import NewSite, Site, SiteChange
-from headwater.sites.snippets import Installation, Snippet
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Output, Row
+from headwater.operations.terminal.values import row_id
 from headwater.spaces.encryption import Unsealable
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row
-from headwater.terminal.values import row_id
+from headwater.spaces.sites import sites
+from headwater.spaces.sites.signatures import MAX_AGE
+from headwater.spaces.sites.sites import NewSite, Site, SiteChange
+from headwater.spaces.sites.snippets import Installation, Snippet
 
 _MAKE_ONE = "make a new one with --rotate at-once"
 

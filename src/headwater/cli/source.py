@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from headwater.settings import Settings
+from headwater.base.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Output, print_output
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.outcomes import Source
 from headwater.spaces.reclassifications import list_reclassified_names
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Output, print_output
 
 group = CommandGroup()
 

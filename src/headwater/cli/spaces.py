@@ -8,21 +8,21 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.cluster import moves
-from headwater.cluster.moves import MoveError
+from headwater.base.settings import Settings
+from headwater.database.cluster import moves
+from headwater.database.cluster.moves import MoveError
 from headwater.database.installation import fetch_base_url
-from headwater.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import autocommit_connection, transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Noted, Output, Row, print_output
+from headwater.operations.terminal.values import node_address, read_pairs
 from headwater.spaces import spaces
 from headwater.spaces.models import Space
 from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import autocommit_connection, transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Noted, Output, Row, print_output
-from headwater.terminal.values import node_address, read_pairs
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
 """The settings that a new Space may be created with."""
@@ -63,7 +63,7 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
 @prints
 async def set_space(settings: Settings, arguments: Namespace) -> Row:
     # With every endpoint of the API, which the other commands of the group can do without.
-    from headwater.public_api.operations import RATE_LIMITS  # noqa: PLC0415
+    from headwater.api.operations import RATE_LIMITS  # noqa: PLC0415
 
     changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
     async with transaction(settings) as connection:

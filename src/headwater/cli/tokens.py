@@ -6,17 +6,17 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
-from headwater.accounts import tokens
+from headwater.base.settings import Settings
 from headwater.cli.users import fetch_user
 from headwater.database.installation import fetch_base_url
-from headwater.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Noted, Output, Row
+from headwater.operations.terminal.values import row_id
+from headwater.spaces.accounts import tokens
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Noted, Output, Row
-from headwater.terminal.values import row_id
 
 group = CommandGroup()
 

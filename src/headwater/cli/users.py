@@ -9,19 +9,19 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.accounts import invitations, links, members, users
-from headwater.accounts.passwords import Passwords, check_password
-from headwater.accounts.roles import Role
-from headwater.accounts.users import User
+from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
-from headwater.settings import Settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, SPACE
+from headwater.operations.terminal.output import Noted, Output, Row
+from headwater.spaces.accounts import invitations, links, members, users
+from headwater.spaces.accounts.passwords import Passwords, check_password
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import User
 from headwater.spaces.spaces import fetch_space
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import transaction
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, SPACE
-from headwater.terminal.output import Noted, Output, Row
 
 ROLE = Option("--role", required=True, choices=("owner", "admin", "viewer"))
 EMAIL = Option("--email", required=True, metavar="E")

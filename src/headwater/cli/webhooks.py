@@ -11,20 +11,20 @@ from typing import Any
 
 import msgspec
 
+from headwater.base.settings import Settings
 from headwater.database.installation import fetch_base_url
-from headwater.settings import Settings
-from headwater.terminal.command import CommandGroup, Option
-from headwater.terminal.connection import explain_failures, transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.terminal.execution import prints
-from headwater.terminal.failure import Failure
-from headwater.terminal.options import JSON, NAME, SPACE
-from headwater.terminal.output import Output, Row, print_output
-from headwater.terminal.values import read_pairs, row_count, row_id
-from headwater.webhooks import deliveries, webhooks
-from headwater.webhooks.interpretation import preview_outcome
-from headwater.webhooks.models import ReadContext, Webhook, WebhookRequest
-from headwater.webhooks.settings_input import check_type, read_settings
+from headwater.intake.webhooks import deliveries, webhooks
+from headwater.intake.webhooks.interpretation import preview_outcome
+from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookRequest
+from headwater.intake.webhooks.settings_input import check_type, read_settings
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import explain_failures, transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.execution import prints
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON, NAME, SPACE
+from headwater.operations.terminal.output import Output, Row, print_output
+from headwater.operations.terminal.values import read_pairs, row_count, row_id
 
 WEBHOOK_ID = Option("webhook_id", type=row_id, metavar="WEBHOOK_ID")
 TYPE = Option("--type", required=True, metavar="T", help="generic, stripe, …")

@@ -10,18 +10,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.attempts import give_back, take_attempt
-from headwater.accounts.passwords import check_password
-from headwater.accounts.sessions import close_session, close_sessions, list_sessions
-from headwater.accounts.tokens import list_own_tokens
-from headwater.accounts.users import change_name, change_password, fetch_user
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.login import FAILURES, WINDOW_SECONDS, begin_session
 from headwater.console.pages import redirect, render, wait_text
 from headwater.console.visitor import LOGIN, Visitor, delete_cookie, log_in, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
+from headwater.spaces.accounts.attempts import give_back, take_attempt
+from headwater.spaces.accounts.passwords import check_password
+from headwater.spaces.accounts.sessions import close_session, close_sessions, list_sessions
+from headwater.spaces.accounts.tokens import list_own_tokens
+from headwater.spaces.accounts.users import change_name, change_password, fetch_user
 
 PATH = "/console/account"
 

@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts import tokens
-from headwater.accounts.roles import Permission
-from headwater.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
+from headwater.spaces.accounts import tokens
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken, TooManyTokens
 
 
 async def show_assistants(request: Request) -> Response:

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headwater.api.services import services
 from headwater.console.pages import HEADERS, render, show_problem
+from headwater.endpoints.services import services
 
 _FOR_PROGRAMS = ("/public-api/", "/webhooks/")
 

@@ -19,10 +19,10 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from headwater.accounts.attempts import take_attempt
-from headwater.api.services import services
+from headwater.endpoints.services import services
 from headwater.http.bodies import read_body
 from headwater.http.errors import Errors, Forbidden, Invalid, plain
+from headwater.spaces.accounts.attempts import take_attempt
 
 MAX_FORM = 256 * 1024
 MAX_FIELDS = 500

@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import list_members
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
+from headwater.spaces.accounts.members import list_members
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
 
 SCOPE_DESCRIPTIONS = {

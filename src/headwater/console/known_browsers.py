@@ -10,8 +10,8 @@ import secrets
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.api.services import services
 from headwater.console.visitor import cookie_name, set_cookie
+from headwater.endpoints.services import services
 
 REMEMBERED_SECONDS = 400 * 86_400
 """The longest that browsers keep any cookie."""

@@ -12,10 +12,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from ua_parser import parse
 
-from headwater.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
-from headwater.accounts.sessions import close_session, open_session
-from headwater.accounts.users import User, any_user, find_user, renew_hash
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.known_browsers import known_browser, remember_browser
@@ -29,7 +25,16 @@ from headwater.console.visitor import (
     local_path,
     log_in,
 )
+from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
+from headwater.spaces.accounts.attempts import (
+    AttemptVerdict,
+    give_back,
+    take_attempt,
+    tidy_attempts,
+)
+from headwater.spaces.accounts.sessions import close_session, open_session
+from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
 
 FAILURES = 10
 WINDOW_SECONDS = 15 * 60

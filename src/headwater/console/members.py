@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts import invitations, members
-from headwater.accounts.members import Member, MemberRefused
-from headwater.accounts.roles import Permission, Role, managing
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.accounts import invitations, members
+from headwater.spaces.accounts.members import Member, MemberRefused
+from headwater.spaces.accounts.roles import Permission, Role, managing
 from headwater.spaces.keys import list_keys, revoke_keys_made_by
 
 ROLES = {

@@ -9,12 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts import invitations, links
-from headwater.accounts.invitations import InvitationOffer
-from headwater.accounts.members import MemberRefused, add_member, adopt_spaces
-from headwater.accounts.passwords import check_password
-from headwater.accounts.roles import Role
-from headwater.accounts.users import (
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form, without_keys
+from headwater.console.login import begin_session
+from headwater.console.pages import redirect, render
+from headwater.console.visitor import HOME, LOGIN, find_visitor, guest_key, log_in
+from headwater.endpoints.services import services
+from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.spaces.accounts import invitations, links
+from headwater.spaces.accounts.invitations import InvitationOffer
+from headwater.spaces.accounts.members import MemberRefused, add_member, adopt_spaces
+from headwater.spaces.accounts.passwords import check_password
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import (
     EmailTaken,
     User,
     change_password,
@@ -22,13 +29,6 @@ from headwater.accounts.users import (
     fetch_user,
     read_email,
 )
-from headwater.api.services import services
-from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form, without_keys
-from headwater.console.login import begin_session
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, LOGIN, find_visitor, guest_key, log_in
-from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.settings_input import read_changes, zone_names
 from headwater.spaces.spaces import any_space, create_space
 

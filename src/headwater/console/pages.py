@@ -21,7 +21,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.api.services import Services, provide, services
 from headwater.console.assets import asset
 from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
@@ -35,6 +34,7 @@ from headwater.console.visitor import (
 )
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
+from headwater.endpoints.services import Services, provide, services
 from headwater.http.errors import NotFound, Problem, Unavailable, plain
 
 _TITLES = {

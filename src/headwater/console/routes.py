@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import Services
+from headwater.alerts.notifications.sender import STOP
 from headwater.console import (
     account,
     assets,
@@ -58,8 +58,8 @@ from headwater.console.report_pages import (
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
 from headwater.console.visitor import HOME, LOGIN
-from headwater.http.path_parameters import REST
-from headwater.notifications.sender import STOP
+from headwater.endpoints.services import Services
+from headwater.http.inputs.path_parameters import REST
 
 ICON = "/favicon.ico"
 

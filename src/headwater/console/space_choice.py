@@ -12,20 +12,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import SpaceMembership, list_joined
 from headwater.alerts.problems import Alert, list_alerts
-from headwater.api.services import Services, services
 from headwater.console.pages import redirect, render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, require_visitor
-from headwater.http.fields import whole_number
-from headwater.http.parameters import Parameter, Query
+from headwater.endpoints.services import Services, services
+from headwater.http.inputs.fields import whole_number
+from headwater.http.inputs.parameters import Parameter, Query
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.errors import ReportRefused
 from headwater.reports.models import Figure, FigureColumn, Measure, Report
-from headwater.reports.report import query_report
-from headwater.reports.report_reader import CONNECTION_SECONDS
+from headwater.reports.questions.report import query_report
+from headwater.spaces.accounts.members import SpaceMembership, list_joined
 from headwater.spaces.spaces import fetch_space
 
 PER_PAGE = 20

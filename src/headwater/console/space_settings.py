@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form, without_keys
 from headwater.console.link_pages.source_changes import HOST_LISTS
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import (

@@ -19,15 +19,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from headwater.accounts.members import Member, fetch_member
-from headwater.accounts.roles import Permission, Role
-from headwater.accounts.sessions import LIFETIME, Session, fetch_session
-from headwater.accounts.users import User
 from headwater.alerts.problems import Alert, list_alerts
-from headwater.api.services import services
 from headwater.database.pool import confine
+from headwater.endpoints.services import services
 from headwater.http.errors import Forbidden, Invalid, NotFound
-from headwater.http.path_parameters import parse_id
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.spaces.accounts.members import Member, fetch_member
+from headwater.spaces.accounts.roles import Permission, Role
+from headwater.spaces.accounts.sessions import LIFETIME, Session, fetch_session
+from headwater.spaces.accounts.users import User
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -8,8 +8,8 @@ import fcntl
 from pathlib import Path
 from typing import IO
 
-from headwater.failpoints import failpoint
-from headwater.files import sync_directory
+from headwater.base.failpoints import failpoint
+from headwater.base.files import sync_directory
 
 LOCK = "serve.lock"
 

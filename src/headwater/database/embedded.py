@@ -19,6 +19,14 @@ from urllib.parse import quote
 
 import psycopg
 
+from headwater.base.files import (
+    OURS_ALONE,
+    close_to_others,
+    make_private,
+    sync_directory,
+    write_private,
+)
+from headwater.base.succession import InheritedProcess, Process
 from headwater.database import sockets
 from headwater.database.account import (
     give_to_server,
@@ -35,8 +43,6 @@ from headwater.database.data_directory import (
 from headwater.database.machine_memory import buffer_megabytes, machine_memory
 from headwater.database.orphans import ServerLock
 from headwater.database.programs import EmbeddedError, Programs, own_programs
-from headwater.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
-from headwater.succession import InheritedProcess, Process
 
 USER = "headwater"
 OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")

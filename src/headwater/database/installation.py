@@ -13,8 +13,8 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
+from headwater.base.settings import Settings
 from headwater.database.queries import Queries
-from headwater.settings import Settings
 
 queries = Queries(__name__, "installation.sql")
 

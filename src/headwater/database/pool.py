@@ -20,11 +20,11 @@ from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransacti
 from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from headwater.base.telemetry.spans import inner_span
 from headwater.database import row_security
 from headwater.database.allowance import DEADLINE_SECONDS, spend
 from headwater.database.outage_log import requests_outage
 from headwater.database.queries import Queries, fetch_one
-from headwater.telemetry.spans import inner_span
 
 queries = Queries(__name__, "pool.sql")
 

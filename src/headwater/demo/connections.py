@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from headwater.console.report_pages.chart_notes import add_note, list_notes
+from headwater.base.settings import Settings
+from headwater.console.report_pages.charts.chart_notes import add_note, list_notes
 from headwater.console.report_pages.saved_views import read_view, save_view, views_of
 from headwater.demo.client import HttpClient
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID
-from headwater.destinations import destinations
-from headwater.destinations.inputs import read_new
-from headwater.settings import Settings
-from headwater.terminal.connection import transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.webhooks import webhooks
-from headwater.webhooks.settings_input import read_settings
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.intake.webhooks import webhooks
+from headwater.intake.webhooks.settings_input import read_settings
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
 
 META = {
     "platform": "meta", "name": "Nordlicht pixel",

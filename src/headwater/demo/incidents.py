@@ -12,12 +12,12 @@ from psycopg import AsyncConnection
 
 from headwater.alerts import watches
 from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.notifications.watcher import announce
+from headwater.base.settings import Settings
 from headwater.database.pool import Database
 from headwater.demo.journeys import Payload
-from headwater.notifications.watcher import announce
-from headwater.settings import Settings
+from headwater.operations.terminal.connection import database_url
 from headwater.spaces.models import Space
-from headwater.terminal.connection import database_url
 
 PAST = timedelta(days=30)
 """The time that is looked at."""

@@ -9,10 +9,12 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 
+from headwater.base.settings import Settings
+from headwater.base.storage import open_storage
 from headwater.demo.journeys import Payload
-from headwater.imports.dialects import HEAD_BYTES
-from headwater.imports.job_models import ImportJob
-from headwater.imports.jobs import (
+from headwater.intake.imports.formats.dialects import HEAD_BYTES
+from headwater.intake.imports.job_models import ImportJob
+from headwater.intake.imports.jobs import (
     check_job,
     create_job,
     fetch_job,
@@ -20,13 +22,11 @@ from headwater.imports.jobs import (
     note_upload,
     start_job,
 )
-from headwater.imports.readings import guess_reading
-from headwater.imports.uploads import judge_file, sample_rows, store_pieces
-from headwater.settings import Settings
+from headwater.intake.imports.readings import guess_reading
+from headwater.intake.imports.uploads import judge_file, sample_rows, store_pieces
+from headwater.operations.terminal.connection import transaction
+from headwater.operations.terminal.failure import Failure
 from headwater.spaces.models import Space
-from headwater.storage import open_storage
-from headwater.terminal.connection import transaction
-from headwater.terminal.failure import Failure
 
 ORDERS = 18
 _WAIT_SECONDS, _LOOK_SECONDS = 120.0, 0.05

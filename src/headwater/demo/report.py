@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.demo.client import ApiClient
-from headwater.terminal.tables import align
+from headwater.operations.terminal.tables import align
 
 MODELS = ("last_touch", "u_shaped", "time_decay")
 WINDOW_DAYS = 30

@@ -13,10 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headwater.accounts.members import add_member, fetch_member
-from headwater.accounts.passwords import Passwords
-from headwater.accounts.roles import Role
-from headwater.accounts.users import change_password, create_user, find_user
+from headwater.api.operations import RATE_LIMITS
+from headwater.base.settings import Settings
 from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
 from headwater.demo.connections import (
@@ -33,19 +31,21 @@ from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.shops import SHOPS, Shop
 from headwater.demo.site_test import begin_test, walk_through
 from headwater.demo.visits import TrackerClient, is_recent, walk_ins
-from headwater.inbox.queue import wait_until_processed
-from headwater.public_api.operations import RATE_LIMITS
-from headwater.settings import Settings
-from headwater.sites import sites
-from headwater.sites.sites import Site
+from headwater.intake.inbox.queue import wait_until_processed
+from headwater.operations.terminal.connection import autocommit_connection, transaction
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.output import print_text
+from headwater.operations.terminal.tables import align
 from headwater.spaces import keys, spaces
+from headwater.spaces.accounts.members import add_member, fetch_member
+from headwater.spaces.accounts.passwords import Passwords
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import change_password, create_user, find_user
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import read_changes
-from headwater.terminal.connection import autocommit_connection, transaction
-from headwater.terminal.encryption_key import load_encryption_key
-from headwater.terminal.failure import Failure
-from headwater.terminal.output import print_text
-from headwater.terminal.tables import align
+from headwater.spaces.sites import sites
+from headwater.spaces.sites.sites import Site
 
 BATCH = 500
 SINGLY = 50

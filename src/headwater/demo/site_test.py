@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from headwater.alerts.site_tests.site_test import fetch_test, start_test
+from headwater.base.settings import Settings
 from headwater.demo.client import ApiClient
 from headwater.demo.shops import Shop
 from headwater.demo.visits import TrackerClient, make_item
-from headwater.settings import Settings
-from headwater.site_tests.site_test import fetch_test, start_test
-from headwater.sites.sites import Site
-from headwater.terminal.connection import transaction
+from headwater.operations.terminal.connection import transaction
+from headwater.spaces.sites.sites import Site
 
 _TESTER = "tester@nordlicht-outdoor.example"
 

@@ -72,7 +72,7 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     cookies: dict[str, str] = {}
     """Values of browsing.accepted.COOKIES by name, where the browser has them."""
     address_key: str | None = None
-    """Of an event from a page: its sender's address, as identity/joins.py counts it."""
+    """Of an event from a page: its sender's address, as people/identity/joins.py counts it."""
     join_rule: str | None = None
     """SIGNED_ONLY where the site lets no page alone say which known contact a browser is."""
     warnings: tuple[str, ...] = ()

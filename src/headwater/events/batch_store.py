@@ -13,7 +13,7 @@ from psycopg import Connection, Cursor
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 
 queries = Queries(__name__, "batch_store.sql")
 

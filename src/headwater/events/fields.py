@@ -18,7 +18,6 @@ from typing import Any, LiteralString
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from headwater.ads.catalogue import KINDS as AD_KINDS
 from headwater.attribution.models import Model, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
@@ -26,6 +25,7 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
 from headwater.sources.answers import SELF_REPORTED
 from headwater.spaces.currencies import AMOUNT_SCHEMAS
 from headwater.spaces.known_values import SOURCE
+from headwater.spend.ads.catalogue import KINDS as AD_KINDS
 
 
 def _text(value: LiteralString) -> SQL:

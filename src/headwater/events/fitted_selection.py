@@ -9,8 +9,8 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
+from headwater.attribution.fits.choice import ChosenFit, candidates_query, choose, fetch_chosen
 from headwater.events.models import EventSelection, ListEvents
-from headwater.fits.choice import ChosenFit, candidates_query, choose, fetch_chosen
 
 
 async def load_listing(

@@ -8,7 +8,7 @@ import msgspec
 from psycopg import AsyncConnection
 
 from headwater.events.space_amounts import show_amounts
-from headwater.http.pagination import Page
+from headwater.http.inputs.pagination import Page
 
 
 class _Item(msgspec.Struct):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from headwater.attribution.fits.choice import FitChoice
 from headwater.attribution.query import Attribution
-from headwater.contacts.filters import Condition
-from headwater.fits.choice import FitChoice
-from headwater.http.pagination import Position
-from headwater.http.timerange import TimeRange
+from headwater.http.inputs.pagination import Position
+from headwater.http.inputs.timerange import TimeRange
+from headwater.people.contacts.filters import Condition
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from headwater.http.decimals import AMOUNT_STEP
-from headwater.http.pagination import Position, from_key
+from headwater.http.inputs.pagination import Position, from_key
 
 NEWEST_FIRST, OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable
 
+from headwater.attribution.paths.credit_walk import CreditOf, CreditWalk
 from headwater.attribution.query import Attribution, narrow, narrow_by_mask
 from headwater.database.queries import Queries
 from headwater.events.models import ListEvents
@@ -25,8 +26,7 @@ from headwater.events.order import (
     direction_of,
     sorted_by,
 )
-from headwater.http.pagination import from_key
-from headwater.paths.credit_walk import CreditOf, CreditWalk
+from headwater.http.inputs.pagination import from_key
 
 queries = Queries(__name__, "page_walk.sql")
 

@@ -7,20 +7,20 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
+from headwater.attribution.fits.choice import FIT, ONLY_FITTED, FitChoice, is_needed
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
-from headwater.contacts import filters
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.source_filter import read_sources, sources_parameter
-from headwater.fits.choice import FIT, ONLY_FITTED, FitChoice, is_needed
-from headwater.http.date_range import date_range
 from headwater.http.decimals import MAX_AMOUNT, number_pattern
-from headwater.http.fields import BLANK, number, number_text, number_within, one_of
-from headwater.http.pagination import CURSOR, Cursors, page_size
-from headwater.http.parameters import Input, ListParameter, Parameter
-from headwater.http.timerange import NEVER, TimeRange
+from headwater.http.inputs.date_range import date_range
+from headwater.http.inputs.fields import BLANK, number, number_text, number_within, one_of
+from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.http.inputs.timerange import NEVER, TimeRange
+from headwater.people.contacts import filters
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 

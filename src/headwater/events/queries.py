@@ -17,7 +17,6 @@ from psycopg.sql import SQL, Composable, Placeholder
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows
-from headwater.contacts.filters import compose_all
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, Statement, fetch_all, fetch_one
 from headwater.events import fields
@@ -41,7 +40,8 @@ from headwater.events.space_amounts import (
     show_amount,
 )
 from headwater.http.errors import NotFound
-from headwater.http.pagination import Page, Position, page_of
+from headwater.http.inputs.pagination import Page, Position, page_of
+from headwater.people.contacts.filters import compose_all
 
 queries = Queries(__name__, "events.sql")
 _FETCH = queries["fetch"].format(amount=AMOUNT_COLUMNS)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from headwater.attribution.fits.choice import CITATION
 from headwater.events.fields import FIELDS
 from headwater.events.updates import CHANGE
-from headwater.fits.choice import CITATION
+from headwater.http.inputs.pagination import envelope_schema
 from headwater.http.openapi import answer, body, with_optional
-from headwater.http.pagination import envelope_schema
 
 _EVENT_FIELDS = (
     "id", "profile_id", "company_id", "space_id", "event_name", "configured_name", "amount",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headwater.http.fields import Schema, written
-from headwater.http.parameters import Input, ListParameter
+from headwater.http.inputs.fields import Schema, written
+from headwater.http.inputs.parameters import Input, ListParameter
 from headwater.spaces.known_values import SOURCE, refuse_source
 
 

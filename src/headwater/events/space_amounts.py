@@ -15,9 +15,9 @@ from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
-from headwater.rates.counted_amounts import MAX_PAGE_AMOUNT, UNIT, AmountRule, LeftOutReason
-from headwater.rates.exchange import RateTable
-from headwater.rates.store import load_rates, load_rates_now
+from headwater.spend.rates.counted_amounts import MAX_PAGE_AMOUNT, UNIT, AmountRule, LeftOutReason
+from headwater.spend.rates.exchange import RateTable
+from headwater.spend.rates.store import load_rates, load_rates_now
 
 queries = Queries(__name__, "space_amounts.sql")
 

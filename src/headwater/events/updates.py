@@ -9,16 +9,16 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.former_rows import KEEP_EVENTS
+from headwater.attribution.history.revisions import DRAW_REVISION
+from headwater.attribution.paths.changes import NOTE_EVENTS
 from headwater.events.models import EventChange
 from headwater.events.queries import queries
-from headwater.history.causes import ChangeCause
-from headwater.history.former_rows import KEEP_EVENTS
-from headwater.history.revisions import DRAW_REVISION
 from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT
 from headwater.http.errors import NotFound
-from headwater.http.fields import NULL, NUMBER, number, number_text
-from headwater.http.objects import Property, object_of, parse_body
-from headwater.paths.changes import NOTE_EVENTS
+from headwater.http.inputs.fields import NULL, NUMBER, number, number_text
+from headwater.http.inputs.objects import Property, object_of, parse_body
 
 
 def _round(amount: Decimal) -> Decimal:

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
+from headwater.base.storage import Sink
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.csv_table import BEFORE, FORMULA, safe_cell
-from headwater.storage import Sink
 
 _BARE = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
 """Texts that need no quotes and no second look."""

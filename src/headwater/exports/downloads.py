@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from headwater.api.services import services
+from headwater.base.storage import LocalFolder, content_type
+from headwater.endpoints.services import services
 from headwater.exports.links import PATH, Download
 from headwater.http.errors import Forbidden, plain
-from headwater.storage import LocalFolder, content_type
 
 
 async def download(request: Request) -> Response:

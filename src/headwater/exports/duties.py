@@ -8,12 +8,12 @@ from typing import Any
 
 from psycopg import Connection
 
+from headwater.base.settings import Settings
+from headwater.base.storage import open_storage
+from headwater.database.jobs.child_process import make_process_duty
+from headwater.database.jobs.duties import Duty
 from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
 from headwater.exports.schedules import due_spaces, queue_runs
-from headwater.jobs.child_process import make_process_duty
-from headwater.jobs.duties import Duty
-from headwater.settings import Settings
-from headwater.storage import open_storage
 
 LOOK_SECONDS = 0.25
 """The pause between two looks for exports that wait, which visit every node of a cluster."""

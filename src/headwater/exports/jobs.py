@@ -21,15 +21,15 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
+from headwater.base.storage import Storage
+from headwater.database.jobs.backoff import climb
+from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.exports.formats import FileForm, part_names
 from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
 from headwater.http.errors import NotFound
-from headwater.http.timerange import TimeRange
-from headwater.jobs.backoff import climb
-from headwater.jobs.lease import LEASE
+from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.locks import lock_shared
-from headwater.storage import Storage
 
 queries = Queries(__name__, "jobs.sql")
 

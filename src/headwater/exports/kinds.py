@@ -13,19 +13,19 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
-from headwater.companies.export_lines import company_lines
-from headwater.contacts.export_lines import contact_lines
+from headwater.attribution.fits.choice import FIT
 from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import event_lines
 from headwater.events.fitted_selection import load_fit
 from headwater.exports.formats import FileForm, Format, can_write_parquet
 from headwater.exports.models import ExportRequest
-from headwater.fits.choice import FIT
-from headwater.http.date_range import DAY, date_range
-from headwater.http.fields import BOOLEAN, one_of, whole_number
-from headwater.http.parameters import Input, JsonInput, ListParameter, Parameter
-from headwater.http.timerange import EVER, NEVER, TimeRange, whole_days
+from headwater.http.inputs.date_range import DAY, date_range
+from headwater.http.inputs.fields import BOOLEAN, one_of, whole_number
+from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter
+from headwater.http.inputs.timerange import EVER, NEVER, TimeRange, whole_days
+from headwater.people.companies.export_lines import company_lines
+from headwater.people.contacts.export_lines import contact_lines
 from headwater.spaces.models import Space
 from headwater.spaces.networks import fetch_sources, load_sources
 

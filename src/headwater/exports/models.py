@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from headwater.exports.formats import FileForm, part_names
-from headwater.http.timerange import TimeRange
+from headwater.http.inputs.timerange import TimeRange
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import UnsupportedOperation
 from typing import TYPE_CHECKING, Any, cast
 
+from headwater.base.storage import Sink
 from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.exports.formats import ParquetMissingError
-from headwater.storage import Sink
 
 if TYPE_CHECKING:
     from arro3.core import Schema

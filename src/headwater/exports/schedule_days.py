@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from headwater.http.timerange import first_instant
+from headwater.http.inputs.timerange import first_instant
 
 DAY = timedelta(days=1)
 AFTER_HOUR = timedelta(minutes=5)

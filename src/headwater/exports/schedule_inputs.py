@@ -10,8 +10,9 @@ from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, read_form
 from headwater.exports.schedule_days import ExportCadence
 from headwater.exports.schedules import NewSchedule, ScheduleStatus, folder_of
 from headwater.exports.schemas import STATUSES, properties_of
-from headwater.http.date_range import end_day, start_day
-from headwater.http.fields import one_of, text_up_to, whole_number
+from headwater.http.inputs.date_range import end_day, start_day
+from headwater.http.inputs.fields import one_of, text_up_to, whole_number
+from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.openapi import (
     MOMENT,
     MOMENT_OR_NULL,
@@ -23,7 +24,6 @@ from headwater.http.openapi import (
     data_schema,
     object_schema,
 )
-from headwater.http.parameters import JsonInput, Parameter
 from headwater.spaces.models import Space
 
 LONGEST_PAST = timedelta(days=3660)

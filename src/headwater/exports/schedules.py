@@ -21,7 +21,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.exports.formats import FileForm
 from headwater.exports.schedule_days import ExportCadence, ScheduleDays, each_day, next_run
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.timerange import EVER, TimeRange, whole_days
+from headwater.http.inputs.timerange import EVER, TimeRange, whole_days
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "schedules.sql")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from headwater.exports.kinds import KINDS, WHOLE_RANGE
+from headwater.http.inputs.parameters import ListParameter, Parameter
 from headwater.http.openapi import MOMENT, TEXT, WHOLE, answer, body, object_schema
-from headwater.http.parameters import ListParameter, Parameter
 
 STATUSES = ("queued", "processing", "completed", "failed")
 """Of an export, and of a schedule's run."""

@@ -11,11 +11,11 @@ from typing import Any, cast
 from isal import igzip
 from psycopg import Connection
 
+from headwater.base.storage import Sink
 from headwater.database.json_lines import LineColumn, Lines
 from headwater.exports.csv_rows import write_csv
 from headwater.exports.formats import FileForm, Format
 from headwater.exports.parquet_rows import write_parquet
-from headwater.storage import Sink
 
 LEVEL = 2
 LINES_AT_ONCE = 2000

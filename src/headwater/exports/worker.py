@@ -15,17 +15,17 @@ from obstore.exceptions import BaseError
 from prometheus_client import Counter
 from psycopg import Connection
 
+from headwater.base.failpoints import failpoint
+from headwater.base.storage import Sink, Storage
+from headwater.base.telemetry.spans import span
+from headwater.database.jobs.lease import LeaseLostError, LeaseRenewal
+from headwater.database.jobs.stop import StopRequested
 from headwater.database.row_security import confined, fetch_role
 from headwater.exports import jobs
 from headwater.exports.formats import ParquetMissingError, part_names
 from headwater.exports.kinds import KINDS
 from headwater.exports.models import ClaimedJob
 from headwater.exports.stream import FileSet, write_files
-from headwater.failpoints import failpoint
-from headwater.jobs.lease import LeaseLostError, LeaseRenewal
-from headwater.jobs.stop import StopRequested
-from headwater.storage import Sink, Storage
-from headwater.telemetry.spans import span
 
 log = structlog.get_logger()
 attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome"])

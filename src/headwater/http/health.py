@@ -15,11 +15,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from headwater.base.telemetry.shared_counters import render_counters
 from headwater.database.pool import UNAVAILABLE, Database
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.answer_counts import publish_answers
 from headwater.http.shared import Shared
-from headwater.telemetry.shared_counters import render_counters
 
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import uvicorn
 
+from headwater.base.succession import RETIRE
 from headwater.http.connection import Protocol, State
-from headwater.succession import RETIRE
 
 LAST_CALL_SECONDS = 1.0
 """The seconds for which a stopping server still takes requests on open connections."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import structlog
 from psycopg import Connection
 
+from headwater.base.failpoints import failpoint
+from headwater.database.jobs.backoff import double_pause
+from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
+from headwater.database.jobs.lease import LEASE
 from headwater.exports.jobs import end_holds
-from headwater.failpoints import failpoint
-from headwater.jobs.backoff import double_pause
-from headwater.jobs.duties import SCARCE_SECONDS, Duty
-from headwater.jobs.lease import LEASE
-from headwater.pipeline.batch_runner import BATCH_ROWS, describe, process_space
+from headwater.intake.pipeline.batch_runner import BATCH_ROWS, describe, process_space
 from headwater.privacy.erasures import (
     PastErasure,
     count_waiting,

@@ -13,7 +13,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from headwater.database.queries import Queries
-from headwater.inbox.queue import POLL_SECONDS
+from headwater.intake.inbox.queue import POLL_SECONDS
 
 queries = Queries(__name__, "erasures.sql")
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from headwater.browsing import accepted as browsing
-from headwater.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events import accepted as events
 from headwater.events.accepted import AcceptedEvent
-from headwater.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
-from headwater.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
-from headwater.touchpoints import accepted as touchpoints
-from headwater.touchpoints.accepted import AcceptedTouchpoint
+from headwater.events.browsing import accepted as browsing
+from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.events.touchpoints import accepted as touchpoints
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.intake.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
+from headwater.people.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
 
 EMPTIED = "{}"
 """The remainder of a payload that names the person and cannot be read."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from headwater.http.inputs.emails import WRITTEN_EMAIL
+from headwater.http.inputs.parameters import Parameter
 from headwater.http.openapi import answer
-from headwater.http.parameters import Parameter
-from headwater.identity.emails import WRITTEN_EMAIL
 
 EMAIL = Parameter(
     name="email",

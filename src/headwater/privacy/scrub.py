@@ -9,9 +9,9 @@ import psycopg.sql
 from psycopg import Connection
 from psycopg.sql import Composed, Identifier
 
+from headwater.attribution.history.former_rows import forget_tag_sets
+from headwater.base.failpoints import failpoint
 from headwater.database.queries import Queries
-from headwater.failpoints import failpoint
-from headwater.history.former_rows import forget_tag_sets
 from headwater.privacy.columns import personal
 from headwater.privacy.redaction import PayloadMatcher
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from headwater.fits.choice import ChosenFit
-from headwater.history.causes import ChangeCause
+from headwater.attribution.fits.choice import ChosenFit
+from headwater.attribution.history.causes import ChangeCause
 from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.models import (
     OF_PATHS,

@@ -10,10 +10,10 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate
 
-from headwater.fits.choice import ChosenFit
-from headwater.http.timerange import months_after, months_between
+from headwater.attribution.fits.choice import ChosenFit
+from headwater.http.inputs.timerange import months_after, months_between
+from headwater.reports.engine.measures import plain, rounded
 from headwater.reports.left_out_money import LeftOutMoney, LeftOutSpend
-from headwater.reports.measures import plain, rounded
 from headwater.reports.models import (
     Filters,
     Group,

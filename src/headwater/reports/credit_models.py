@@ -8,8 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
-from headwater.fits.choice import ChosenFit
-from headwater.http.pagination import Position
+from headwater.attribution.fits.choice import ChosenFit
+from headwater.http.inputs.pagination import Position
 from headwater.reports.cohort_models import Acquisition
 from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.models import (

@@ -12,11 +12,11 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Literal
 
+from headwater.attribution.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.attribution.models import MODELS, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.events.space_amounts import show_amounts
-from headwater.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.http.errors import NotFound
 from headwater.reports.models import NoCredit
 from headwater.sources.catalogue import EVERY_ID, PAID_IDS

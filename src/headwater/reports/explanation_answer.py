@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, cite
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import QUERY_MODE
-from headwater.fits.choice import CITATION_OR_NULL, FIT, cite
-from headwater.http.fields import one_of
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -22,8 +23,7 @@ from headwater.http.openapi import (
     Schema,
     object_schema,
 )
-from headwater.http.parameters import Input, Parameter
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from headwater.reports.explanation import NOT_FITTED, EventExplanation
 from headwater.reports.models import NoCredit
 from headwater.spaces.currencies import AMOUNT_SCHEMAS

@@ -17,9 +17,9 @@ from headwater.http.openapi import TEXT, Schema, object_schema
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.cohort_models import CohortQuery
 from headwater.reports.credit_models import CreditsQuery
-from headwater.reports.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
 from headwater.reports.models import Filters, Group, KeyCondition, ReportQuery
 from headwater.reports.path_models import PathsQuery
+from headwater.reports.plan.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
 
 queries = Queries(__name__, "hints.sql")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from headwater.http.fields import written
-from headwater.http.parameters import Input, ListParameter
+from headwater.http.inputs.fields import written
+from headwater.http.inputs.parameters import Input, ListParameter
 from headwater.reports.models import OF_TOUCHES, Group, KeyCondition
 from headwater.reports.path_models import TouchPath
 from headwater.sources.source_names import SourceNames

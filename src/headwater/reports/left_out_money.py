@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from headwater.attribution.paths.lookup import place_among
+from headwater.attribution.paths.path_data import IntArray
 from headwater.http.openapi import TEXT, object_schema
-from headwater.paths.lookup import place_among
-from headwater.paths.path_data import IntArray
-from headwater.rates.counted_amounts import UNIT, LeftOutReason
+from headwater.spend.rates.counted_amounts import UNIT, LeftOutReason
 
 
 class LeftOutMoney(NamedTuple):

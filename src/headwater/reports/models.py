@@ -9,10 +9,10 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from headwater.attribution.fits.choice import ChosenFit, is_needed
 from headwater.attribution.models import MODELS
-from headwater.contacts.filters import Condition
-from headwater.fits.choice import ChosenFit, is_needed
-from headwater.http.period_words import CalendarUnit
+from headwater.http.inputs.period_words import CalendarUnit
+from headwater.people.contacts.filters import Condition
 from headwater.reports.left_out_money import LeftOutMoney
 from headwater.reports.measure_names import CREDITED, OF_MONEY, ON_PATHS, Measure
 from headwater.reports.ripeness import Ripeness

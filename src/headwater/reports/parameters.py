@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime, time
 from typing import NamedTuple
 
+from headwater.attribution.fits.choice import FIT
 from headwater.attribution.models import MODELS
-from headwater.contacts import filters
 from headwater.events.parameters import (
     AMOUNT_MAX,
     AMOUNT_MIN,
@@ -17,11 +17,11 @@ from headwater.events.parameters import (
     QUERY_MODE,
 )
 from headwater.events.source_filter import read_sources, sources_parameter
-from headwater.fits.choice import FIT
-from headwater.http.date_range import MOMENT_OR_BLANK, date_range
-from headwater.http.fields import one_of, whole_number, written
-from headwater.http.parameters import Input, ListParameter, Parameter
-from headwater.http.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
+from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
+from headwater.http.inputs.fields import one_of, whole_number, written
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.http.inputs.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
+from headwater.people.contacts import filters
 from headwater.reports.explanation_answer import WINDOW
 from headwater.reports.key_parameters import ONLY, read_keys
 from headwater.reports.measure_names import TOUCHED

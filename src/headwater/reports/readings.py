@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from psycopg import AsyncConnection
 
-from headwater.history.revisions import Latest, Point, fetch_latest
-from headwater.rates.store import RatePoint, fetch_reference_revision
+from headwater.attribution.history.revisions import Latest, Point, fetch_latest
 from headwater.reports.models import Comparison, ReportQuery
-from headwater.reports.plan import ReportScope
+from headwater.reports.plan.plan import ReportScope
 from headwater.spaces.models import Space
+from headwater.spend.rates.store import RatePoint, fetch_reference_revision
 
 _FORM = struct.Struct(">BQIQIHII9s4s")
 _VERSION = 1

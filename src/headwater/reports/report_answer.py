@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from headwater.fits.choice import CITATION_OR_NULL, cite
+from headwater.attribution.fits.choice import CITATION_OR_NULL, cite
 from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer

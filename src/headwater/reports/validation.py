@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from headwater.attribution.fits.choice import FIT, ONLY_FITTED
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.accepted import EVENT_NAMES
-from headwater.fits.choice import FIT, ONLY_FITTED
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES, ChangeQuery
 from headwater.reports.cohort_models import GROUPS, MOST_MONTHS, ONLY, CohortQuery, months_of

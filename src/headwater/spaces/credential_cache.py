@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from psycopg.sql import SQL
 
-from headwater.background import BackgroundTask
+from headwater.base.background import BackgroundTask
 from headwater.database.allowance import spend
 from headwater.database.outage_log import OutageLog
 from headwater.database.pool import UNAVAILABLE, Database, connect

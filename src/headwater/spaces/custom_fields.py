@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.http.decimals import decimal_text, number_pattern
-from headwater.http.fields import (
+from headwater.http.inputs.fields import (
     BLANK,
     NULL,
     FieldType,
@@ -20,7 +20,7 @@ from headwater.http.fields import (
     number_within,
     text_up_to,
 )
-from headwater.http.instants import ISO_SCHEMA, parse_instant, parse_iso
+from headwater.http.inputs.instants import ISO_SCHEMA, parse_instant, parse_iso
 
 TEXT_SLOTS = range(1, 16)
 NUMBER_SLOTS = range(16, 26)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import psycopg
 
-from headwater.background import BackgroundTask
+from headwater.base.background import BackgroundTask
 from headwater.database.pool import Database
 from headwater.database.queries import Queries
 

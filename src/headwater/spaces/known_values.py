@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater.http.fields import Schema
-from headwater.http.suggestions import Names
+from headwater.http.inputs.fields import Schema
+from headwater.http.inputs.suggestions import Names
 from headwater.sources.catalogue import CHANNELS, LISTED_SOURCES, SOURCES
 from headwater.sources.source_names import SourceNames
 from headwater.sources.vocabulary import of_platform, target_of

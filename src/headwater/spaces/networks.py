@@ -10,8 +10,8 @@ from psycopg import AsyncConnection, Connection
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
-from headwater.http.objects import Property, array_of, object_of, parse_body
+from headwater.http.inputs.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
+from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
 from headwater.sources.ad_platforms import LISTED_PLATFORMS, platform_of
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.networks import (

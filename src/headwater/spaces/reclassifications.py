@@ -1,5 +1,5 @@
 """The work that changes of a Space's names of sources leave to do on what is stored: what is left,
-and how far it is. pipeline/reclassification.py does it.
+and how far it is. intake/pipeline/reclassification.py does it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The work that a change of a Space's own phrases leaves to do: its stored answers are read anew.
-pipeline/answers.py does it.
+intake/pipeline/answers.py does it.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from headwater.base.files import write_private
+from headwater.base.settings import Settings
 from headwater.database.installation import clear_stored_key, fetch_stored_key
-from headwater.files import write_private
-from headwater.settings import Settings
 
 CONNECT_SECONDS = 30
 LEAST_LENGTH = 32

@@ -13,8 +13,8 @@ from functools import cache, partial
 from importlib.resources import files
 
 from headwater.http.errors import Invalid
-from headwater.http.fields import UNPRINTABLE
-from headwater.http.objects import read_pairs
+from headwater.http.inputs.fields import UNPRINTABLE
+from headwater.http.inputs.objects import read_pairs
 from headwater.sources.addresses import read_address
 from headwater.sources.answers import SELF_REPORTED, words_of
 from headwater.sources.catalogue import SOURCE_IDS

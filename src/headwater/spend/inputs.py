@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from headwater.http.errors import Invalid
-from headwater.http.fields import (
+from headwater.http.inputs.fields import (
     NUMBER,
     REQUIRED,
     FieldType,
@@ -21,9 +21,9 @@ from headwater.http.fields import (
     text_up_to,
     written,
 )
-from headwater.http.instants import ISO_SCHEMA, parse_iso
-from headwater.http.objects import Property, array_of, object_of, parse_body
-from headwater.http.timerange import parse_day
+from headwater.http.inputs.instants import ISO_SCHEMA, parse_iso
+from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
+from headwater.http.inputs.timerange import parse_day
 from headwater.sources.ad_platforms import platform_of
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.currencies import parse_currency

@@ -11,18 +11,18 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed
 
-from headwater.ads.catalogue import AdName, put_names
+from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.former_rows import KEEP_SPEND, NOTE_ADDED
+from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.history.causes import ChangeCause
-from headwater.history.former_rows import KEEP_SPEND, NOTE_ADDED
-from headwater.history.revisions import DRAW_REVISION
 from headwater.http.errors import Invalid
-from headwater.http.pagination import Page, Position, page_of, to_key
+from headwater.http.inputs.pagination import Page, Position, page_of, to_key
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 from headwater.spaces.networks import fetch_sources
+from headwater.spend.ads.catalogue import AdName, put_names
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
 from headwater.spend.changes import SpendVersion
 from headwater.spend.copy_lines import SpendLine, SpendPlace

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-from headwater.http.date_range import date_range
-from headwater.http.fields import BOOLEAN, FieldType, Schema, written
+from headwater.http.inputs.date_range import date_range
+from headwater.http.inputs.fields import BOOLEAN, FieldType, Schema, written
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.parameters import Input, Parameter
+from headwater.http.inputs.timerange import parse_day
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -20,9 +23,6 @@ from headwater.http.openapi import (
     body,
     object_schema,
 )
-from headwater.http.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
-from headwater.http.parameters import Input, Parameter
-from headwater.http.timerange import parse_day
 from headwater.sources.ad_platforms import platform_of
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.inputs import BODY, DAY_SCHEMA, LONGEST, LONGEST_PLATFORM

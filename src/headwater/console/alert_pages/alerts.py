@@ -12,8 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import list_members
-from headwater.accounts.roles import Permission
 from headwater.alerts.history import (
     AlertRow,
     StepRow,
@@ -21,11 +19,12 @@ from headwater.alerts.history import (
     list_history,
     list_steps,
 )
+from headwater.alerts.notifications.channels import list_channels
+from headwater.alerts.notifications.messages import list_messages
 from headwater.alerts.problems import Alert
 from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose, read_choices
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form
 from headwater.console.pages import hidden_token, redirect, render
@@ -33,10 +32,11 @@ from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import list_views
 from headwater.console.scheduled_reports.scheduled_reports import list_reports
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.http.parameters import Query
-from headwater.notifications.channels import list_channels
-from headwater.notifications.messages import list_messages
+from headwater.http.inputs.parameters import Query
+from headwater.spaces.accounts.members import list_members
+from headwater.spaces.accounts.roles import Permission
 
 CHANNEL_FORM, REPORT_FORM = "create channel", "schedule report"
 RULE_FORM, ACKNOWLEDGE_FORM = "alert rule", "acknowledge alert"

@@ -10,20 +10,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
+from headwater.alerts.notifications import channels
+from headwater.alerts.notifications.channels import EMAIL, WEBHOOK, NewChannel, mail_token
+from headwater.alerts.notifications.messages import add_message
+from headwater.alerts.notifications.probe import TEST_SECONDS, confirmation_notice, try_channel
+from headwater.alerts.notifications.sender import STOP, Outlet
+from headwater.base.egress.client import Egress
 from headwater.console.alert_pages.alerts import CHANNEL_FORM, alerts_page, alerts_path
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form, read_form_once, spend
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import enter, guest_key, require_visitor
-from headwater.egress.client import Egress
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, NotFound
-from headwater.notifications import channels
-from headwater.notifications.channels import EMAIL, WEBHOOK, NewChannel, mail_token
-from headwater.notifications.messages import add_message
-from headwater.notifications.probe import TEST_SECONDS, confirmation_notice, try_channel
-from headwater.notifications.sender import STOP, Outlet
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.spaces import fetch_space
 
 CHANGE_FORM, TEST_FORM, ANSWER_FORM = "change channel", "test channel", "mail answer"

@@ -9,8 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.alert_pages.alerts import REPORT_FORM, alerts_page, alerts_path
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, read_form_once, spend
@@ -22,7 +20,9 @@ from headwater.console.scheduled_reports.scheduled_reports import (
     schedule_report,
 )
 from headwater.console.visitor import enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
+from headwater.spaces.accounts.roles import Permission
 
 REMOVE_FORM = "remove report"
 _TEXTS = ("name", "page", "query", "cadence", "day", "hour", "with_csv", "view")

@@ -8,7 +8,7 @@ from functools import cache
 
 from headwater.sources.catalogue import PAID_OTHER, SOURCES, channel_of
 from headwater.sources.clicks import ADS, LINKS
-from headwater.sources.links import LinkTags, tags_of
+from headwater.sources.links.links import LinkTags, tags_of
 from headwater.sources.titles import title_of
 from headwater.sources.vocabulary import ALIASES, of_platform
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from headwater.http.csv_table import CsvTable
-from headwater.http.suggestions import Names
+from headwater.http.inputs.suggestions import Names
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.explanation import VisitExplanation, explain_visit
-from headwater.sources.link_checks import check_link
-from headwater.sources.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link
+from headwater.sources.links.link_checks import check_link
+from headwater.sources.links.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link
 from headwater.sources.source_names import SourceNames
 from headwater.sources.titles import title_of
 

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.forms import PostedForm, read_form_with_files
 from headwater.console.link_pages.link_sheet import (
     COLUMNS,
@@ -21,8 +20,9 @@ from headwater.console.link_pages.link_sheet import (
 from headwater.console.link_pages.links import choices
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.sites.source_rules import fetch_source_rules
-from headwater.sources.links import LINKED, MAX_VALUE, LinkParts
+from headwater.endpoints.services import services
+from headwater.sources.links.links import LINKED, MAX_VALUE, LinkParts
+from headwater.spaces.sites.source_rules import fetch_source_rules
 
 FORM = "link sheet"
 MAX_SHEET = 2 * 1024 * 1024

@@ -13,20 +13,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.link_pages import qr_code
 from headwater.console.link_pages.link_values import LatestValues, fetch_latest_values
 from headwater.console.link_pages.source_changes import GROUPED_SOURCES
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.http.parameters import Query
-from headwater.sites.source_rules import fetch_own_hosts, fetch_source_rules
+from headwater.http.inputs.parameters import Query
 from headwater.sources.catalogue import SOURCES, channel_of
 from headwater.sources.explanation import VisitExplanation, explain_visit
-from headwater.sources.link_checks import check_host, check_link
-from headwater.sources.link_templates import TEMPLATES
-from headwater.sources.links import (
+from headwater.sources.links.link_checks import check_host, check_link
+from headwater.sources.links.link_templates import TEMPLATES
+from headwater.sources.links.links import (
     LINKED,
     MAX_VALUE,
     BadAddress,
@@ -36,6 +35,7 @@ from headwater.sources.links import (
 )
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
+from headwater.spaces.sites.source_rules import fetch_own_hosts, fetch_source_rules
 
 LONGEST_ADDRESS = 4_096
 FIELDS = ("address", "source", "campaign", "adset", "ad", "keyword", "utm_source", "utm_medium")

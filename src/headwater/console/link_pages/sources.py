@@ -10,8 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.link_pages.catalogue_search import search_sources
@@ -28,20 +26,22 @@ from headwater.console.link_pages.source_changes import (
 from headwater.console.list_page import read_list_page
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.http.parameters import Query
-from headwater.sites.source_rules import fetch_source_rules
-from headwater.sources.address_notes import note_address
+from headwater.http.inputs.parameters import Query
 from headwater.sources.catalogue import channel_of
 from headwater.sources.explanation import VisitExplanation, explain_visit
+from headwater.sources.links.address_notes import note_address
 from headwater.sources.networks import LONGEST_NAME
 from headwater.sources.reasons import list_findings
 from headwater.sources.titles import title_of
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import (
     list_reclassified_names,
     list_reclassified_networks,
 )
+from headwater.spaces.sites.source_rules import fetch_source_rules
 
 FORM = "sources"
 LONGEST_ADDRESS = 16_384

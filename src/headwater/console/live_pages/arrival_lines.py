@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from headwater.console.live_pages.arrivals import Arrival
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.report_pages.bar import conversion_title
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

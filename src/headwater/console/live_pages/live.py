@@ -10,8 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import fetch_member
-from headwater.api.services import services
 from headwater.console.live_pages.arrival_lines import describe
 from headwater.console.live_pages.arrivals import (
     KINDS,
@@ -24,8 +22,10 @@ from headwater.console.live_pages.arrivals import (
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
 from headwater.database.pool import confine
+from headwater.endpoints.services import services
 from headwater.http.errors import NotFound
-from headwater.http.parameters import Query
+from headwater.http.inputs.parameters import Query
+from headwater.spaces.accounts.members import fetch_member
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -13,22 +13,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
+from headwater.base.storage import Storage
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.order_pages.upload import KINDS_IN_WORDS
 from headwater.console.order_pages.webhook_view import orders_path, read_path_id
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Conflict, Errors, Invalid
-from headwater.imports.amounts import DECIMALS
-from headwater.imports.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
-from headwater.imports.files import FileRow
-from headwater.imports.job_models import ImportJob, Reading
-from headwater.imports.jobs import (
+from headwater.intake.imports.formats.amounts import DECIMALS
+from headwater.intake.imports.formats.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
+from headwater.intake.imports.formats.files import FileRow
+from headwater.intake.imports.formats.notation import NotationSurvey
+from headwater.intake.imports.formats.times import DATES
+from headwater.intake.imports.job_models import ImportJob, Reading
+from headwater.intake.imports.jobs import (
     REFUSED_KEPT,
     cancel_job,
     check_job,
@@ -38,15 +40,13 @@ from headwater.imports.jobs import (
     list_refused,
     start_job,
 )
-from headwater.imports.kinds import KINDS
-from headwater.imports.notation import NotationSurvey
-from headwater.imports.previews import preview_rows
-from headwater.imports.readings import guess_reading, read_choice, survey_reading
-from headwater.imports.times import DATES
-from headwater.imports.uploads import sample_rows
+from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.previews import preview_rows
+from headwater.intake.imports.readings import guess_reading, read_choice, survey_reading
+from headwater.intake.imports.uploads import sample_rows
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.settings_input import zone_names
 from headwater.spend.file_headers import recognize
-from headwater.storage import Storage
 
 FORM = "import"
 SPEND_CONSTANTS = ("platform", "currency", "timezone")

@@ -11,8 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.order_pages.webhook_view import (
@@ -25,15 +23,17 @@ from headwater.console.order_pages.webhook_view import (
 )
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
-from headwater.webhooks.deliveries import list_deliveries
-from headwater.webhooks.mapping import DESTINATIONS
-from headwater.webhooks.models import Delivery, ReadContext, Webhook, WebhookSettings
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.providers.generic import ANYTHING, GENERIC
-from headwater.webhooks.settings_input import COUNT, read_settings
-from headwater.webhooks.webhooks import change_webhook
+from headwater.intake.webhooks.deliveries import list_deliveries
+from headwater.intake.webhooks.mapping import DESTINATIONS
+from headwater.intake.webhooks.models import Delivery, ReadContext, Webhook, WebhookSettings
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.providers.generic import ANYTHING, GENERIC
+from headwater.intake.webhooks.settings_input import COUNT, read_settings
+from headwater.intake.webhooks.webhooks import change_webhook
+from headwater.spaces.accounts.roles import Permission
 
 FORM = "webhook mapping"
 SPARE_ROWS = 3

@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.order_pages.webhook_view import (
     ROWS,
@@ -15,11 +14,12 @@ from headwater.console.order_pages.webhook_view import (
 )
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.imports.jobs import list_jobs
+from headwater.endpoints.services import services
+from headwater.intake.imports.jobs import list_jobs
+from headwater.intake.webhooks.deliveries import summarize_deliveries
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.webhooks import list_webhook_names, list_webhooks
 from headwater.spaces.keys import fetch_key_use
-from headwater.webhooks.deliveries import summarize_deliveries
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.webhooks import list_webhook_names, list_webhooks
 
 
 async def show_orders(request: Request) -> Response:

@@ -8,19 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.forms import PostedForm, check_once, once_token, spend
 from headwater.console.multipart import MultipartForm
 from headwater.console.order_pages.webhook_view import orders_path
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.bodies import MEGABYTE, FileTooLarge
 from headwater.http.errors import Conflict, Errors, Invalid
-from headwater.imports.dialects import UnreadableError
-from headwater.imports.jobs import create_job
-from headwater.imports.parameters import LONGEST_NAME
-from headwater.imports.reception import Upload, receive_file
+from headwater.intake.imports.formats.dialects import UnreadableError
+from headwater.intake.imports.jobs import create_job
+from headwater.intake.imports.parameters import LONGEST_NAME
+from headwater.intake.imports.reception import Upload, receive_file
+from headwater.spaces.accounts.roles import Permission
 
 FORM = "upload"
 KINDS_IN_WORDS = {

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.forms import PostedForm, once_token, read_form
 from headwater.console.order_pages.webhook_view import (
     ROWS,
@@ -30,11 +29,16 @@ from headwater.console.order_pages.webhook_view import (
 )
 from headwater.console.pages import hidden_token, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
-from headwater.webhooks.deliveries import fetch_delivery, list_deliveries, summarize_deliveries
-from headwater.webhooks.models import Webhook, WebhookRequest
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.webhooks import PATH, fetch_webhook
+from headwater.intake.webhooks.deliveries import (
+    fetch_delivery,
+    list_deliveries,
+    summarize_deliveries,
+)
+from headwater.intake.webhooks.models import Webhook, WebhookRequest
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.webhooks import PATH, fetch_webhook
 
 TEST = "test webhook"
 SECRET = "webhook secret"  # noqa: S105 # a form's name

@@ -11,8 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, read_form_once, spend
 from headwater.console.order_pages.webhook import ADDRESS, SECRET, render_webhook
@@ -25,11 +23,13 @@ from headwater.console.order_pages.webhook_view import (
 from headwater.console.order_pages.webhook_wizard import make_secret, read_secret
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Conflict, Invalid
-from headwater.webhooks.credentials import change_address, change_secret
-from headwater.webhooks.deliveries import fetch_delivery, replay_delivery, replay_failed
-from headwater.webhooks.models import Status, Webhook
-from headwater.webhooks.webhooks import pause_webhook, revoke_webhook
+from headwater.intake.webhooks.credentials import change_address, change_secret
+from headwater.intake.webhooks.deliveries import fetch_delivery, replay_delivery, replay_failed
+from headwater.intake.webhooks.models import Status, Webhook
+from headwater.intake.webhooks.webhooks import pause_webhook, revoke_webhook
+from headwater.spaces.accounts.roles import Permission
 
 FORM = "change webhook"
 

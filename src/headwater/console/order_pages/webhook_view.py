@@ -13,14 +13,13 @@ from psycopg import AsyncConnection
 from starlette.requests import Request
 
 from headwater.console.visitor import HOME
+from headwater.events.refunds.reports import AcceptedRefund
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.path_parameters import parse_id
-from headwater.refunds.reports import AcceptedRefund
-from headwater.spaces.models import Space
-from headwater.webhooks.deliveries import outcome_of
-from headwater.webhooks.drafts import make_draft
-from headwater.webhooks.interpretation import UNSIGNED
-from headwater.webhooks.models import (
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.intake.webhooks.deliveries import outcome_of
+from headwater.intake.webhooks.drafts import make_draft
+from headwater.intake.webhooks.interpretation import UNSIGNED
+from headwater.intake.webhooks.models import (
     Delivery,
     ReadContext,
     Status,
@@ -28,9 +27,10 @@ from headwater.webhooks.models import (
     WebhookOutcome,
     WebhookRequest,
 )
-from headwater.webhooks.providers import PROVIDERS, Provider
-from headwater.webhooks.providers.generic import GENERIC
-from headwater.webhooks.webhooks import fetch_webhook
+from headwater.intake.webhooks.providers import PROVIDERS, Provider
+from headwater.intake.webhooks.providers.generic import GENERIC
+from headwater.intake.webhooks.webhooks import fetch_webhook
+from headwater.spaces.models import Space
 
 ROWS = 50
 """The most deliveries, or imports, that a page lists."""

@@ -11,8 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.forms import (
     PostedForm,
     once_token,
@@ -24,13 +22,15 @@ from headwater.console.order_pages.webhook import render_webhook
 from headwater.console.order_pages.webhook_view import list_senders, orders_path
 from headwater.console.pages import hidden_token, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.http.errors import Invalid
-from headwater.webhooks.providers import PROVIDERS
-from headwater.webhooks.providers.generic import GENERIC
-from headwater.webhooks.providers.provider import SecretMaker
-from headwater.webhooks.settings_input import read_settings
-from headwater.webhooks.webhooks import NewWebhook, create_webhook
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.providers.generic import GENERIC
+from headwater.intake.webhooks.providers.provider import SecretMaker
+from headwater.intake.webhooks.settings_input import read_settings
+from headwater.intake.webhooks.webhooks import NewWebhook, create_webhook
+from headwater.spaces.accounts.roles import Permission
 
 FORM = "create webhook"
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.people_pages.contact import MOST_EVENTS, page_links
 from headwater.console.people_pages.event import read_id
@@ -24,15 +23,16 @@ from headwater.console.people_pages.timeline import Timeline, list_company_timel
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
 from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.contacts.queries import queries as contact_queries
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.deliveries.reasons import REASONS as SKIPPED
-from headwater.deliveries.reasons import STATUSES
+from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
+from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
+from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.http.errors import NotFound
-from headwater.http.fields import whole_number
-from headwater.http.pagination import Cursors, Position
-from headwater.http.parameters import Parameter, Query
+from headwater.http.inputs.fields import whole_number
+from headwater.http.inputs.pagination import Cursors, Position
+from headwater.http.inputs.parameters import Parameter, Query
+from headwater.people.contacts.queries import queries as contact_queries
 from headwater.reports.models import Measure
 from headwater.spaces.models import Space
 

@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import redirect, render
 from headwater.console.people_pages.event import read_id
 from headwater.console.people_pages.origin import SENDERS
@@ -24,18 +23,19 @@ from headwater.console.people_pages.timeline import Timeline, list_contact_timel
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.contacts.lookup import resolve
-from headwater.contacts.models import GetContact
-from headwater.contacts.queries import fetch_contact
-from headwater.contacts.queries import queries as contact_queries
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.deliveries.reasons import REASONS as SKIPPED
-from headwater.deliveries.reasons import STATUSES
+from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
+from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
+from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.http.errors import Errors
-from headwater.http.pagination import Cursors, Page, Position
-from headwater.http.parameters import Query
-from headwater.merging.merge_log import LoggedMerge, list_merges
+from headwater.http.inputs.pagination import Cursors, Page, Position
+from headwater.http.inputs.parameters import Query
+from headwater.intake.merging.merge_log import LoggedMerge, list_merges
+from headwater.people.contacts.lookup import resolve
+from headwater.people.contacts.models import GetContact
+from headwater.people.contacts.queries import fetch_contact
+from headwater.people.contacts.queries import queries as contact_queries
 from headwater.reports.models import Measure
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space

@@ -7,19 +7,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
 from headwater.console.people_pages.contact import contact_page, contact_path, fetch_erasure
 from headwater.console.people_pages.event import read_id
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.contacts.lookup import find_holders, resolve
+from headwater.endpoints.services import services
 from headwater.http.errors import Conflict, NotFound
-from headwater.merging.membership import REASSIGNMENT_SECONDS
-from headwater.merging.unmerge import unmerge
+from headwater.intake.merging.membership import REASSIGNMENT_SECONDS
+from headwater.intake.merging.unmerge import unmerge
+from headwater.people.contacts.lookup import find_holders, resolve
 from headwater.privacy.erasures import request_erasure
+from headwater.spaces.accounts.roles import Permission
 
 CONFIRM = "confirm"
 """The field into which the contact's e-mail address or id is typed."""

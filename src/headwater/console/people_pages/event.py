@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.people_pages.credits import (
     ModelColumn,
@@ -37,15 +36,16 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title, model_title
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.deliveries.delivery_log import list_of_event
-from headwater.deliveries.reasons import REASONS as SKIPPED
-from headwater.deliveries.reasons import STATUSES
+from headwater.endpoints.services import services
 from headwater.events.queries import sum_refunds
+from headwater.forwarding.deliveries.delivery_log import list_of_event
+from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
+from headwater.forwarding.deliveries.reasons import STATUSES
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.parameters import Query
-from headwater.http.path_parameters import parse_id
-from headwater.ingest.receipts import fetch_receipt
-from headwater.platforms.registry import PLATFORMS
+from headwater.http.inputs.parameters import Query
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.models import Measure
 from headwater.sources.titles import title_of

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from headwater.console.people_pages.credits import PathTouch
 from headwater.console.people_pages.path_view import PathView
-from headwater.identity.senders import Sender
+from headwater.people.identity.senders import Sender
 from headwater.reports.explanation import EventExplanation
 from headwater.reports.models import NoCredit
 from headwater.sources.source_names import SourceNames

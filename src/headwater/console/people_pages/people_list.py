@@ -13,13 +13,13 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.contacts.models import ContactRow, ContactSelection, ListContacts
-from headwater.contacts.queries import LAST_CHARACTER, list_contacts
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.accepted import SALES_EVENTS
-from headwater.http.pagination import Page, Position
-from headwater.http.timerange import EVER
-from headwater.platforms.identifiers import read_phone
+from headwater.forwarding.platforms.identifiers import read_phone
+from headwater.http.inputs.pagination import Page, Position
+from headwater.http.inputs.timerange import EVER
+from headwater.people.contacts.models import ContactRow, ContactSelection, ListContacts
+from headwater.people.contacts.queries import LAST_CHARACTER, list_contacts
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "people.sql")

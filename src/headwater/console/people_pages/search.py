@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.people_pages.contact import page_links
 from headwater.console.people_pages.people_list import LONGEST, list_newest, search
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
 from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.http.pagination import Cursors
-from headwater.http.parameters import Query
+from headwater.endpoints.services import services
+from headwater.http.inputs.pagination import Cursors
+from headwater.http.inputs.parameters import Query
 from headwater.reports.models import Measure
 
 

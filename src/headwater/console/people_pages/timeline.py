@@ -18,9 +18,9 @@ from psycopg.sql import SQL, Identifier
 from headwater.console.people_pages.credits import ad_levels, exclusions_in
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.space_amounts import show_amounts
-from headwater.http.pagination import Page, Position, from_key, page_of, to_key
-from headwater.http.timerange import EVER
-from headwater.merging.merge_log import CAUSES
+from headwater.http.inputs.pagination import Page, Position, from_key, page_of, to_key
+from headwater.http.inputs.timerange import EVER
+from headwater.intake.merging.merge_log import CAUSES
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.reasons import explain_rule, list_findings
 from headwater.sources.titles import title_of

@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.people_pages.event import read_id
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.wizard import base_of, enter_destination
 from headwater.console.visitor import HOME
-from headwater.deliveries.delivery_log import FINISHED, REPLAYABLE, fetch_delivery
-from headwater.deliveries.reasons import REASONS, STATUSES
+from headwater.endpoints.services import services
+from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, fetch_delivery
+from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
 from headwater.http.errors import NotFound
 
 _MOMENTS = ("due_at", "created_at", "finished_at")

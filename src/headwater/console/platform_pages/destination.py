@@ -16,8 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
@@ -26,26 +24,28 @@ from headwater.console.platform_pages.outcome_days import OUTCOMES, read_outcome
 from headwater.console.platform_pages.settings_form import FieldGroup, setting_fields
 from headwater.console.platform_pages.wizard import base_of, enter_destination
 from headwater.console.visitor import HOME, SpaceVisitor, require_visitor
-from headwater.deliveries import delivery_log
-from headwater.deliveries.delivery_counts import (
+from headwater.endpoints.services import services
+from headwater.forwarding.deliveries import delivery_log
+from headwater.forwarding.deliveries.delivery_counts import (
     MOST_COUNTED,
     MOST_DAYS,
     count_causes,
     count_waiting,
     find_span,
 )
-from headwater.deliveries.delivery_log import MOST_REPLAYED, REPLAYABLE, DeliveryFilter
-from headwater.deliveries.parameters import REASON, STATUS, read_replay
-from headwater.deliveries.reasons import REASONS, STATUSES
-from headwater.deliveries.removal import remove_destination
-from headwater.destinations import destinations
-from headwater.destinations.destinations import DestinationRow
-from headwater.destinations.event_names import effective
+from headwater.forwarding.deliveries.delivery_log import MOST_REPLAYED, REPLAYABLE, DeliveryFilter
+from headwater.forwarding.deliveries.parameters import REASON, STATUS, read_replay
+from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
+from headwater.forwarding.deliveries.removal import remove_destination
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.destinations import DestinationRow
+from headwater.forwarding.destinations.event_names import effective
 from headwater.http.errors import Invalid
-from headwater.http.fields import written
-from headwater.http.pagination import Cursors, Position
-from headwater.http.parameters import Parameter, Query
-from headwater.http.timerange import TimeRange, parse_day, whole_days
+from headwater.http.inputs.fields import written
+from headwater.http.inputs.pagination import Cursors, Position
+from headwater.http.inputs.parameters import Parameter, Query
+from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
 PER_PAGE = 25

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headwater.console.pages import wait_text
-from headwater.deliveries.delivery_counts import MOST_COUNTED, Waiting
-from headwater.destinations.destinations import DestinationRow
-from headwater.platforms import registry
-from headwater.platforms.platform import Platform
+from headwater.forwarding.deliveries.delivery_counts import MOST_COUNTED, Waiting
+from headwater.forwarding.destinations.destinations import DestinationRow
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.platform import Platform
 
 
 class Standing(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater.console.forms import PostedForm
-from headwater.destinations.event_names import OwnNames, effective
 from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
-from headwater.platforms.platform import Platform
+from headwater.forwarding.destinations.event_names import OwnNames, effective
+from headwater.forwarding.platforms.platform import Platform
 
 FIELD = "event_names."
 """What the names of fields, and those of errors, begin with."""

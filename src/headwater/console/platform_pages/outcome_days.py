@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from psycopg import AsyncConnection
 
-from headwater.deliveries.delivery_counts import DayCount, count_by_day
-from headwater.http.timerange import whole_days
+from headwater.forwarding.deliveries.delivery_counts import DayCount, count_by_day
+from headwater.http.inputs.timerange import whole_days
 from headwater.spaces.models import Space
 
 DAYS = 14

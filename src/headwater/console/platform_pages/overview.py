@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.outcome_days import OUTCOMES, read_outcome_days
 from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.deliveries.delivery_counts import count_waiting
-from headwater.destinations.destinations import list_destinations
-from headwater.platforms.platform import DAY
-from headwater.platforms.registry import PLATFORMS
+from headwater.endpoints.services import services
+from headwater.forwarding.deliveries.delivery_counts import count_waiting
+from headwater.forwarding.destinations.destinations import list_destinations
+from headwater.forwarding.platforms.platform import DAY
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.sources.titles import title_of
 
 

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any, cast
 
 from headwater.console.forms import PostedForm
-from headwater.destinations.schemas import settings_schema
+from headwater.forwarding.destinations.schemas import settings_schema
+from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
-from headwater.platforms.platform import Platform
 
 SETTING, SECRET = "settings.", "secrets."
 """What the names of fields, and those of errors, begin with."""

@@ -14,8 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
@@ -31,14 +29,16 @@ from headwater.console.platform_pages.settings_form import (
     worded,
 )
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.destinations import destinations
-from headwater.destinations.destination_check import check_destination
-from headwater.destinations.destinations import DestinationRow
-from headwater.destinations.event_names import effective, warnings
-from headwater.destinations.inputs import read_new
+from headwater.endpoints.services import services
+from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.destination_check import check_destination
+from headwater.forwarding.destinations.destinations import DestinationRow
+from headwater.forwarding.destinations.event_names import effective, warnings
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.platforms.platform import Platform
-from headwater.platforms.registry import PLATFORMS
+from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
 """The parameter of addresses that says that the page is a step of connecting."""

@@ -29,9 +29,8 @@ from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.http.fields import one_of
-from headwater.http.parameters import Parameter, Query
-from headwater.reports.cost_figures import CostFigures
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.credit_models import CreditFilter
 from headwater.reports.models import (
     OF_TOUCHES,
@@ -42,9 +41,10 @@ from headwater.reports.models import (
     Measure,
     ReportQuery,
 )
-from headwater.reports.spend_answer import read_spend_query, spend_csv
-from headwater.reports.spend_report import CostReport, CostRow, query_spend
-from headwater.reports.time_buckets import SHORTEST
+from headwater.reports.plan.time_buckets import SHORTEST
+from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.spend_answer import read_spend_query, spend_csv
+from headwater.reports.questions.spend_report import CostReport, CostRow, query_spend
 from headwater.sources.titles import platform_title
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice

@@ -14,19 +14,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.attribution.history.causes import ChangeCause
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import basis_of
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
-from headwater.history.causes import ChangeCause
-from headwater.http.date_range import DAY
-from headwater.http.fields import written
-from headwater.http.parameters import Parameter
-from headwater.reports.change_answer import changes_csv
+from headwater.http.inputs.date_range import DAY
+from headwater.http.inputs.fields import written
+from headwater.http.inputs.parameters import Parameter
 from headwater.reports.change_models import ChangeQuery
-from headwater.reports.change_report import query_changes
+from headwater.reports.changes.change_answer import changes_csv
+from headwater.reports.changes.change_report import query_changes
 from headwater.reports.models import FigureColumn, Group
 from headwater.reports.readings import ReportReading, parse_reading
 

@@ -22,10 +22,9 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.http.fields import one_of
-from headwater.http.parameters import Parameter, Query
-from headwater.http.timerange import months_after
-from headwater.reports.cohort_answer import cohorts_csv
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Parameter, Query
+from headwater.http.inputs.timerange import months_after
 from headwater.reports.cohort_models import (
     GROUPS,
     Cohort,
@@ -33,10 +32,11 @@ from headwater.reports.cohort_models import (
     CohortQuery,
     CohortReport,
 )
-from headwater.reports.cohort_parameters import PERIOD, read_cohort_query
-from headwater.reports.cohort_report import query_cohorts
 from headwater.reports.credit_models import CreditFilter
 from headwater.reports.models import DateTimeSpan, Group, GroupKey, Measure
+from headwater.reports.questions.cohort_answer import cohorts_csv
+from headwater.reports.questions.cohort_parameters import PERIOD, read_cohort_query
+from headwater.reports.questions.cohort_report import query_cohorts
 from headwater.spaces.models import Space
 
 GROUP_TITLES = {

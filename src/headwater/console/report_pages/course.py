@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from headwater.console.report_pages.basis import Basis
-from headwater.console.report_pages.charts import WIDTH, Series, StackedChart, sparkline, stacked
+from headwater.console.report_pages.charts.charts import (
+    WIDTH,
+    Series,
+    StackedChart,
+    sparkline,
+    stacked,
+)
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.models import (
@@ -22,7 +28,7 @@ from headwater.reports.models import (
     Report,
     ReportQuery,
 )
-from headwater.reports.time_buckets import compared_span, cut
+from headwater.reports.plan.time_buckets import compared_span, cut
 from headwater.reports.validation import MOST_ROWS
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.titles import title_of

@@ -13,7 +13,7 @@ from headwater.console.report_pages.report_page import open_page
 from headwater.console.visitor import HOME
 from headwater.reports.models import DateTimeSpan
 from headwater.reports.parameters import read_report_query
-from headwater.reports.report import query_report
+from headwater.reports.questions.report import query_report
 from headwater.reports.report_answer import report_csv
 
 

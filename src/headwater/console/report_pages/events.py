@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.report_pages.bar import (
     ChoiceLinks,
     Filter,
@@ -27,14 +26,15 @@ from headwater.console.report_pages.basis import REASONS
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
-from headwater.contacts.lookup import fetch_addresses
-from headwater.http.pagination import Position
-from headwater.http.parameters import Query
-from headwater.reports.credit_answer import credits_csv
+from headwater.endpoints.services import services
+from headwater.http.inputs.pagination import Position
+from headwater.http.inputs.parameters import Query
+from headwater.people.contacts.lookup import fetch_addresses
 from headwater.reports.credit_models import CreditFilter, CreditsPage
-from headwater.reports.credit_parameters import credit_cursors, read_credits_query
-from headwater.reports.credit_report import query_credits
 from headwater.reports.models import Measure
+from headwater.reports.questions.credit_answer import credits_csv
+from headwater.reports.questions.credit_parameters import credit_cursors, read_credits_query
+from headwater.reports.questions.credit_report import query_credits
 from headwater.reports.validation import MOST_ROWS
 from headwater.sources.titles import title_of
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
-from headwater.reports.measures import rounded
+from headwater.reports.engine.measures import rounded
 from headwater.reports.models import (
     DateTimeSpan,
     Figure,

@@ -13,21 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
-from headwater.attribution.models import WINDOWS
-from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
-from headwater.console.pages import redirect, render
-from headwater.console.report_pages.bar import conversion_title, model_title, window_title
-from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.events.accepted import EVENT_NAMES
-from headwater.fits.estimation import FITTED_MODELS
-from headwater.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
-from headwater.fits.models import FEWEST_CONVERSIONS, Fit, FittedWeight
-from headwater.fits.monthly_fits import list_monthly
-from headwater.fits.store import (
+from headwater.attribution.fits.estimation import FITTED_MODELS
+from headwater.attribution.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FittedWeight
+from headwater.attribution.fits.monthly_fits import list_monthly
+from headwater.attribution.fits.store import (
     MAKING_SECONDS,
     choose_fit,
     fetch_fit,
@@ -35,10 +25,20 @@ from headwater.fits.store import (
     list_fits,
     make_fit,
 )
+from headwater.attribution.models import WINDOWS
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm, read_form
+from headwater.console.pages import redirect, render
+from headwater.console.report_pages.bar import conversion_title, model_title, window_title
+from headwater.console.report_pages.view import ReportView
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
+from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
-from headwater.http.path_parameters import parse_id
+from headwater.http.inputs.path_parameters import parse_id
 from headwater.sources.titles import title_of
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
 FORM = "fit"

@@ -17,23 +17,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
-from headwater.http.pagination import Position
-from headwater.http.parameters import Input, JsonInput, Query
-from headwater.reports.cost_figures import MILLIONTHS
+from headwater.http.inputs.pagination import Position
+from headwater.http.inputs.parameters import Input, JsonInput, Query
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.left_out_money import LeftOutSpend
 from headwater.reports.models import DateTimeSpan
-from headwater.reports.report_reader import CONNECTION_SECONDS
-from headwater.reports.spent import load_exchange
+from headwater.reports.questions.cost_figures import MILLIONTHS
+from headwater.reports.questions.spent import load_exchange
+from headwater.spaces.accounts.roles import Permission
 from headwater.spend.breakdown import LedgerRow, Piece
 from headwater.spend.ledger import (
     Deletion,

@@ -23,9 +23,9 @@ from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.http.fields import one_of
-from headwater.http.parameters import ListParameter, Parameter, Query
-from headwater.reports.measures import rounded
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import ListParameter, Parameter, Query
+from headwater.reports.engine.measures import rounded
 from headwater.reports.models import (
     Figure,
     FigureColumn,
@@ -35,7 +35,7 @@ from headwater.reports.models import (
     ReportQuery,
     ReportRow,
 )
-from headwater.reports.report import query_report
+from headwater.reports.questions.report import query_report
 from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.models import Space
 

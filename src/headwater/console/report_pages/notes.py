@@ -10,12 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
-from headwater.console.report_pages.chart_notes import (
+from headwater.console.report_pages.charts.chart_notes import (
     LISTED,
     LONGEST,
     MOST,
@@ -29,8 +27,10 @@ from headwater.console.report_pages.chart_notes import (
 )
 from headwater.console.report_pages.saved_views import is_address_query
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.path_parameters import parse_id
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.spaces.accounts.roles import Permission
 
 FORM = "chart note"
 LAST_PAGE = -(-MOST // LISTED)

@@ -17,12 +17,12 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import OF_TOUCHPOINTS, ChoiceLinks, read_bar
-from headwater.console.report_pages.flow_chart import FlowChart, flow
+from headwater.console.report_pages.charts.flow_chart import FlowChart, flow
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.http.fields import one_of
-from headwater.http.parameters import Parameter, Query
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.models import DateBasis, Group, Measure, ReportQuery
 from headwater.reports.path_models import (
     BY,
@@ -32,8 +32,8 @@ from headwater.reports.path_models import (
     PathsQuery,
     TouchPath,
 )
-from headwater.reports.path_parameters import read_paths_query
-from headwater.reports.path_report import query_paths
+from headwater.reports.questions.path_parameters import read_paths_query
+from headwater.reports.questions.path_report import query_paths
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

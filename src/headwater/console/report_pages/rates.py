@@ -11,17 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.http.pagination import Page
-from headwater.http.parameters import Query
-from headwater.rates.inputs import MOST_RATES, cursors, read_rates
-from headwater.rates.store import Rate, fetch_reference_day, list_rates, put_rates
+from headwater.http.inputs.pagination import Page
+from headwater.http.inputs.parameters import Query
+from headwater.spaces.accounts.roles import Permission
+from headwater.spend.rates.inputs import MOST_RATES, cursors, read_rates
+from headwater.spend.rates.store import Rate, fetch_reference_day, list_rates, put_rates
 
 FORM = "rates"
 PER_PAGE = 50

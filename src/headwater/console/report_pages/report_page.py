@@ -12,17 +12,17 @@ from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.api.services import services
 from headwater.console.pages import render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, window_title
 from headwater.console.report_pages.saved_views import SavedView, list_views
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, Problem
-from headwater.http.parameters import Query
+from headwater.http.inputs.parameters import Query
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.errors import ReportRefused
-from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from headwater.console.report_pages.basis import (
     titles_of,
 )
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
-from headwater.console.report_pages.chart_notes import LONGEST, ChartNotes, read_chart_notes
+from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
@@ -41,7 +41,7 @@ from headwater.reports.models import (
     ReportQuery,
     ReportRow,
 )
-from headwater.reports.report import query_reports
+from headwater.reports.questions.report import query_reports
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})

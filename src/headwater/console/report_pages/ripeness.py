@@ -20,7 +20,7 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.models import DateBasis, FigureColumn, Measure, ReportQuery
-from headwater.reports.report import query_report
+from headwater.reports.questions.report import query_report
 from headwater.reports.report_answer import ripeness_csv
 from headwater.reports.ripeness import LEAST_HISTORY, NotJudged, Ripeness
 from headwater.spaces.models import Space

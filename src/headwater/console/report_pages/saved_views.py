@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
 
 queries = Queries(__name__, "saved_views.sql")

@@ -13,8 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.pages import redirect
@@ -24,11 +22,13 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.models import FigureColumn, Group, Measure, Report, ReportRow
-from headwater.reports.report import query_reports
+from headwater.reports.questions.report import query_reports
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.titles import title_of
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import ANSWER_PHRASE, read_changes
 from headwater.spaces.spaces import change_space

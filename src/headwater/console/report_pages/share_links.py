@@ -15,9 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.members import list_members
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
@@ -26,9 +23,12 @@ from headwater.console.report_pages.saved_views import read_view
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.parameters import Query
+from headwater.http.inputs.parameters import Query
 from headwater.reports.models import Group
+from headwater.spaces.accounts.members import list_members
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.secret_hash import hash_secret
 
 queries = Queries(__name__, "share_links.sql")

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
 from headwater.console.report_pages.models import render_models
 from headwater.console.report_pages.paths import render_paths
 from headwater.console.report_pages.report_page import ReportPage
@@ -18,7 +17,8 @@ from headwater.console.report_pages.revenue import render_revenue
 from headwater.console.report_pages.share_links import SHARED, find_shared, note_opening
 from headwater.console.report_pages.view import SharedView
 from headwater.database.pool import confine
-from headwater.http.parameters import Query
+from headwater.endpoints.services import services
+from headwater.http.inputs.parameters import Query
 from headwater.spaces.spaces import fetch_space
 
 _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {

@@ -22,15 +22,20 @@ from headwater.console.report_pages.changes import WORDS, Since, read_since
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
-from headwater.http.fields import one_of
-from headwater.http.parameters import Parameter
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Parameter
 from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
-from headwater.reports.cost_figures import MILLIONTHS, CostFigures
+from headwater.reports.changes.spend_change_answer import spend_changes_csv
+from headwater.reports.changes.spend_change_models import (
+    RATIOS,
+    ChangedCost,
+    CostChange,
+    CostChangeReport,
+)
+from headwater.reports.changes.spend_change_report import query_spend_changes
 from headwater.reports.models import Figure, Group, GroupKey
-from headwater.reports.spend_answer import read_spend_query
-from headwater.reports.spend_change_answer import spend_changes_csv
-from headwater.reports.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
-from headwater.reports.spend_change_report import query_spend_changes
+from headwater.reports.questions.cost_figures import MILLIONTHS, CostFigures
+from headwater.reports.questions.spend_answer import read_spend_query
 from headwater.spend.changes import ChangedSpend
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
-from headwater.http.fields import one_of
-from headwater.http.parameters import JsonInput, Query
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import JsonInput, Query
 from headwater.reports import parameters
 from headwater.reports.models import Comparison, DateBasis, Group, Measure, ReportQuery
 from headwater.reports.parameters import DEFAULT_PERIOD, read_report_query

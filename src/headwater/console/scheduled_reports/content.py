@@ -8,6 +8,7 @@ from datetime import datetime
 
 from psycopg import AsyncConnection
 
+from headwater.alerts.notifications.models import Notice, ReportTable
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import SHAREABLE, model_title
 from headwater.console.report_pages.basis import Basis, basis_of, titles_of
@@ -16,10 +17,9 @@ from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
-from headwater.http.parameters import Query
-from headwater.notifications.models import Notice, ReportTable
+from headwater.http.inputs.parameters import Query
 from headwater.reports.models import FigureColumn, Measure, Report, ReportQuery, ReportRow
-from headwater.reports.report import query_report
+from headwater.reports.questions.report import query_report
 from headwater.reports.report_answer import report_csv
 from headwater.spaces.models import Space
 

@@ -10,6 +10,10 @@ from uuid import UUID, uuid4
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
+from headwater.alerts.notifications.channels import fetch_target
+from headwater.alerts.notifications.messages import add_message
+from headwater.alerts.notifications.models import Notice
+from headwater.alerts.notifications.watcher import WatcherDuty
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import (
     ScheduledReport,
@@ -19,12 +23,8 @@ from headwater.console.scheduled_reports.scheduled_reports import (
 from headwater.database.pool import Database
 from headwater.database.queries import fetch_optional
 from headwater.http.errors import Invalid
-from headwater.notifications.channels import fetch_target
-from headwater.notifications.messages import add_message
-from headwater.notifications.models import Notice
-from headwater.notifications.watcher import WatcherDuty
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.errors import ReportRefused
-from headwater.reports.report_reader import CONNECTION_SECONDS
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -9,15 +9,15 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
+from headwater.alerts.notifications.channels import list_channels
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import read_view
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
+from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.parameters import Query
-from headwater.jobs.due_spaces import DueSpaces
-from headwater.notifications.channels import list_channels
+from headwater.http.inputs.parameters import Query
 from headwater.reports.models import Group
 from headwater.spaces.models import Space
 

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
+from headwater.alerts.quality.models import QualityReport, Severity
+from headwater.alerts.quality.report import check_quality
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.link_pages.source_changes import (
@@ -27,16 +27,16 @@ from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.view import ReportView
 from headwater.console.setup_pages.remedies import advice_of, places_of
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.destinations.destinations import resume_destination
+from headwater.endpoints.services import services
+from headwater.forwarding.destinations.destinations import resume_destination
 from headwater.http.errors import Invalid
-from headwater.http.parameters import Query
-from headwater.http.timerange import TimeRange, between
-from headwater.inbox.rejected import replay_rejected_events
-from headwater.quality.models import QualityReport, Severity
-from headwater.quality.report import check_quality
+from headwater.http.inputs.parameters import Query
+from headwater.http.inputs.timerange import TimeRange, between
+from headwater.intake.inbox.rejected import replay_rejected_events
 from headwater.reports.models import Measure
 from headwater.reports.parameters import DEFAULT_PERIOD
 from headwater.sources.titles import title_of
+from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import Reclassification, list_reclassified_names
 

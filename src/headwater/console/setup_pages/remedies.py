@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.alerts.problems import Alert
+from headwater.alerts.quality.models import Finding, FindingKind
 from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
-from headwater.quality.models import Finding, FindingKind
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.api.services import services
-from headwater.backups.records import OLD, fetch_latest
+from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
 from headwater.console.pages import render
 from headwater.console.report_pages.figures import percent
 from headwater.console.setup_pages.remedies import advice_of, place_of_alert
 from headwater.console.site_pages.site import installation_of
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.quality.setup import SHARE_DAYS, read_setup
-from headwater.sites.snippets import Snippet
+from headwater.endpoints.services import services
+from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
+from headwater.spaces.sites.snippets import Snippet
 
 queries = Queries(__name__, "setup.sql")
 

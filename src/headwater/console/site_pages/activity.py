@@ -10,8 +10,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all
-from headwater.sites.origins import is_among
-from headwater.sites.sites import Site
+from headwater.spaces.sites.origins import is_among
+from headwater.spaces.sites.sites import Site
 
 queries = Queries(__name__, "sites.sql")
 

@@ -12,8 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import Services, services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import redirect, render
@@ -25,11 +23,13 @@ from headwater.console.site_pages.sites import (
     typed_site,
 )
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import Services, services
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.path_parameters import parse_id
-from headwater.sites.refusals import list_refusals
-from headwater.sites.sites import Site, SiteChange, change_site, fetch_site, revoke_site
-from headwater.sites.snippets import TITLES, Installation, ShopSystem, Snippet, describe_shop
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.sites.refusals import list_refusals
+from headwater.spaces.sites.sites import Site, SiteChange, change_site, fetch_site, revoke_site
+from headwater.spaces.sites.snippets import TITLES, Installation, ShopSystem, Snippet, describe_shop
 
 CONFIRM = "confirm"
 """The field into which the site's name is typed."""

@@ -10,26 +10,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.attempts import take_attempt
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
-from headwater.console.forms import read_form
-from headwater.console.pages import redirect, render, wait_text
-from headwater.console.site_pages.site import installation_of, read_site_id
-from headwater.console.site_pages.sites import sites_path
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.http.errors import Invalid, NotFound
-from headwater.site_tests.models import SiteFacts, SiteTest, StepName
-from headwater.site_tests.probe import CLICK_PARAMETER, ProbeTarget, probe_page, with_click
-from headwater.site_tests.site_test import (
+from headwater.alerts.site_tests.models import SiteFacts, SiteTest, StepName
+from headwater.alerts.site_tests.probe import CLICK_PARAMETER, ProbeTarget, probe_page, with_click
+from headwater.alerts.site_tests.site_test import (
     fetch_test,
     judge_test,
     read_page_url,
     start_test,
     write_probe,
 )
-from headwater.sites.origins import OPAQUE
-from headwater.sites.sites import Site, fetch_site
+from headwater.console.forms import read_form
+from headwater.console.pages import redirect, render, wait_text
+from headwater.console.site_pages.site import installation_of, read_site_id
+from headwater.console.site_pages.sites import sites_path
+from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
+from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.accounts.attempts import take_attempt
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.sites.origins import OPAQUE
+from headwater.spaces.sites.sites import Site, fetch_site
 
 FORM = "test site"
 MOST_STARTS = 20

@@ -9,8 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.accounts.roles import Permission
-from headwater.api.services import services
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import (
     PostedForm,
@@ -23,9 +21,11 @@ from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.sites.origins import read_pasted_origins
-from headwater.sites.sites import NewSite, create_site, list_sites
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.sites.origins import read_pasted_origins
+from headwater.spaces.sites.sites import NewSite, create_site, list_sites
 
 FORM = "create site"
 

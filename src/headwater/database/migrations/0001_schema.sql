@@ -317,7 +317,7 @@ CREATE SEQUENCE receipt_ids;
 
 -- In this table and those it leads to, `sender` is who sent the row: an API key, a webhook, an
 -- import, an assistant, a page, or a page with a signature of the site's. What a page tells of the
--- business is not believed (identity/senders.py).
+-- business is not believed (people/identity/senders.py).
 CREATE TABLE inbox (
     space_id bigint NOT NULL,
     id bigint NOT NULL DEFAULT nextval('receipt_ids'),
@@ -594,7 +594,7 @@ CREATE TABLE events (
     heard_about_us text,
     self_reported_source text,
     -- True once somebody other than the page has set the amount: reports leave out amounts beyond a
-    -- bound (rates/counted_amounts.py), and a lower bound applies to what only a page reported.
+    -- bound (spend/rates/counted_amounts.py), and a lower bound applies to what only a page reported.
     amount_confirmed boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
@@ -648,7 +648,7 @@ CREATE TABLE order_refunds (
     main_id text,
     -- All known ids of the order.
     order_ids text[] NOT NULL,
-    -- refunds/reports.py has the form of both.
+    -- events/refunds/reports.py has the form of both.
     reports jsonb NOT NULL,
     counted jsonb NOT NULL,
     -- When money first came back while the order was unknown; NULL when nothing waits.
@@ -672,7 +672,7 @@ CREATE TABLE tag_sets (
     -- From 1 on in each Space, without gaps, so that numbers fit into few bytes. 0, which has no
     -- row, is the empty set.
     id integer NOT NULL CHECK (id > 0),
-    -- Of the ten values (touchpoints/tag_sets.py).
+    -- Of the ten values (events/touchpoints/tag_sets.py).
     digest bytea NOT NULL CHECK (octet_length(digest) = 16),
     account_id text,
     account_name text,
@@ -1134,7 +1134,7 @@ CREATE TABLE path_segments (
     touch_seconds bytea STORAGE EXTERNAL NOT NULL,
     sources bytea STORAGE EXTERNAL NOT NULL,
     tag_sets bytea STORAGE EXTERNAL NOT NULL,
-    -- Postings (paths/postings.py): of every source that is rare in the segment, the events whose
+    -- Postings (attribution/paths/postings.py): of every source that is rare in the segment, the events whose
     -- path has it, so that a list of its credit does not read the paths of all others. First the
     -- sources without postings, bit n for number n: for these the paths are read. Then those with
     -- postings, ascending, the end of each source's octets, and the octets, source by source.
@@ -1144,7 +1144,7 @@ CREATE TABLE path_segments (
     postings bytea STORAGE EXTERNAL NOT NULL,
     -- Every write has a stamp of its own: sums over a segment hold as long as its stamp stays.
     stamp bigint NOT NULL,
-    -- Of every event: 0 is plain, 1 an upsell, 2 a refund (paths/path_data.py).
+    -- Of every event: 0 is plain, 1 an upsell, 2 a refund (attribution/paths/path_data.py).
     kinds bytea STORAGE EXTERNAL NOT NULL,
     PRIMARY KEY (space_id, day, part)
 );
@@ -1175,7 +1175,7 @@ CREATE TABLE revisions (
     known_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
 
--- The events and touchpoints that came with a change, by their ids: packed, see history/id_lists.py.
+-- The events and touchpoints that came with a change, by their ids: packed, see attribution/history/id_lists.py.
 CREATE TABLE new_rows (
     space_id bigint NOT NULL,
     revision bigint NOT NULL,

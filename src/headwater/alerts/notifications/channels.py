@@ -1,0 +1,242 @@
+"""The channels of a Space: e-mail addresses, and addresses of webhooks, which are secrets."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.alerts.rules import Rule
+from headwater.base.egress.client import LONGEST_URL
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Invalid, NotFound
+from headwater.http.inputs.emails import MOST_DELIVERABLE, parse_written_email
+from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.locks import lock_space
+
+queries = Queries(__name__, "channels.sql")
+
+MOST = 20
+LONGEST_NAME = 80
+EMAIL, WEBHOOK = "email", "webhook"
+
+
+@dataclass(frozen=True)
+class AlertChannel:
+    """A channel as pages show it."""
+
+    id: int
+    kind: str
+    name: str
+    address: str | None
+    hint: str
+    rules: list[str]
+    made_by: int | None
+    created_at: datetime
+    confirmed_at: datetime | None
+    sent_at: datetime | None
+    went_well: bool | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ChannelTarget:
+    """A channel as messages are sent to it."""
+
+    id: int
+    kind: str
+    name: str
+    address: str | None
+    secret: bytes | None
+    hint: str
+    confirmed_at: datetime | None
+    made_by: int | None
+
+    def url(self, key: bytes, space_id: int) -> str | None:
+        """Return a webhook's address; None when this key does not open it."""
+        if self.secret is None:
+            return None
+        try:
+            return unseal(key, self.secret, _row(space_id, self.id)).decode()
+        except Unsealable:
+            return None
+
+
+@dataclass(frozen=True)
+class NewChannel:
+    """A channel to be made."""
+
+    kind: str
+    name: str
+    address: str
+    rules: Sequence[str]
+    user_id: int
+
+
+async def list_channels(connection: AsyncConnection, space_id: int) -> list[AlertChannel]:
+    """Return the channels of a Space."""
+    cursor = connection.cursor(row_factory=class_row(AlertChannel))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
+
+
+async def create_channel(
+    connection: AsyncConnection, space_id: int, new: NewChannel, key: bytes
+) -> tuple[int, bool]:
+    """Make a channel and return its id, and whether it has to be confirmed: an address of a member
+    does not, nor does a webhook, whose address only who owns it can know. Raises Invalid.
+    """
+    name, rules = _read_name(new.name), read_rules(new.rules)
+    address = read_url(new.address) if new.kind == WEBHOOK else _read_address(new.address)
+    # Channels are made one after the other, or there could be more than may be.
+    await lock_space(connection, space_id)
+    (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
+    if number >= MOST:
+        raise Invalid.of("name", f"cannot be made: there are {MOST} channels, remove one first.")
+    values: dict[str, Any] = {"space_id": space_id, "address": address}
+    is_member = (await fetch_one(connection, queries["is_member"], values))[0]
+    is_confirmed = new.kind == WEBHOOK or is_member
+    values |= {
+        "kind": new.kind, "name": name, "rules": rules, "user_id": new.user_id,
+        "is_confirmed": is_confirmed,
+        "address": address if new.kind == EMAIL else None,
+        "hint": address if new.kind == EMAIL else _hint(address),
+    }  # fmt: skip
+    (channel_id,) = await fetch_one(connection, queries["create"], values)
+    if new.kind == WEBHOOK:
+        secret = seal(key, address, _row(space_id, channel_id))
+        values = {"space_id": space_id, "id": channel_id, "secret": secret}
+        await connection.execute(queries["set_secret"], values)
+    return channel_id, not is_confirmed
+
+
+async def change_channel(
+    connection: AsyncConnection, space_id: int, channel_id: int, name: str, rules: Sequence[str]
+) -> None:
+    """Change a channel's name and rules. Raises Invalid and NotFound."""
+    values = {"space_id": space_id, "id": channel_id, "name": _read_name(name),
+              "rules": read_rules(rules)}  # fmt: skip
+    if await fetch_optional(connection, queries["change"], values) is None:
+        raise NotFound("Channel")
+
+
+async def remove_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:
+    """Remove a channel and forget its address. Raises NotFound."""
+    values = {"space_id": space_id, "id": channel_id}
+    if await fetch_optional(connection, queries["remove"], values) is None:
+        raise NotFound("Channel")
+
+
+async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> bool:
+    """Note that whose address it is agrees; False for one that is gone."""
+    values = {"space_id": space_id, "id": channel_id}
+    return await fetch_optional(connection, queries["confirm"], values) is not None
+
+
+async def fetch_target(
+    connection: AsyncConnection, space_id: int, channel_id: int
+) -> ChannelTarget | None:
+    """Return a channel as messages are sent to it; None for one that is gone."""
+    cursor = connection.cursor(row_factory=class_row(ChannelTarget))
+    values = {"space_id": space_id, "id": channel_id}
+    return await fetch_optional(cursor, queries["fetch"], values)
+
+
+async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:
+    """Return the channels that are told of a rule's alerts."""
+    values = {"space_id": space_id, "rule": rule}
+    return [row[0] for row in await fetch_all(connection, queries["for_rule"], values)]
+
+
+async def note_result(
+    connection: AsyncConnection, space_id: int, channel_id: int, at: datetime, error: str | None
+) -> None:
+    """Note how a message, or a test, went."""
+    values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None,
+              "error": error}  # fmt: skip
+    await connection.execute(queries["note_result"], values)
+
+
+def mail_token(key: bytes, space_id: int, channel_id: int) -> str:
+    """Return the token of the link with which somebody confirms or stops mail to their address."""
+    name = f"{space_id}.{channel_id}"
+    signature = hmac.digest(key, b"mail channel " + name.encode(), "sha256")[:24]
+    return f"{name}.{base64.urlsafe_b64encode(signature).decode()}"
+
+
+def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
+    """Return the ids of the Space and of the channel of a token. Raises NotFound."""
+    name, _, signature = token[:100].rpartition(".")
+    space, _, channel = name.partition(".")
+    if not (_is_id(space) and _is_id(channel)):
+        raise NotFound("Page")
+    expected = mail_token(key, int(space), int(channel)).rpartition(".")[2]
+    try:
+        same = hmac.compare_digest(
+            base64.urlsafe_b64decode(signature.encode()), base64.urlsafe_b64decode(expected)
+        )
+    except (binascii.Error, ValueError):
+        same = False
+    if not same:
+        raise NotFound("Page")
+    return int(space), int(channel)
+
+
+def read_url(text: str) -> str:
+    """Return the address of a webhook. Raises Invalid."""
+    url = text.strip()
+    try:
+        parts = urlsplit(url)
+        is_sound = parts.scheme in ("https", "http") and bool(parts.hostname)
+    except ValueError:
+        is_sound = False
+    if not is_sound or len(url) > LONGEST_URL or not url.isascii() or not url.isprintable():
+        raise Invalid.of(
+            "address",
+            "must be the whole address that the service shows, such as https://hooks.slack.com/…",
+        )
+    return url
+
+
+def read_rules(rules: Sequence[str]) -> list[str]:
+    """Return chosen rules in their order. Raises Invalid."""
+    if not set(rules) <= set(Rule):
+        raise Invalid.of("rules", "must be some of those that there are.")
+    return [rule for rule in Rule if rule in rules]
+
+
+def _read_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
+    return name
+
+
+def _read_address(text: str) -> str:
+    try:
+        address = parse_written_email(text)
+    except ValueError as error:
+        raise Invalid.of("address", str(error)) from None
+    if len(address) > MOST_DELIVERABLE or not address.isascii():
+        raise Invalid.of("address", "must be one that mail can be sent to, in plain letters.")
+    return address
+
+
+def _hint(url: str) -> str:
+    """Return what people know a webhook's address by: its host, and its last four characters."""
+    return f"{urlsplit(url).hostname}/…{url[-4:]}"
+
+
+def _row(space_id: int, channel_id: int) -> bytes:
+    return b"channel %d of space %d" % (channel_id, space_id)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18

@@ -1,0 +1,152 @@
+"""The outbox: a message is written with what it tells of, in one transaction, and then sent by a
+process that takes it by a lease, as often as it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.alerts.history import AlertStep, StepKind
+from headwater.alerts.notifications.channels import channels_for
+from headwater.alerts.notifications.models import Notice
+from headwater.alerts.rules import TEXTS
+from headwater.database.jobs.due_spaces import DueSpaces
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "messages.sql")
+due_spaces = DueSpaces(queries["due"])
+"""Spaces with messages to send."""
+
+MOST_AT_ONCE = 20
+PAUSES = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 180, 360, 720))
+"""Between attempts: about a day in all."""
+KEPT = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class ClaimedMessage:
+    """A message that this process sends."""
+
+    id: int
+    channel_id: int
+    message_id: str
+    content: dict[str, Any]
+    created_at: datetime
+    attempts: int
+
+    @property
+    def notice(self) -> Notice:
+        """Its content."""
+        return msgspec.convert(self.content, Notice)
+
+
+@dataclass(frozen=True)
+class MessageRow:
+    """A message as a page lists it."""
+
+    id: int
+    channel_id: int
+    subject: str
+    created_at: datetime
+    status: str
+    error: str | None
+    attempts: int
+
+
+async def add_message(
+    connection: AsyncConnection, space_id: int, channel_id: int, notice: Notice
+) -> None:
+    """Have a notice sent to a channel."""
+    values = {
+        "space_id": space_id, "channel_id": channel_id, "message_id": uuid4().hex,
+        "content": msgspec.json.encode(notice).decode(), "now": datetime.now(UTC),
+    }  # fmt: skip
+    await connection.execute(queries["add"], values)
+
+
+async def announce_alerts(
+    connection: AsyncConnection, space: Space, steps: Sequence[AlertStep], muted: frozenset[str]
+) -> None:
+    """Have what became of alerts sent to the channels that chose their rules."""
+    for step in steps:
+        if step.rule in muted:
+            continue
+        notice = alert_notice(space, step)
+        for channel_id in await channels_for(connection, space.id, step.rule):
+            await add_message(connection, space.id, channel_id, notice)
+
+
+def alert_notice(space: Space, step: AlertStep) -> Notice:
+    """Return what people are told of a step of an alert."""
+    text, base = TEXTS[step.rule], f"/console/spaces/{space.id}"
+    local = step.at.astimezone(space.zone)
+    moment = f"{local:%d %b %Y, %H:%M} ({space.timezone})"
+    if step.step is StepKind.ENDED:
+        return Notice(
+            subject=f"[{space.name}] Over: {step.title}", headline=f"Over: {step.title}",
+            paragraphs=[f"{space.name}: since {moment} this is as usual again."],
+            link=f"{base}/alerts", link_text="Look at the history",
+        )  # fmt: skip
+    worse = "Worse: " if step.step is StepKind.WORSENED else ""
+    return Notice(
+        subject=f"[{space.name}] {worse}{step.title}", headline=f"{worse}{step.title}",
+        paragraphs=[
+            f"{space.name}, {moment}", *([step.cause] if step.cause else []), text.advice,
+        ],
+        link=f"{base}/alerts", link_text="See what to do",
+    )  # fmt: skip
+
+
+async def claim(
+    connection: AsyncConnection, space_id: int, now: datetime, lease: UUID
+) -> list[ClaimedMessage]:
+    """Take messages that are due."""
+    cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
+    values = {"space_id": space_id, "now": now, "lease": lease, "most": MOST_AT_ONCE}
+    await connection.execute(
+        queries["forget"], {"space_id": space_id, "before": now - KEPT}
+    )  # fmt: skip
+    return await fetch_all(cursor, queries["claim"], values)
+
+
+async def finish(
+    connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result, lease: UUID
+) -> bool:
+    """Note what became of a message; False when it is another process's by now."""
+    due_at, status = result.at, "sent"
+    if result.error is not None:
+        is_last = result.is_final or message.attempts > len(PAUSES)
+        status = "failed" if is_last else "waiting"
+        due_at += PAUSES[min(message.attempts, len(PAUSES)) - 1]
+    values = {
+        "space_id": space_id, "id": message.id, "lease": lease, "status": status,
+        "error": result.error, "due_at": due_at, "now": result.at,
+    }  # fmt: skip
+    return await fetch_optional(connection, queries["finish"], values) is not None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of an attempt to send."""
+
+    at: datetime
+    error: str | None = None
+    """In a sentence that says what to do; None when it was taken."""
+    is_final: bool = False
+
+
+async def list_messages(
+    connection: AsyncConnection, space_id: int, most: int = 20
+) -> list[MessageRow]:
+    """Return the latest messages of a Space."""
+    cursor = connection.cursor(row_factory=class_row(MessageRow))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": most})

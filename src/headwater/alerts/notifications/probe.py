@@ -1,0 +1,54 @@
+"""The test of a channel: a real message, sent while somebody waits for what becomes of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from headwater.alerts.notifications.channels import EMAIL, ChannelTarget, fetch_target, note_result
+from headwater.alerts.notifications.messages import Result
+from headwater.alerts.notifications.models import Notice
+from headwater.alerts.notifications.sender import Outlet
+from headwater.database.pool import Database
+from headwater.http.errors import NotFound
+from headwater.spaces.models import Space
+
+TEST_SECONDS = 12.0
+"""The longest time of a test."""
+UNCONFIRMED = "The address has not agreed yet: whose it is has to open the link in the mail to it."
+
+
+async def try_channel(database: Database, outlet: Outlet, space: Space, channel_id: int) -> Result:
+    """Send a test message to a channel, and return how it went. Raises NotFound."""
+    async with database.connection() as connection:
+        target = await fetch_target(connection, space.id, channel_id)
+    if target is None:
+        raise NotFound("Channel")
+    if target.kind == EMAIL and target.confirmed_at is None:
+        return Result(datetime.now(UTC), UNCONFIRMED, is_final=True)
+    result = await outlet.send(space.id, target, _notice(space, target), uuid4().hex)
+    async with database.connection() as connection:
+        await note_result(connection, space.id, channel_id, result.at, result.error)
+    return result
+
+
+def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
+    """Return what is asked of an address of nobody in the Space."""
+    return Notice(
+        subject=f"Do you want alerts and reports of {space.name}?",
+        headline=f"Do you want alerts and reports of {space.name}?",
+        paragraphs=[
+            f"Somebody at {space.name} wants {brand} to send them to this address.",
+            "Nothing else comes unless you agree. If you do not know them, do nothing.",
+        ],
+        link=f"/mail/{token}", link_text="Agree, or refuse",
+    )  # fmt: skip
+
+
+def _notice(space: Space, target: ChannelTarget) -> Notice:
+    return Notice(
+        subject=f"[{space.name}] Test of the channel {target.name}",
+        headline=f"Test of the channel {target.name}",
+        paragraphs=[f"Alerts and reports of {space.name} come here. There is nothing to do."],
+        link=f"/console/spaces/{space.id}/alerts", link_text="Open its alerts",
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""Sending: a notice to a channel, by the operator's mail server or by the one way out."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import structlog
+from prometheus_client import Counter
+from psycopg import AsyncConnection
+
+from headwater.alerts.notifications import channels, messages
+from headwater.alerts.notifications.channels import EMAIL, ChannelTarget, mail_token
+from headwater.alerts.notifications.messages import ClaimedMessage, Result
+from headwater.alerts.notifications.models import Notice
+from headwater.alerts.notifications.texts import Envelope, mail_of, webhook_body
+from headwater.base.egress.client import Egress
+from headwater.base.egress.mail import DEADLINE_SECONDS, MailError, send_mail
+from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
+from headwater.base.mail_server import read_mail_server
+from headwater.base.settings import Settings
+from headwater.database.pool import Database
+
+WEBHOOK_SECONDS = 10.0
+NO_MAIL = (
+    "No mail server is set, so nothing was sent. Whoever runs the service has to set "
+    "HEADWATER_SMTP_URL and HEADWATER_MAIL_FROM."
+)
+STOP = "/mail"
+_GONE = (404, 410)
+
+log = structlog.get_logger()
+sent = Counter("headwater_messages", "Attempts to send alerts and reports", ["channel", "outcome"])
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """Everything that sending needs."""
+
+    settings: Settings
+    egress: Egress
+    key: bytes
+    base_url: str
+    mail_tls: ssl.SSLContext | None = None
+    mail_seconds: float = DEADLINE_SECONDS
+
+    async def send(
+        self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str
+    ) -> Result:
+        """Send a notice to a channel; returns how it went, and raises nothing."""
+        if target.kind == EMAIL:
+            return await self._mail(space_id, target, notice, message_id)
+        return await self._post(space_id, target, notice)
+
+    async def _mail(
+        self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str
+    ) -> Result:
+        settings, now = self.settings, datetime.now(UTC)
+        if settings.smtp_url is None or settings.mail_from is None:
+            return Result(now, NO_MAIL)
+        if target.address is None:
+            return Result(now, "The channel is removed.", is_final=True)
+        token = mail_token(self.key, space_id, target.id)
+        envelope = Envelope(
+            settings.mail_from, target.address, message_id, now, settings.brand,
+            f"{self.base_url}{STOP}/{token}",
+        )  # fmt: skip
+        try:
+            message = mail_of(notice, self.base_url, envelope)
+            sender = message["From"].addresses[0].addr_spec
+            await send_mail(
+                read_mail_server(settings.smtp_url), sender, target.address, message,
+                self.mail_seconds, self.mail_tls,
+            )  # fmt: skip
+        except MailError as error:
+            return Result(datetime.now(UTC), str(error), error.is_final)
+        return Result(datetime.now(UTC))
+
+    async def _post(self, space_id: int, target: ChannelTarget, notice: Notice) -> Result:
+        url = target.url(self.key, space_id)
+        if url is None:
+            error = "Its address cannot be read any more: remove the channel and make it anew."
+            return Result(datetime.now(UTC), error, is_final=True)
+        call = EgressRequest(url=url, body=webhook_body(notice, self.base_url))
+        try:
+            response = await self.egress.send(call, WEBHOOK_SECONDS)
+        except EgressError as error:
+            return Result(datetime.now(UTC), f"{error} Check the address of the webhook.")
+        refusal = _refusal(response)
+        is_final = response.status in _GONE
+        return Result(datetime.now(UTC), refusal, is_final)
+
+
+def _refusal(response: EgressResponse) -> str | None:
+    """Return what is wrong by a webhook's answer, in a sentence that says what to do."""
+    status = response.status
+    if 200 <= status < 300:
+        return None
+    if status in _GONE:
+        return (
+            f"The webhook's address is not known there (HTTP {status}): it was mistyped, or "
+            "removed. Make a new webhook there, and a channel with its address here."
+        )
+    if status in (401, 403):
+        return (
+            f"The webhook's server refuses the message (HTTP {status}): its token is wrong or "
+            "revoked. Make a new webhook there, and a channel with its address here."
+        )
+    if 300 <= status < 400:
+        return (
+            f"The address leads to another one (HTTP {status}), which is not followed. Put in the "
+            "address that it leads to."
+        )
+    if status == 429 or status >= 500:
+        return f"The webhook's server cannot take it just now (HTTP {status}). It is tried again."
+    return (
+        f"The webhook's server does not take the message (HTTP {status}). It has to be an incoming "
+        "webhook that takes JSON as Slack's do."
+    )
+
+
+class MessageSender:
+    """Sends the messages that are due."""
+
+    def __init__(self, database: Database, outlet: Outlet) -> None:
+        self._database, self._outlet = database, outlet
+
+    async def send_due(self, space_id: int, now: datetime) -> int:
+        """Send the messages of a Space that are due, and return their number."""
+        lease = uuid4()
+        async with self._database.transaction() as connection:
+            claimed = await messages.claim(connection, space_id, now, lease)
+            targets = {
+                channel_id: await channels.fetch_target(connection, space_id, channel_id)
+                for channel_id in {message.channel_id for message in claimed}
+            }
+        results = await asyncio.gather(*(
+            self._send(space_id, message, targets[message.channel_id]) for message in claimed
+        ))  # fmt: skip
+        for message, result in zip(claimed, results, strict=True):
+            async with self._database.transaction() as connection:
+                await messages.finish(connection, space_id, message, result, lease)
+                await _note(connection, space_id, message, result)
+        return len(claimed)
+
+    async def _send(
+        self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None
+    ) -> Result:
+        if target is None:
+            return Result(datetime.now(UTC), "The channel is removed.", is_final=True)
+        result = await self._outlet.send(space_id, target, message.notice, message.message_id)
+        sent.labels(target.kind, "sent" if result.error is None else "failed").inc()
+        if result.error is not None:
+            log.warning("message not sent", space_id=space_id, channel_id=target.id,
+                        attempts=message.attempts)  # fmt: skip
+        return result
+
+
+async def _note(
+    connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result
+) -> None:
+    await channels.note_result(
+        connection, space_id, message.channel_id, result.at, result.error
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""Notices as mail and as messages of a webhook, as Slack, Mattermost, Teams and Discord take them.
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from html import escape
+
+import msgspec
+
+from headwater.alerts.notifications.models import Notice, ReportTable
+from headwater.base.mail_server import read_sender
+
+LONGEST_SUBJECT = 200
+LONGEST_TEXT = 3_000
+"""Characters of a webhook's message."""
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """From whom, to whom and when a mail is."""
+
+    sender: str
+    recipient: str
+    message_id: str
+    at: datetime
+    brand: str
+    stop_link: str | None = None
+
+
+def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
+    """Return a notice as a mail: in plain text, and as plain HTML. No value can add a header, as
+    none keeps a line break.
+    """
+    message = EmailMessage(policy=SMTP)
+    name, address = read_sender(envelope.sender)
+    message["From"] = Address(name or envelope.brand, addr_spec=address)
+    message["To"] = Address(addr_spec=envelope.recipient)
+    message["Subject"] = one_line(notice.subject)[:LONGEST_SUBJECT]
+    message["Date"] = format_datetime(envelope.at)
+    message["Message-ID"] = f"<{envelope.message_id}@{address.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    if envelope.stop_link:
+        message["List-Unsubscribe"] = f"<{envelope.stop_link}>"
+    message.set_content(_plain(notice, base_url, envelope))
+    message.add_alternative(_html(notice, base_url, envelope), subtype="html")
+    if notice.file is not None:
+        message.add_attachment(
+            notice.file.encode(), maintype="text", subtype="csv",
+            filename=one_line(notice.file_name or "report.csv"),
+        )  # fmt: skip
+    return message
+
+
+def webhook_body(notice: Notice, base_url: str) -> bytes:
+    """Return a notice as the JSON that incoming webhooks take: one text, in Slack's markup."""
+    parts = [f"*{_slack(notice.headline)}*", *map(_slack, notice.paragraphs)]
+    if notice.table is not None:
+        parts.append("```\n" + _slack(_aligned(notice.table)).replace("`", "'") + "\n```")
+    parts.append(f"<{base_url}{notice.link}|{_slack(notice.link_text)}>")
+    text = "\n".join(parts)
+    if len(text) > LONGEST_TEXT:
+        text = "\n".join([*parts[:-2], parts[-1]])[:LONGEST_TEXT]
+    return msgspec.json.encode({"text": text})
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks and other control characters."""
+    return " ".join(_CONTROLS.sub(" ", text).split())
+
+
+def _plain(notice: Notice, base_url: str, envelope: Envelope) -> str:
+    parts = [one_line(notice.headline), *map(one_line, notice.paragraphs)]
+    if notice.table is not None:
+        parts.append(_aligned(notice.table))
+    parts.append(f"{notice.link_text}: {base_url}{notice.link}")
+    if envelope.stop_link:
+        parts.append(f"No more of these: {envelope.stop_link}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
+    parts = [f"<p><strong>{escape(one_line(notice.headline))}</strong></p>"]
+    parts += [f"<p>{escape(one_line(text))}</p>" for text in notice.paragraphs]
+    if notice.table is not None:
+        head = "".join(
+            f'<th scope="col" align="left">{escape(c)}</th>' for c in notice.table.columns
+        )
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(one_line(cell))}</td>" for cell in row) + "</tr>"
+            for row in notice.table.rows
+        )
+        parts.append(
+            f'<table cellpadding="4"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        )
+    parts.append(
+        f'<p><a href="{escape(base_url + notice.link)}">{escape(notice.link_text)}</a></p>'
+    )
+    if envelope.stop_link:
+        parts.append(f'<p><a href="{escape(envelope.stop_link)}">No more of these</a></p>')
+    return "<!doctype html><html><body>" + "\n".join(parts) + "</body></html>\n"
+
+
+def _aligned(table: ReportTable) -> str:
+    """Return a table in columns, numbers to the right."""
+    lines = [table.columns, *([one_line(cell) for cell in row] for row in table.rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(table.columns))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _slack(text: str) -> str:
+    text = "\n".join(map(one_line, text.splitlines())) if "\n" in text else one_line(text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

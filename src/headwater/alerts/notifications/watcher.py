@@ -1,0 +1,145 @@
+"""The process for alerts: it looks at Spaces, makes reports whose time has come, and sends
+messages; one thing after the other for a Space, several Spaces at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+from prometheus_client import Counter
+from psycopg import AsyncConnection
+
+from headwater.alerts import watches
+from headwater.alerts.evaluation import AlertWatch
+from headwater.alerts.history import AlertStep
+from headwater.alerts.notifications import messages
+from headwater.alerts.notifications.messages import announce_alerts
+from headwater.alerts.notifications.sender import MessageSender
+from headwater.base.telemetry.spans import span
+from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.row_security import serving
+from headwater.spaces.models import Space
+
+PAUSE_SECONDS = 0.5
+LINGER_SECONDS = 2.0
+"""The time for which a process without work stays."""
+AT_ONCE = 4
+
+log = structlog.get_logger()
+alert_steps = Counter("headwater_alert_steps", "What became of alerts", ["rule", "step"])
+
+Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
+Attend = Callable[[int, datetime], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class WatcherDuty:
+    """A kind of work, found and done by Space."""
+
+    name: str
+    find: Find
+    attend: Attend
+
+
+class Watcher:
+    """Does its duties until it is stopped or nothing has been due for a while."""
+
+    def __init__(
+        self, database: Database, duties: Sequence[WatcherDuty], stopping: asyncio.Event,
+        linger: float = LINGER_SECONDS,
+    ) -> None:  # fmt: skip
+        self._database, self._duties = database, duties
+        self._stopping, self._linger = stopping, linger
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._pauses: dict[tuple[str, int], float] = {}
+        self._failed: set[tuple[str, int]] = set()
+
+    async def run(self) -> None:
+        """Work."""
+        busy_at = time.monotonic()
+        while not self._stopping.is_set():
+            if await self.work(datetime.now(UTC)):
+                busy_at = time.monotonic()
+            elif time.monotonic() - busy_at > self._linger and not self._waits_for_retry():
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
+
+    async def work(self, now: datetime) -> int:
+        """Do everything that is due, and return the number of pieces."""
+        pieces = 0
+        for duty in self._duties:
+            async with self._database.connection() as connection:
+                due = await duty.find(connection, now)
+            due = [one for one in due if self._is_trusted(duty, one)]
+            await asyncio.gather(*(self._attend(duty, space_id, now) for space_id in due))
+            pieces += len(due)
+        return pieces
+
+    def _waits_for_retry(self) -> bool:
+        """Return whether work that has failed is to be left alone for longer. A process that ended
+        would be started again at once, and know nothing of it.
+        """
+        return any(self._pauses[key] > time.monotonic() for key in self._failed)
+
+    def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
+        return time.monotonic() >= self._pauses.get((duty.name, space_id), 0)
+
+    async def _attend(self, duty: WatcherDuty, space_id: int, now: datetime) -> None:
+        async with self._places:
+            if self._stopping.is_set():
+                return
+            try:
+                attributes = {"headwater.space_id": space_id}
+                with serving(space_id), span(duty.name, attributes):
+                    await duty.attend(space_id, now)
+                    await self._clear(duty, space_id)
+            except UNAVAILABLE as error:
+                log.warning("space put off", space_id=space_id, duty=duty.name,
+                            error=type(error).__name__)  # fmt: skip
+                self._pauses[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
+            except Exception as error:  # a fault of one Space is not the others'
+                log.exception("duty failed", space_id=space_id, duty=duty.name)
+                await self._fail(duty, space_id, error)
+
+    async def _fail(self, duty: WatcherDuty, space_id: int, error: Exception) -> None:
+        """Leave a piece of work alone after a fault in our own code, and note it."""
+        self._pauses[duty.name, space_id] = time.monotonic() + RETRY_SECONDS
+        self._failed.add((duty.name, space_id))
+        with suppress(*UNAVAILABLE), serving(space_id):
+            async with self._database.transaction() as connection:
+                await connection.execute(NOTE, failure(space_id, duty.name, error))
+
+    async def _clear(self, duty: WatcherDuty, space_id: int) -> None:
+        if (duty.name, space_id) in self._failed:
+            self._failed.discard((duty.name, space_id))
+            async with self._database.transaction() as connection:
+                await connection.execute(CLEAR, success(space_id, duty.name))
+
+
+def alert_duty(database: Database) -> WatcherDuty:
+    """Return the duty to look at Spaces."""
+    watch = AlertWatch(database, announce)
+    return WatcherDuty("alerts", watches.due_spaces.find, watch.look)
+
+
+def message_duty(sender: MessageSender) -> WatcherDuty:
+    """Return the duty to send messages."""
+    return WatcherDuty("messages", messages.due_spaces.find, sender.send_due)
+
+
+async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
+    """Store the messages about what became of alerts, but for muted rules."""
+    for step in steps:
+        alert_steps.labels(step.rule, step.step).inc()
+    choices = await watches.read_choices(connection, space.id)
+    now = datetime.now(UTC)
+    muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(now))
+    await announce_alerts(connection, space, steps, muted)

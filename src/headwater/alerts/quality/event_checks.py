@@ -1,0 +1,206 @@
+"""Findings about events: orders that nothing ties to a visit, repeats, currencies, times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
+
+from headwater.alerts.quality.models import (
+    Finding,
+    FindingExample,
+    FindingKind,
+    FindingPart,
+    OrderShares,
+    Sample,
+)
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import SALES_EVENTS
+from headwater.http.inputs.timerange import TimeRange
+from headwater.spaces.models import Space
+from headwater.spend.rates.counted_amounts import AmountRule, LeftOutReason
+from headwater.spend.rates.store import load_rates
+
+queries = Queries(__name__, "events.sql")
+
+MOST_EVENTS = 10_000
+"""The latest events of a period that are looked at."""
+MOST_ORDERS = 5_000
+"""The latest orders among them."""
+MOST_EXAMPLES = 5
+LATE = timedelta(days=7)
+AHEAD = timedelta(minutes=5)
+WAITED = timedelta(days=30)
+"""The time for which a refund may wait for its order."""
+APART = timedelta(minutes=10)
+"""The longest time between two equal amounts of one contact that are probably one order."""
+
+
+@dataclass(frozen=True)
+class EventFindings:
+    """Everything about the events of a period."""
+
+    sample: Sample
+    orders: OrderShares
+    findings: tuple[Finding, ...]
+
+
+class EventChecks:
+    """The checks of one period."""
+
+    def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
+        self._connection, self._space = connection, space
+        self._values: dict[str, Any] = {
+            "space_id": space.id, "start": period.start, "end": period.end,
+            "most": MOST_EVENTS, "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES,
+            "sales": list(SALES_EVENTS), "currency": space.currency, "late": LATE, "ahead": AHEAD,
+            "apart": APART,
+        }  # fmt: skip
+
+    async def run(self) -> EventFindings:
+        """Return the findings, those without a row among them."""
+        sample, orders = await read_orders(self._connection, self._values, self._space.currency)
+        lacking = orders.orders - orders.with_visit, orders.orders - orders.with_email
+        return EventFindings(
+            sample,
+            orders,
+            (
+                Finding(
+                    FindingKind.ORDERS_WITHOUT_VISIT, lacking[0], examples=orders.without_visit
+                ),
+                Finding(
+                    FindingKind.ORDERS_WITHOUT_EMAIL, lacking[1], examples=orders.without_email
+                ),
+                await self._left_out_money(),
+                await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
+                await self._refunds(),
+                await self._counted(FindingKind.LATE_EVENTS, "late"),
+                await self._counted(FindingKind.FUTURE_EVENTS, "future"),
+            ),
+        )
+
+    async def _counted(self, kind: FindingKind, statement: str) -> Finding:
+        count, ids = await fetch_one(self._connection, queries[statement], self._values)
+        is_bounded = kind is FindingKind.FUTURE_EVENTS and count >= MOST_EVENTS
+        return Finding(kind, count, is_bounded, await self._examples(kind, ids or []))
+
+    async def _left_out_money(self) -> Finding:
+        own, kind = self._space.currency, FindingKind.LEFT_OUT_MONEY
+        values = self._values | {"zone": self._space.timezone}
+        rows = await fetch_all(self._connection, queries["uncertain_amounts"], values)
+        days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {own}
+        rates = await load_rates(self._connection, self._space.id, days, currencies)
+        left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
+        for currency, day, from_page, ids, amounts in rows:
+            rule = AmountRule.of(rates, day, currency, own, own)
+            for event_id, counted in zip(
+                ids, rule.count_all(amounts, from_page=from_page), strict=True
+            ):
+                if isinstance(counted, LeftOutReason):
+                    left_out.setdefault((currency, counted), []).append(event_id)
+        parts = [
+            FindingPart(
+                f"{currency}: {reason.words}", len(ids),
+                await self._examples(kind, sorted(ids, reverse=True)[:MOST_EXAMPLES]),
+            )
+            for (currency, reason), ids in sorted(left_out.items(), key=lambda item: -len(item[1]))
+        ]  # fmt: skip
+        return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
+
+    async def _refunds(self) -> Finding:
+        """Find refunds that have waited for their orders too long, whatever the period is."""
+        values = {"space_id": self._space.id, "waited": WAITED, "most": MOST_EVENTS}
+        rows = await fetch_all(self._connection, queries["refunds"], values)
+        examples = tuple(
+            FindingExample(
+                f"order {order_id}, {_money_back(amounts, self._space.currency)}", waiting_since
+            )
+            for order_id, waiting_since, amounts in rows[:MOST_EXAMPLES]
+        )
+        kind = FindingKind.REFUNDS_WITHOUT_ORDER
+        return Finding(kind, len(rows), len(rows) >= MOST_EVENTS, examples)
+
+    async def _examples(self, kind: FindingKind, ids: Iterable[int]) -> tuple[FindingExample, ...]:
+        wanted = list(ids)
+        if not wanted:
+            return ()
+        cursor = self._connection.cursor(row_factory=namedtuple_row)
+        values = {"space_id": self._space.id, "ids": wanted}
+        rows: list[Any] = await fetch_all(cursor, queries["examples"], values)
+        by_id = {row.id: row for row in rows}
+        return tuple(
+            FindingExample(
+                _text(kind, by_id[each], self._space.currency), by_id[each].event_time, each,
+                by_id[each].contact_id,
+            )
+            for each in wanted
+            if each in by_id
+        )  # fmt: skip
+
+
+async def read_orders(
+    connection: AsyncConnection, values: dict[str, Any], currency: str
+) -> tuple[Sample, OrderShares]:
+    """Return the events that were looked at, and what ties the orders among them."""
+    row = await fetch_one(connection, queries["orders"], values)
+    events, since, orders, with_visit, with_email, without_visit, without_email = row
+    shares = OrderShares(
+        orders, with_visit, with_email, orders < values["most_orders"],
+        _orders(without_visit, currency), _orders(without_email, currency),
+    )  # fmt: skip
+    return Sample(events, since, events < values["most"]), shares
+
+
+async def read_order_shares(
+    connection: AsyncConnection, space: Space, period: TimeRange
+) -> OrderShares:
+    """Return what ties the latest orders of a period to visits and to e-mail addresses."""
+    _, shares = await read_orders(
+        connection,
+        {
+            "space_id": space.id, "start": period.start, "end": period.end, "most": MOST_EVENTS,
+            "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES, "sales": list(SALES_EVENTS),
+        },
+        space.currency,
+    )  # fmt: skip
+    return shares
+
+
+async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[FindingPart, ...]:
+    """Return why rows of a Space could not be processed, the most frequent reasons first."""
+    values = {"space_id": space_id, "most": MOST_EVENTS, "examples": MOST_EXAMPLES}
+    rows = await fetch_all(connection, queries["rejected"], values)
+    return tuple(
+        FindingPart(f"{reason.replace('_', ' ')}: {detail}", count)
+        for reason, detail, count in rows
+    )
+
+
+def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingExample, ...]:
+    return tuple(
+        FindingExample(
+            f"{row['amount']:,.2f} {currency}", datetime.fromisoformat(row["event_time"]),
+            row["id"], row["contact_id"],
+        )
+        for row in rows or []
+    )  # fmt: skip
+
+
+def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
+    """The money of an order's refunds, each in its currency."""
+    return " and ".join(f"{Decimal(amount):,.2f} {own or currency}" for amount, own in amounts)
+
+
+def _text(kind: FindingKind, row: Any, currency: str) -> str:
+    """The words of an example, besides its time."""
+    amount = None if row.amount is None else f"{row.amount:,.2f} {row.currency or currency}"
+    order = None if row.order_id is None else f"order {row.order_id}"
+    late = None
+    if kind is FindingKind.LATE_EVENTS:
+        late = f"{(row.received_at - row.event_time).days} days late"
+    return ", ".join(filter(None, (row.event_name, order, amount, late)))

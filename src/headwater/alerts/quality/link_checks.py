@@ -1,0 +1,33 @@
+"""Tagged links on a site's own pages: they lead from one page of the shop to another, so they begin
+no touchpoint, and their tags are lost.
+"""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+
+from headwater.alerts.quality.event_checks import MOST_EXAMPLES
+from headwater.alerts.quality.models import Finding, FindingExample, FindingKind, FindingPart
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.inputs.timerange import TimeRange
+
+queries = Queries(__name__, "links.sql")
+
+MAX_PAGE_VIEWS = 50_000
+"""The latest page views that are read."""
+MAX_PAGES = 10
+"""The pages that are listed."""
+
+
+async def check_own_links(connection: AsyncConnection, space_id: int, period: TimeRange) -> Finding:
+    """Return the pages that own tagged links lead to, the most frequent first."""
+    values = {
+        "space_id": space_id, "start": period.start, "end": period.end,
+        "most": MAX_PAGE_VIEWS, "examples": MOST_EXAMPLES,
+    }  # fmt: skip
+    rows = await fetch_all(connection, queries["own_links"], values)
+    parts = tuple(
+        FindingPart(page, count, tuple(FindingExample(url) for url in urls))
+        for page, count, urls in rows[:MAX_PAGES]
+    )
+    return Finding(FindingKind.OWN_TAGGED_LINKS, sum(row[1] for row in rows), parts=parts)

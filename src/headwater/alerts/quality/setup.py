@@ -1,0 +1,138 @@
+"""The setup of a Space: what was made, and what has come since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.alerts.quality.event_checks import read_order_shares
+from headwater.alerts.quality.models import OrderShares
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import SALES_EVENTS
+from headwater.forwarding.platforms import registry
+from headwater.http.inputs.timerange import TimeRange
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "setup.sql")
+
+MOST_LATEST = 2_000
+"""The latest rows among which something is looked for."""
+MOST_FIRST = 20_000
+"""The first events among which an order is looked for."""
+MOST_HOSTS = 10
+MOST_KEYS = 10
+SHARE_DAYS = 30
+
+
+@dataclass(frozen=True)
+class SetupState:
+    """Things that were made in a Space, and that have come."""
+
+    keys: int
+    key_used_at: datetime | None
+    """The last use of any API key that works."""
+    site_key: str | None
+    """Of the first site."""
+    site_id: int | None
+    first_order_at: datetime | None
+    assistants: int
+    """Tokens that work."""
+
+
+@dataclass(frozen=True)
+class KeyState:
+    """An API key that works."""
+
+    name: str
+    hint: str
+    """The key's last four characters."""
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
+class HostSeen:
+    """A host of which a page was viewed."""
+
+    host: str | None
+    seen_at: datetime
+
+
+@dataclass(frozen=True)
+class DestinationState:
+    """A destination, and whether it delivers."""
+
+    id: int
+    platform: str
+    name: str
+    status: str
+    tested_at: datetime | None
+    test_ok: bool | None
+    test_message: str | None
+    delivered_at: datetime | None
+    """The time at which the platform took the latest conversion."""
+
+    @property
+    def title(self) -> str:
+        """The destination as people know it."""
+        platform = registry.PLATFORMS.get(self.platform)
+        title = platform.title if platform else self.platform
+        return f"{title} “{self.name}”" if self.name else title
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything about how far a Space is set up."""
+
+    state: SetupState
+    keys: list[KeyState]
+    """The MOST_KEYS that were used last, the latest first."""
+    hosts: list[HostSeen]
+    """The latest first."""
+    orders: OrderShares
+    """Of the last SHARE_DAYS days."""
+    destinations: list[DestinationState]
+
+    @property
+    def is_delivering(self) -> bool:
+        """True when a platform has taken a conversion, and no destination is held."""
+        return any(each.delivered_at for each in self.destinations) and not any(
+            each.status == "held" for each in self.destinations
+        )
+
+    @property
+    def is_tested(self) -> bool:
+        """True when every destination took its last test event."""
+        return all(each.test_ok for each in self.destinations)
+
+    @property
+    def is_complete(self) -> bool:
+        """True when nothing is left to do but what only some businesses need."""
+        return bool(
+            self.state.keys and self.state.key_used_at and self.state.site_key and self.hosts
+            and self.orders.orders
+        )  # fmt: skip
+
+
+async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
+    """Return how far a Space is set up now."""
+    values = {
+        "space_id": space.id, "most": MOST_LATEST, "most_first": MOST_FIRST,
+        "most_hosts": MOST_HOSTS, "most_keys": MOST_KEYS, "sales": list(SALES_EVENTS),
+    }  # fmt: skip
+    now = datetime.now(UTC)
+    period = TimeRange(now - timedelta(days=SHARE_DAYS), now + timedelta(days=1))
+    cursor = connection.cursor(row_factory=class_row(SetupState))
+    state = await fetch_one(cursor, queries["state"], values)
+    keys = connection.cursor(row_factory=class_row(KeyState))
+    hosts = connection.cursor(row_factory=class_row(HostSeen))
+    destinations = connection.cursor(row_factory=class_row(DestinationState))
+    return Setup(
+        state,
+        await fetch_all(keys, queries["keys"], values),
+        await fetch_all(hosts, queries["hosts"], values),
+        await read_order_shares(connection, space, period),
+        await fetch_all(destinations, queries["destinations"], values),
+    )

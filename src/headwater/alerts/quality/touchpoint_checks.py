@@ -1,0 +1,233 @@
+"""Findings about touchpoints: sources that nothing names, sites that are no sources, links without
+tags.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.alerts.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
+from headwater.alerts.quality.models import (
+    Finding,
+    FindingExample,
+    FindingKind,
+    FindingPart,
+    Sample,
+)
+from headwater.database.queries import Queries, fetch_all
+from headwater.events.accepted import SALES_EVENTS
+from headwater.http.inputs.timerange import TimeRange
+from headwater.people.companies.domains import registrable_domain
+from headwater.sources import clicks
+from headwater.sources.ad_platforms import platform_of
+from headwater.sources.addresses import read_address
+from headwater.sources.catalogue import PAID_IDS, PAID_OTHER, SOURCE_IDS
+from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.networks import NAME
+from headwater.sources.parameters import read_parameters
+from headwater.sources.source_names import normal_name
+from headwater.sources.titles import title_of
+from headwater.sources.vocabulary import is_paid, of_platform, target_of, words
+from headwater.spaces.models import Space
+from headwater.spaces.sites.source_rules import fetch_own_hosts
+
+queries = Queries(__name__, "touchpoints.sql")
+
+MOST_TOUCHPOINTS = 20_000
+"""The latest touchpoints that are looked at."""
+MOST_ORDERS = 2_000
+"""The latest orders whose way back from the payment is looked at."""
+MOST_GROUPS = 500
+MOST_PARTS = 10
+"""The values of a finding that are listed."""
+FEWEST_RETURNS = 3
+"""The least orders that came back from a site before it is taken for a payment page."""
+
+UNNAMED = [
+    "paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER,
+]  # fmt: skip
+"""Rules that name a source without knowing what utm_source says."""
+PAYMENT_WORDS = (
+    "pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie",
+)  # fmt: skip
+"""Parts of the names of hosts at which people pay."""
+
+
+@dataclass(frozen=True)
+class TouchpointFindings:
+    """Everything about the touchpoints of a period."""
+
+    sample: Sample
+    findings: tuple[Finding, ...]
+
+
+@dataclass
+class _Group:
+    """Touchpoints that have a mark and a value in common."""
+
+    value: str
+    count: int
+    ids: list[int]
+
+
+class TouchpointChecks:
+    """The checks of one period."""
+
+    def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
+        self._connection, self._space = connection, space
+        self._values: dict[str, Any] = {
+            "space_id": space.id, "start": period.start, "end": period.end,
+            "is_past": period.end < datetime.now(UTC), "most": MOST_TOUCHPOINTS,
+            "most_groups": MOST_GROUPS, "examples": MOST_EXAMPLES, "unnamed": UNNAMED,
+            "paid": PAID_IDS, "links": list(clicks.LINKS), "paid_other": SOURCE_IDS[PAID_OTHER],
+        }  # fmt: skip
+
+    async def run(self) -> TouchpointFindings:
+        """Return the findings, those without a row among them."""
+        whole, *rows = await fetch_all(self._connection, queries["groups"], self._values)
+        _, _, count, _, since, looked_at = whole
+        groups: dict[str, list[_Group]] = defaultdict(list)
+        for mark, value, number, ids, *_ in rows:
+            groups[mark].append(_Group(value, number, ids))
+        sites = await self._sites(groups["site"])
+        findings = [
+            await self._finding(FindingKind.UNKNOWN_NETWORKS, self._unknown(groups["network"])),
+            await self._finding(
+                FindingKind.UNKNOWN_UTM_SOURCES, self._unknown(groups["utm_source"])
+            ),
+            await self._finding(FindingKind.NO_UTM_SOURCE, groups["no_utm_source"]),
+            await self._finding(
+                FindingKind.UNTAGGED_CLICKS, self._by_source(groups["no_campaign"])
+            ),
+            *[await self._finding(kind, sites[kind]) for kind in _OF_SITES],
+        ]
+        is_all = looked_at < MOST_TOUCHPOINTS
+        return TouchpointFindings(Sample(count, since, is_all), tuple(findings))
+
+    async def _finding(self, kind: FindingKind, groups: list[_Group]) -> Finding:
+        listed = groups[:MOST_PARTS]
+        examples = await self._examples([each for group in listed for each in group.ids])
+        parts = tuple(
+            FindingPart(
+                group.value, group.count,
+                tuple(examples[each] for each in group.ids if each in examples),
+                _SUGGESTED[kind](group.value) if kind in _SUGGESTED else None,
+            )
+            for group in listed
+        )  # fmt: skip
+        count = sum(group.count for group in groups)
+        if kind is FindingKind.NO_UTM_SOURCE:
+            return Finding(kind, count, examples=tuple(examples.values())[:MOST_EXAMPLES])
+        return Finding(kind, count, parts=parts)
+
+    async def _examples(self, ids: list[int]) -> Mapping[int, FindingExample]:
+        if not ids:
+            return {}
+        values = {"space_id": self._space.id, "ids": ids}
+        rows = await fetch_all(self._connection, queries["examples"], values)
+        return {
+            row_id: FindingExample(url or referrer_host or "", at, contact_id=contact_id)
+            for row_id, contact_id, at, url, referrer_host in rows
+        }
+
+    def _unknown(self, groups: list[_Group]) -> list[_Group]:
+        """Return values of utm_source that nothing knows, as the rules read them."""
+        merged: dict[str, _Group] = {}
+        for group in groups:
+            value = _read_value(group.value)
+            if value is None or self._is_known(value):
+                continue
+            known = merged.setdefault(value, _Group(value, 0, []))
+            known.count += group.count
+            known.ids = (known.ids + group.ids)[:MOST_EXAMPLES]
+        return sorted(merged.values(), key=lambda group: (-group.count, group.value))
+
+    def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
+        name_of = self._space.sources.name_of
+        return [
+            _Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups
+        ]
+
+    def _is_known(self, value: str) -> bool:
+        """True for a value of utm_source that a rule knows by now."""
+        sources = self._space.sources
+        return (
+            sources.find(value) is not None
+            or sources.find_network(value, is_paid=True) is not None
+            or target_of(value) is not None
+        )
+
+    async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
+        """Return the unlisted sites that are the Space's own, and those where people pay."""
+        own = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
+        excluded = exclusions_of(
+            tuple(own), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
+        )
+        domains = {registrable_domain(host) for host in own} - {""}
+        returns = await self._returns()
+        sites: dict[FindingKind, list[_Group]] = {kind: [] for kind in _OF_SITES}
+        for group in groups:
+            if _is_excluded(group.value, excluded):
+                continue
+            if registrable_domain(group.value) in domains:
+                sites[FindingKind.SELF_REFERRALS].append(group)
+            elif _is_payment(group.value, *returns.get(group.value, (0, 0))):
+                sites[FindingKind.PAYMENT_REFERRERS].append(group)
+        return sites
+
+    async def _returns(self) -> Mapping[str, tuple[int, int]]:
+        """Return how many orders followed at once on a visit from a host, and how many of these
+        visits followed on another.
+        """
+        values = {
+            name: self._values[name] for name in ("space_id", "start", "end", "most_groups")
+        } | {"most": MOST_EVENTS, "most_orders": MOST_ORDERS, "sales": list(SALES_EVENTS)}
+        rows = await fetch_all(self._connection, queries["returns"], values)
+        return {host: (orders, interrupted) for host, orders, interrupted in rows}
+
+
+def suggest_source(value: str) -> str | None:
+    """Return the listed source that a value of utm_source probably stands for: that of its first
+    word which is known. A letter alone, such as X, is rarely meant.
+    """
+    targets = (target_of(word) for word in words(value) if len(word) > 1)
+    target = next((target for target in targets if target is not None), None)
+    return None if target is None else of_platform(target, paid=is_paid(value))
+
+
+def suggest_network(value: str) -> str | None:
+    """Return a name for a network whose links have this value of utm_source."""
+    name = f"{platform_of(value)}_ads"
+    return name if NAME.fullmatch(name) else None
+
+
+_SUGGESTED = {
+    FindingKind.UNKNOWN_UTM_SOURCES: suggest_source, FindingKind.UNKNOWN_NETWORKS: suggest_network,
+}  # fmt: skip
+_OF_SITES = (FindingKind.SELF_REFERRALS, FindingKind.PAYMENT_REFERRERS)
+
+
+def _read_value(raw: str) -> str | None:
+    """Return a value of utm_source as the rules see it in an address."""
+    value = read_parameters(f"https://x/?utm_source={raw}", {"utm_source"}, ()).get("utm_source")
+    return normal_name(value) or None if value is not None else None
+
+
+def _is_excluded(host: str, exclusions: Exclusions) -> bool:
+    address = read_address(host)
+    return address is None or exclusions.find(address, None) is not None
+
+
+def _is_payment(host: str, orders: int, interrupted: int) -> bool:
+    """Return whether people seem to come back from a host after paying: its name says so, or nearly
+    everybody who came from it and ordered had been on the way already.
+    """
+    if any(word in label for word in PAYMENT_WORDS for label in host.split(".")):
+        return True
+    return orders >= FEWEST_RETURNS and interrupted * 5 >= orders * 4

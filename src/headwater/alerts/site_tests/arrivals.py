@@ -1,0 +1,71 @@
+"""Arrivals of a site since a test of it began, looked for in bounded numbers of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.alerts.site_tests.models import Arrivals, ArrivedOrder, RepeatedOrder, SiteTest
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import SALES_EVENTS
+
+queries = Queries(__name__, "site_tests.sql")
+
+MOST = 10_000
+"""The first page views and events since the start that are looked at."""
+MOST_ORDERS = 200
+
+
+@dataclass(frozen=True)
+class _Visitor:
+    clicked: int
+    others: int
+    clicked_contacts: list[int]
+    other_contacts: list[int]
+
+
+@dataclass(frozen=True)
+class _Known:
+    is_identified: bool
+    has_token: bool
+
+
+async def read_arrivals(
+    connection: AsyncConnection, space_id: int, origins: Sequence[str], test: SiteTest
+) -> Arrivals:
+    """Return what has come in since a test of a site with these origins began."""
+    values: dict[str, Any] = {
+        "space_id": space_id, "receipt_mark": test.receipt_mark, "click_id": test.click_id,
+        "patterns": [_pattern(origin) for origin in origins], "most": MOST,
+        "most_orders": MOST_ORDERS, "sales": list(SALES_EVENTS),
+    }  # fmt: skip
+    cursor = connection.cursor(row_factory=class_row(_Visitor))
+    seen = await fetch_one(cursor, queries["visitor"], values)
+    is_lost = test.probe is not None and test.probe.lost_between is not None
+    counts_all = is_lost and not seen.clicked
+    contacts = seen.other_contacts if counts_all else seen.clicked_contacts
+    values["contacts"] = contacts
+    known = connection.cursor(row_factory=class_row(_Known))
+    orders = connection.cursor(row_factory=class_row(ArrivedOrder))
+    repeated = connection.cursor(row_factory=class_row(RepeatedOrder))
+    visitor = await fetch_one(known, queries["known"], values)
+    (waiting,) = await fetch_one(connection, queries["waiting"], values)
+    return Arrivals(
+        page_views=seen.others if counts_all else seen.clicked,
+        other_views=0 if counts_all else seen.others,
+        is_identified=visitor.is_identified,
+        has_token=visitor.has_token,
+        orders=await fetch_all(orders, queries["orders"], values),
+        repeated=await fetch_all(repeated, queries["repeated"], values),
+        waiting_seconds=waiting,
+    )
+
+
+def _pattern(origin: str) -> str:
+    """Return the LIKE pattern of the addresses of an origin's pages, `*.` standing for any host."""
+    escaped = origin.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("://*.", "://%.") + "/%"

@@ -1,0 +1,316 @@
+"""Faults of a site, by everything that a test of it knows. Pure: evidence in, faults out.
+
+What came in decides: where the test's page view has arrived, nothing that was read of the page is
+held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from headwater.alerts.site_tests.models import (
+    ArrivedOrder,
+    FaultKind,
+    ScriptState,
+    SiteEvidence,
+    SiteFault,
+    SiteVerdict,
+    StepName,
+    TagFacts,
+)
+from headwater.spaces.sites.origins import is_among
+from headwater.spaces.sites.refusals import RefusalReason
+
+CLOCK_SECONDS = 300
+"""Seconds by which the clock of a shop's server may be wrong."""
+PATIENCE_SECONDS = 30
+"""Seconds after which page views without the click id are taken for the test's."""
+LATE_SECONDS = 15
+LONGEST_QUOTE = 120
+
+
+def judge(evidence: SiteEvidence) -> SiteVerdict:
+    """Return which steps are done, and what is wrong."""
+    arrivals = evidence.arrivals
+    done: set[StepName] = set()
+    if arrivals.page_views:
+        done.add(StepName.PAGE_VIEW)
+    if arrivals.is_identified:
+        done.add(StepName.IDENTIFY)
+    if any(order.is_of_test for order in arrivals.orders):
+        done.add(StepName.PURCHASE)
+    faults = [
+        *(() if arrivals.page_views else _on_the_page(evidence)),
+        *_on_the_way(evidence),
+        *_of_the_visitor(evidence),
+        *_of_orders(evidence),
+    ]
+    return SiteVerdict(frozenset(done), faults)
+
+
+def _on_the_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
+    """Yield why no page view came in."""
+    probe = evidence.test.probe
+    if probe is None:
+        return
+    if probe.failure:
+        yield SiteFault(
+            FaultKind.PAGE_UNREAD,
+            "The page could not be read",
+            probe.failure,
+            "If it opens in your browser, go on with the test there: what comes in counts.",
+        )
+        return
+    own = [tag for tag in probe.tags if tag.key == evidence.site.site_key]
+    mentioned = evidence.site.site_key in probe.keys
+    if probe.tags and not own:
+        yield _wrong_key(evidence, probe.tags[0].key)
+    elif not own and not mentioned:
+        yield _wrong_key(evidence, probe.keys[0]) if probe.keys else _absent(evidence)
+    elif RefusalReason.KEY in evidence.refusals and not own:
+        yield _wrong_key(evidence, evidence.refusals[RefusalReason.KEY].detail)
+    for tag in own[:1]:
+        yield from _of_the_tag(tag, evidence)
+    yield from _of_the_origin(evidence, probe.final_url)
+
+
+def _of_the_tag(tag: TagFacts, evidence: SiteEvidence) -> Iterator[SiteFault]:
+    if tag.script in _ADDRESSES:
+        yield SiteFault(
+            FaultKind.WRONG_ADDRESS,
+            "The script has a wrong address",
+            _ADDRESSES[tag.script].format(_quoted(tag.source), tag.script_fault),
+            f"The address of this installation's script is `{evidence.site.script_url}`: paste the"
+            " snippet again"
+            + (
+                ", once `HEADWATER_BASE_URL` is the https address that your visitors reach."
+                if tag.script in (ScriptState.LOCAL, ScriptState.INSECURE)
+                else "."
+            ),
+        )
+    elif tag.script_blocked_by or tag.reports_blocked_by:
+        yield _blocked(tag)
+    elif tag.needs_consent or evidence.declines_tracking:
+        yield _no_consent(needs_consent=tag.needs_consent)
+
+
+_ADDRESSES = {
+    ScriptState.MISSING: "The page loads the tracker from `{}`, which {}.",
+    ScriptState.INSECURE: (
+        "The page is https and loads the tracker from `{}`, which browsers refuse as insecure."
+    ),
+    ScriptState.LOCAL: (
+        "The page loads the tracker from `{}`, an address that leads every visitor to their own"
+        " computer."
+    ),
+}
+
+
+def _absent(evidence: SiteEvidence) -> SiteFault:
+    probe = evidence.test.probe
+    if probe is not None and probe.has_tag_manager:
+        return SiteFault(
+            FaultKind.TAG_ABSENT,
+            "No page view, and no tag in the page itself",
+            "The page has Google Tag Manager and no tag of the tracker: one that Tag Manager makes"
+            " shows only in a browser, and none has reported yet.",
+            "Open the page by the link, see that the tag fires on all pages, and that the container"
+            " is published.",
+        )
+    return SiteFault(
+        FaultKind.TAG_ABSENT,
+        "The tag is not on the page",
+        f"The page at `{_quoted(probe.final_url if probe else '')}` has no tag of the tracker"
+        f"{' in what was read of it' if probe is not None and probe.is_cut else ''}.",
+        "Paste the snippet into its head, empty the shop's cache, and have the page looked at"
+        " again.",
+    )
+
+
+def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
+    about = (
+        f"The tag on the page has the key `{_quoted(key)}`, and this site's is"
+        f" `{evidence.site.site_key}`."
+        if key
+        else "The tag on the page has no `data-site`, which holds the site's key."
+    )
+    return SiteFault(
+        FaultKind.WRONG_KEY,
+        "The tag has another key",
+        about,
+        "Paste this site's snippet in place of the one that is there.",
+    )
+
+
+def _blocked(tag: TagFacts) -> SiteFault:
+    directives = [each for each in (tag.script_blocked_by, tag.reports_blocked_by) if each]
+    words = " and ".join(f"`{each}`" for each in dict.fromkeys(directives))
+    what = "the script" if tag.script_blocked_by else "its reports"
+    parts = urlsplit(tag.source)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return SiteFault(
+        FaultKind.POLICY_BLOCKS,
+        "The page's security policy keeps the tracker out",
+        f"The page's Content-Security-Policy does not allow {what}: {words} does not name"
+        f" `{_quoted(origin)}`.",
+        f"Add `{_quoted(origin)}` to `script-src` and to `connect-src` of the policy.",
+    )
+
+
+def _no_consent(*, needs_consent: bool) -> SiteFault:
+    about = (
+        'The tag has `data-consent="required"`, and no consent has been given: nothing is sent'
+        " until then."
+        if needs_consent
+        else "Your browser asks not to be tracked (Do Not Track or Global Privacy Control), so"
+        " nothing is sent before you consent."
+    )
+    return SiteFault(
+        FaultKind.CONSENT_MISSING,
+        "The page waits for consent",
+        about,
+        "Accept in the shop's banner; if nothing comes in then, have the banner call"
+        " `trk.consent(true)` on a yes.",
+    )
+
+
+def _of_the_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]:
+    parts = urlsplit(final_url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    refusal = evidence.refusals.get(RefusalReason.ORIGIN)
+    if not is_among(origin, evidence.site.origins):
+        about = f"The page is at `{_quoted(origin)}`, which is none of the site's addresses."
+    elif refusal is not None:
+        origin = refusal.detail
+        about = f"Pages of `{_quoted(origin)}` report, which is none of the site's addresses."
+    else:
+        return
+    yield SiteFault(
+        FaultKind.ORIGIN_UNKNOWN,
+        "Reports of this address are refused",
+        about,
+        f"Add `{_quoted(origin)}` to the site's addresses, if it is yours.",
+    )
+
+
+def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
+    """Yield what is lost between the ad and the page."""
+    probe, arrivals = evidence.test.probe, evidence.arrivals
+    waited = (evidence.now - evidence.test.started_at).total_seconds()
+    if probe is not None and probe.lost_between:
+        before, after = probe.lost_between
+        yield SiteFault(
+            FaultKind.CLICK_ID_LOST,
+            "A redirect drops the click id",
+            f"`{_quoted(before)}` leads to `{_quoted(after)}` without the `gclid` it was opened"
+            " with, so visits from ads look like visits from nowhere.",
+            "Have the redirect keep the address's query, or let ads lead to the final address.",
+        )
+    elif not arrivals.page_views and arrivals.other_views and waited > PATIENCE_SECONDS:
+        yield SiteFault(
+            FaultKind.CLICK_ID_LOST,
+            "Page views come in without the test's click id",
+            "Page views of the site have come in since the start, and none has the `gclid` of this"
+            " test: they are other visitors', or the page drops it.",
+            "Open the page by the link and see whether `gclid=` is still in the address; a script"
+            " of the shop that changes the address has to keep it.",
+        )
+    if arrivals.waiting_seconds > LATE_SECONDS:
+        yield SiteFault(
+            FaultKind.PROCESSING_LATE,
+            "What came in is not processed yet",
+            f"Something has waited for {arrivals.waiting_seconds:.0f} seconds to be processed.",
+            "Wait a moment; if it stays so, tell whoever runs this installation to see that its"
+            " worker runs.",
+        )
+
+
+def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
+    arrivals, refusals = evidence.arrivals, evidence.refusals
+    if arrivals.page_views and not arrivals.has_token:
+        yield SiteFault(
+            FaultKind.COOKIE_BLOCKED,
+            "The browser keeps no cookie",
+            "The page view came in without the visitor's token: the browser, or the page, lets"
+            " neither a cookie nor local storage be kept.",
+            "Open the shop in a window of its own and not in a frame, allow cookies for it, and"
+            " serve the tracker from the shop's own domain.",
+        )
+    clock = refusals.get(RefusalReason.CLOCK)
+    if clock is not None:
+        yield SiteFault(
+            FaultKind.CLOCK_WRONG,
+            "A clock is wrong",
+            f"An item of the page was refused as the time in `{_quoted(clock.detail)}` cannot be"
+            " right.",
+            "Set the clock of the server that signs who is logged in, and that of the computer you"
+            " test on.",
+        )
+    invalid = refusals.get(RefusalReason.INVALID)
+    if invalid is not None:
+        yield SiteFault(
+            FaultKind.ITEM_INVALID,
+            "Something that the page reported was refused",
+            f"An item was refused for its `{_quoted(invalid.detail)}`.",
+            "Open the browser's tools for developers, Network: the answer to the report has the"
+            " rule that is broken.",
+        )
+
+
+def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
+    arrivals = evidence.arrivals
+    orders = arrivals.orders
+    if not any(order.is_of_test for order in orders):
+        stray = [order for order in orders if not order.has_visit]
+        if stray:
+            yield SiteFault(
+                FaultKind.ORDER_WITHOUT_TOKEN,
+                "An order came in without a visit",
+                f"The order {_named(stray[-1])} is tied to nobody who visited: it came without the"
+                " `trk_token`.",
+                "Send the cookie `trk_token` of the request that orders along with the order; for"
+                " a shop system, see its steps on the page of the snippet.",
+            )
+    if arrivals.repeated:
+        latest = arrivals.repeated[-1]
+        number = f"`{_quoted(latest.order_id)}`" if latest.order_id else "one"
+        yield SiteFault(
+            FaultKind.ORDER_REPEATED,
+            "An order number came twice",
+            f"The order number {number} had come in before, so it counts once, as event"
+            f" {latest.event_id}.",
+            "Test with a number of its own; if the shop counts anew, or two shops share numbers,"
+            " put something before them that tells them apart.",
+        )
+    wrong = [ahead for order in orders if (ahead := _seconds_off(order))]
+    if wrong and RefusalReason.CLOCK not in evidence.refusals:
+        minutes = round(abs(wrong[-1]) / 60)
+        yield SiteFault(
+            FaultKind.CLOCK_WRONG,
+            "A clock is wrong",
+            f"An order came in with a time that is {minutes:,} minutes"
+            f" {'ahead' if wrong[-1] > 0 else 'behind'}.",
+            "Set the clock of the server that sends orders, or send times with their zone, such as"
+            " `2026-11-01T10:00:00+01:00`.",
+        )
+
+
+def _seconds_off(order: ArrivedOrder) -> float:
+    """Return by how much an order's time is ahead; less than 0 behind; 0 when it may be right. Only
+    of the test's own order is it certain that it was not ordered long ago.
+    """
+    ahead = (order.event_time - order.received_at).total_seconds()
+    if ahead > CLOCK_SECONDS or (order.is_of_test and ahead < -CLOCK_SECONDS):
+        return ahead
+    return 0.0
+
+
+def _named(order: ArrivedOrder) -> str:
+    return f"`{_quoted(order.order_id)}`" if order.order_id else f"of event {order.event_id}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text from outside as a sentence can hold it."""
+    plain = text.replace("`", "")
+    return plain if len(plain) <= LONGEST_QUOTE else f"{plain[:LONGEST_QUOTE]}…"

@@ -1,0 +1,122 @@
+"""Tests of sites: begun, and judged by what is known at a moment."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.alerts.site_tests.arrivals import read_arrivals
+from headwater.alerts.site_tests.findings import judge
+from headwater.alerts.site_tests.models import (
+    PageProbe,
+    SiteEvidence,
+    SiteFacts,
+    SiteTest,
+    SiteVerdict,
+)
+from headwater.database.queries import Queries, fetch_optional
+from headwater.http.errors import Invalid
+from headwater.spaces.sites.origins import FORMS, OPAQUE, is_among, read_pasted_origins
+from headwater.spaces.sites.refusals import list_refusals
+from headwater.spaces.sites.sites import Site
+
+queries = Queries(__name__, "site_tests.sql")
+
+LONGEST_URL = 1_500
+BEFORE = timedelta(minutes=1)
+"""What was refused so long before the start may be all that is noted of a fault that goes on."""
+
+
+def read_page_url(text: str, site: Site) -> str:
+    """Return the address of the page to be opened, of one of the site's own. Raises Invalid with a
+    sentence that says what to write.
+    """
+    pasted = text.strip()
+    refusal = None
+    try:
+        origins = read_pasted_origins(pasted)
+    except ValueError as error:
+        origins, refusal = [], str(error)
+    if len(origins) != 1 or len(pasted) > LONGEST_URL or not pasted.isprintable():
+        refusal = refusal or f"Write the address of one page of the shop, {FORMS.split(',')[0]}."
+        raise Invalid({"url": [refusal]})
+    origin = origins[0]
+    if "*" in origin or origin == OPAQUE or not is_among(origin, site.origins):
+        known = ", ".join(site.origins[:3])
+        refusal = (
+            f"{origin} is none of the site's addresses ({known}): write one of these, or add it to"
+            " the site's settings first."
+        )
+        raise Invalid({"url": [refusal]})
+    rest = pasted.partition("://")[2] or pasted
+    authority_ends = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
+    path = rest[authority_ends:].partition("#")[0]
+    return f"{origin}{path if path.startswith('/') else f'/{path}'}"
+
+
+async def start_test(connection: AsyncConnection, space_id: int, site: Site, url: str) -> SiteTest:
+    """Begin a test of a site with a page of it, in place of the one before."""
+    values = {
+        "space_id": space_id, "site_id": site.id, "url": url,
+        "click_id": f"hwtest-{secrets.token_hex(8)}",
+    }  # fmt: skip
+    await connection.execute(queries["start"], values)
+    test = await fetch_test(connection, space_id, site.id)
+    assert test is not None
+    return test
+
+
+async def write_probe(
+    connection: AsyncConnection, space_id: int, site_id: int, click_id: str, probe: PageProbe
+) -> None:
+    """Store what was read of a test's page, unless another test has begun since."""
+    values = {
+        "space_id": space_id, "site_id": site_id, "click_id": click_id,
+        "probe": Jsonb(msgspec.to_builtins(probe)),
+    }  # fmt: skip
+    await connection.execute(queries["write_probe"], values)
+
+
+async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -> SiteTest | None:
+    """Return the latest test of a site; None when it was never tested."""
+    cursor = connection.cursor(row_factory=class_row(_Row))
+    values = {"space_id": space_id, "site_id": site_id}
+    row = await fetch_optional(cursor, queries["fetch"], values)
+    if row is None:
+        return None
+    probe = None if row.probe is None else msgspec.convert(row.probe, PageProbe)
+    return SiteTest(row.url, row.click_id, row.started_at, row.receipt_mark, probe)
+
+
+async def judge_test(
+    connection: AsyncConnection, space_id: int, facts: SiteFacts, site_id: int,
+    test: SiteTest, *, declines_tracking: bool = False,
+) -> SiteVerdict:  # fmt: skip
+    """Return how far a test has come, and what is wrong."""
+    refusals = await list_refusals(connection, space_id, site_id, test.started_at - BEFORE)
+    return judge(
+        SiteEvidence(
+            site=facts,
+            test=test,
+            arrivals=await read_arrivals(connection, space_id, facts.origins, test),
+            now=datetime.now(UTC),
+            refusals={refusal.reason: refusal for refusal in refusals},
+            declines_tracking=declines_tracking,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    url: str
+    click_id: str
+    started_at: datetime
+    receipt_mark: int
+    probe: Any

@@ -1,0 +1,233 @@
+"""The endpoints of destinations: parse, call, answer. Each handler owns its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from starlette.responses import Response
+
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Handler, Operation, PathParameter
+from headwater.forwarding.deliveries import removal
+from headwater.forwarding.destinations import destinations, schemas
+from headwater.forwarding.destinations.destination_check import check_destination
+from headwater.forwarding.destinations.destinations import DestinationRow
+from headwater.forwarding.destinations.inputs import read_new
+from headwater.forwarding.platforms import registry
+from headwater.http.rate_limits import RateLimit
+
+StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
+"""A function that changes the state of one destination of a Space, and returns it."""
+
+
+async def list_platforms(_: Call) -> Response:
+    """List the ad platforms that events can be forwarded to, and what each asks for."""
+    platforms = registry.PLATFORMS.values()
+    return _answer({"data": [schemas.show_platform(platform) for platform in platforms]})
+
+
+async def list_destinations(call: Call) -> Response:
+    """List the Space's destinations, the oldest first."""
+    async with call.services.database.connection() as connection:
+        rows = await destinations.list_destinations(connection, call.space_id)
+    return _answer({"data": [schemas.show_destination(row) for row in rows]})
+
+
+async def create_destination(call: Call) -> Response:
+    """Forward events to an account of an ad platform from now on."""
+    new = read_new(await call.body())
+    async with call.services.database.transaction() as connection:
+        stored = await destinations.create_destination(
+            connection, call.space_id, new, call.services.sealing_key
+        )
+    return _answer(schemas.show_destination(stored), 201)
+
+
+async def get_destination(call: Call) -> Response:
+    """Get one destination."""
+    destination_id = call.path_id("destination_id")
+    async with call.services.database.connection() as connection:
+        stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
+    return _answer(schemas.show_destination(stored))
+
+
+async def update_destination(call: Call) -> Response:
+    """Change a destination. Settings and event names are replaced whole, secrets one by one."""
+    destination_id = call.path_id("destination_id")
+    body = await call.body()
+    async with call.services.database.transaction() as connection:
+        stored = await destinations.change_destination(
+            connection, call.space_id, destination_id, body, call.services.sealing_key
+        )
+    return _answer(schemas.show_destination(stored))
+
+
+async def delete_destination(call: Call) -> Response:
+    """Remove a destination and its secrets. What is queued for it is skipped."""
+    destination_id = call.path_id("destination_id")
+    async with call.services.database.transaction() as connection:
+        await removal.remove_destination(connection, call.space_id, destination_id)
+    return _answer({"message": "Destination removed."})
+
+
+def changes_state(change: StateChange) -> Handler:
+    """Return the handler that brings one destination into another state."""
+
+    async def change_state(call: Call) -> Response:
+        destination_id = call.path_id("destination_id")
+        async with call.services.database.transaction() as connection:
+            stored = await change(connection, call.space_id, destination_id)
+        return _answer(schemas.show_destination(stored))
+
+    return change_state
+
+
+async def test_destination(call: Call) -> Response:
+    """Send one made-up event in the platform's test mode, where it does not count."""
+    destination_id = call.path_id("destination_id")
+    shared = call.services
+    checked, _ = await check_destination(
+        shared.database.transaction, shared.egress, (call.space_id, destination_id),
+        shared.settings, shared.sealing_key,
+    )  # fmt: skip
+    return _answer({
+        "ok": checked.ok, "http_status": checked.status, "message": checked.message,
+        "remedy": checked.remedy,
+    })  # fmt: skip
+
+
+def _answer(content: Any, status: int = 200) -> Response:
+    return json_response(msgspec.json.encode(content), status)
+
+
+DESTINATION_ID = PathParameter(
+    "destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"}
+)
+LISTING = RateLimit("list_destinations", 30)
+CHANGING = RateLimit("change_destination", 60)
+
+OPERATIONS = (
+    Operation(
+        id="list_platforms",
+        method="GET",
+        path="/platforms",
+        tag="Destinations",
+        summary="List ad platforms",
+        scope="destinations:read",
+        limit=LISTING,
+        answer=schemas.PLATFORMS,
+        handler=list_platforms,
+    ),
+    Operation(
+        id="list_destinations",
+        method="GET",
+        path="/destinations",
+        tag="Destinations",
+        summary="List Destinations",
+        scope="destinations:read",
+        limit=LISTING,
+        answer=schemas.DESTINATIONS,
+        handler=list_destinations,
+    ),
+    Operation(
+        id="create_destination",
+        method="POST",
+        path="/destinations",
+        tag="Destinations",
+        summary="Create Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        body=schemas.body_of_creation(),
+        status=201,
+        answer=schemas.DESTINATION,
+        handler=create_destination,
+    ),
+    Operation(
+        id="get_destination",
+        method="GET",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Get Destination",
+        scope="destinations:read",
+        limit=RateLimit("get_destination", 60),
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=get_destination,
+    ),
+    Operation(
+        id="update_destination",
+        method="PUT",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Update Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        body=schemas.BODY_OF_CHANGE,
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=update_destination,
+    ),
+    Operation(
+        id="delete_destination",
+        method="DELETE",
+        path="/destinations/{destination_id}",
+        tag="Destinations",
+        summary="Remove Destination",
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.REMOVED,
+        errors=[404],
+        handler=delete_destination,
+    ),
+    Operation(
+        id="pause_destination",
+        method="POST",
+        path="/destinations/{destination_id}/pause",
+        tag="Destinations",
+        summary="Pause Destination",
+        description=(
+            "Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."
+        ),
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=changes_state(destinations.pause_destination),
+    ),
+    Operation(
+        id="resume_destination",
+        method="POST",
+        path="/destinations/{destination_id}/resume",
+        tag="Destinations",
+        summary="Resume Destination",
+        description=(
+            "Send again, whether people had paused it or the platform had refused its credentials."
+        ),
+        scope="destinations:write",
+        limit=CHANGING,
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.DESTINATION,
+        errors=[404],
+        handler=changes_state(destinations.resume_destination),
+    ),
+    Operation(
+        id="test_destination",
+        method="POST",
+        path="/destinations/{destination_id}/test",
+        tag="Destinations",
+        summary="Test Destination",
+        scope="destinations:write",
+        limit=RateLimit("test_destination", 10),
+        path_parameters=[DESTINATION_ID],
+        answer=schemas.TRIED,
+        errors=[404],
+        handler=test_destination,
+    ),
+)

@@ -1,0 +1,92 @@
+"""The endpoints that erase a person: parse, call, answer. Each handler owns its transaction."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Operation, PathParameter
+from headwater.http.errors import Invalid
+from headwater.http.inputs.path_parameters import INTEGER_ID
+from headwater.http.rate_limits import RateLimit
+from headwater.people.contacts.lookup import find_by_any_email, resolve
+from headwater.people.contacts.schemas import SEVERAL
+from headwater.privacy.erasures import request_erasure
+from headwater.privacy.schemas import EMAIL, QUEUED
+
+
+async def erase_contact(call: Call) -> Response:
+    """Have a contact's personal data erased for good. Its events and its id stay."""
+    contact_id = _read_id(call)
+    async with call.services.database.transaction() as connection:
+        canonical = await resolve(connection, call.space_id, contact_id)
+        await request_erasure(connection, call.space_id, canonical)
+    return _queued(canonical)
+
+
+async def erase_contact_by_email(call: Call) -> Response:
+    """Have the personal data of the one contact that has or had an address erased for good."""
+    email = EMAIL.read(call.query)
+    call.query.finish()
+    assert email is not None
+    async with call.services.database.transaction() as connection:
+        contact_id = await find_by_any_email(connection, call.space_id, email)
+        await request_erasure(connection, call.space_id, contact_id)
+    return _queued(contact_id)
+
+
+def _read_id(call: Call) -> int:
+    """The id in the path, which must be all that says who is meant. Raises Invalid."""
+    contact_id = call.path_id("id")
+    if contact_id == 0:
+        raise Invalid.of("id", "must be 1 or more.")
+    if call.query.single("email") is not None:
+        call.query.refuse("email", "must not be given beside an id.")
+    call.query.finish()
+    return contact_id
+
+
+def _queued(contact_id: int) -> Response:
+    message = "The contact's personal data will be erased within minutes."
+    content = {"contact_id": contact_id, "status": "queued", "message": message}
+    return json_response(msgspec.json.encode(content), 202)
+
+
+ERASING = RateLimit("delete_contact_pii", 60)
+
+OPERATIONS = (
+    Operation(
+        id="delete_contact_pii",
+        method="DELETE",
+        path="/contacts/{id}/pii",
+        tag="Contacts",
+        summary="Delete Contact PII",
+        scope="contacts:delete",
+        limit=ERASING,
+        path_parameters=[
+            PathParameter(
+                "id", "The contact's id, from 1 on, or that of one merged into it.", INTEGER_ID
+            )
+        ],
+        status=202,
+        answer=QUEUED,
+        errors=[404],
+        handler=erase_contact,
+    ),
+    Operation(
+        id="delete_contact_pii_by_email",
+        method="DELETE",
+        path="/contacts/pii",
+        tag="Contacts",
+        summary="Delete Contact PII by Email",
+        scope="contacts:delete",
+        limit=ERASING,
+        parameters=[EMAIL.openapi()],
+        status=202,
+        answer=QUEUED,
+        conflict=SEVERAL,
+        errors=[404],
+        handler=erase_contact_by_email,
+    ),
+)

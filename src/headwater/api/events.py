@@ -1,0 +1,117 @@
+"""The endpoints of stored events: parse, call, answer. Each handler owns its transaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from starlette.responses import Response
+
+from headwater.attribution.fits.choice import FIT, cite
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Operation, PathParameter
+from headwater.events import parameters
+from headwater.events.fitted_selection import load_listing
+from headwater.events.queries import fetch_event, list_events, queries
+from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
+from headwater.events.updates import read_change, update_event
+from headwater.forwarding.deliveries.removal import remove_event
+from headwater.http.inputs.pagination import envelope
+from headwater.http.inputs.path_parameters import INTEGER_ID, TEXT_ID
+from headwater.http.rate_limits import RateLimit
+from headwater.spaces.spaces import fetch_space
+
+
+async def list_stored_events(call: Call) -> Response:
+    """List events of a time range, or with `sources` what they are credited to, newest first."""
+    cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
+    heavy = parameters.is_by_amount(call.query)
+    async with call.services.database.transaction(heavy=heavy) as connection:
+        await connection.execute(queries["snapshot"])
+        space = await fetch_space(connection, call.space_id)
+        listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
+        listing, fit = await load_listing(connection, call.space_id, listing)
+        page = await list_events(connection, call.space_id, listing)
+    also = None if fit is None else {FIT.name: cite(fit)}
+    return json_response(envelope(page, listing.per_page, call.page_link(cursors), also))
+
+
+async def get_stored_event(call: Call) -> Response:
+    """Get one event."""
+    event_id = call.path_id("event_id")
+    async with call.services.database.connection() as connection:
+        event = await fetch_event(connection, call.space_id, event_id)
+    return json_response(event)
+
+
+async def update_stored_event(call: Call) -> Response:
+    """Change or clear an event's amount."""
+    event_id = call.path_id("event_id")
+    change = read_change(await call.body())
+    async with call.services.database.transaction() as connection:
+        await update_event(connection, call.space_id, event_id, change)
+    return json_response(b'{"message":"Event updated."}')
+
+
+async def delete_stored_event(call: Call) -> Response:
+    """Delete an event for good. An id that does not exist gets the same answer."""
+    event_id = call.path_id("event_id")
+    async with call.services.database.transaction() as connection:
+        await remove_event(connection, call.space_id, event_id)
+    return json_response(b'{"status":200,"message":"Event deleted."}')
+
+
+EVENT_ID = PathParameter("event_id", "The event's id.", TEXT_ID)
+
+OPERATIONS = (
+    Operation(
+        id="list_events",
+        method="GET",
+        path="/events",
+        tag="Events",
+        summary="List Events",
+        scope="events:read",
+        limit=RateLimit("list_events", 30),
+        parameters=parameters.DOCUMENTATION,
+        answer=PAGE,
+        handler=list_stored_events,
+    ),
+    Operation(
+        id="get_event",
+        method="GET",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Get Event",
+        scope="events:read",
+        limit=RateLimit("get_event", 30),
+        path_parameters=[EVENT_ID],
+        answer=EVENT,
+        errors=[404],
+        handler=get_stored_event,
+    ),
+    Operation(
+        id="update_event",
+        method="PUT",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Update Event",
+        scope="events:write",
+        limit=RateLimit("update_event", 60),
+        path_parameters=[PathParameter("event_id", "The event's id.", INTEGER_ID)],
+        body=BODY_OF_CHANGE,
+        answer=CHANGED,
+        errors=[404],
+        handler=update_stored_event,
+    ),
+    Operation(
+        id="delete_event",
+        method="DELETE",
+        path="/events/{event_id}",
+        tag="Events",
+        summary="Delete Event",
+        scope="events:write",
+        limit=RateLimit("delete_event", 60),
+        path_parameters=[EVENT_ID],
+        answer=DELETED,
+        handler=delete_stored_event,
+    ),
+)

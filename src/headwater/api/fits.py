@@ -1,0 +1,118 @@
+"""The endpoints of fits: parse, call, answer. Each handler owns its transaction."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from headwater.attribution.fits.inputs import BODY, FIT, LISTED, fit_answer, read_fit_request
+from headwater.attribution.fits.store import (
+    MAKING_SECONDS,
+    choose_fit,
+    fetch_fit,
+    fetch_weights,
+    list_fits,
+    make_fit,
+)
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Operation, PathParameter
+from headwater.http.inputs.path_parameters import INTEGER_ID
+from headwater.http.openapi import answer, body, data_schema
+from headwater.http.rate_limits import RateLimit
+from headwater.spaces.spaces import fetch_space
+
+
+async def list_all_fits(call: Call) -> Response:
+    """List the Space's fits, the newest first, without their weights."""
+    async with call.services.database.connection() as connection:
+        fits = await list_fits(connection, call.space_id)
+    return json_response(msgspec.json.encode({"data": [fit_answer(fit) for fit in fits]}))
+
+
+async def create_fit(call: Call) -> Response:
+    """Estimate the weights of sources from the journeys of some days, and keep them under a name.
+    Refused with fewer than 300 conversions that have a touchpoint.
+    """
+    sent, database = await call.body(), call.services.database
+    async with database.connection() as connection:
+        space = await fetch_space(connection, call.space_id)
+    wanted = read_fit_request(sent, space)
+    async with database.transaction(MAKING_SECONDS) as connection:
+        fit = await make_fit(connection, call.space_id, wanted.name, wanted.request)
+        if wanted.current:
+            fit = await choose_fit(connection, call.space_id, fit.id)
+        weights = await fetch_weights(connection, call.space_id, fit.id)
+    return json_response(msgspec.json.encode(fit_answer(fit, weights)), 201)
+
+
+async def get_fit(call: Call) -> Response:
+    """Get one fit, with the weight of every source and its interval."""
+    fit_id = call.path_id("fit_id")
+    async with call.services.database.connection() as connection:
+        fit = await fetch_fit(connection, call.space_id, fit_id)
+        weights = await fetch_weights(connection, call.space_id, fit_id)
+    return json_response(msgspec.json.encode(fit_answer(fit, weights)))
+
+
+async def choose_current_fit(call: Call) -> Response:
+    """Make a fit the one that credit of its event name goes by, where no other is named."""
+    fit_id = call.path_id("fit_id")
+    async with call.services.database.transaction() as connection:
+        fit = await choose_fit(connection, call.space_id, fit_id)
+    return json_response(msgspec.json.encode(fit_answer(fit)))
+
+
+FIT_ID = PathParameter("fit_id", "The fit's id.", INTEGER_ID)
+
+OPERATIONS = (
+    Operation(
+        id="list_fits",
+        method="GET",
+        path="/fits",
+        tag="Reports",
+        summary="List Fits",
+        scope="reports:read",
+        limit=RateLimit("list_fits", 30),
+        answer=answer("All fits.", data_schema(LISTED)),
+        handler=list_all_fits,
+    ),
+    Operation(
+        id="create_fit",
+        method="POST",
+        path="/fits",
+        tag="Reports",
+        summary="Create Fit",
+        scope="events:write",
+        limit=RateLimit("create_fit", 5),
+        body=body(BODY),
+        status=201,
+        answer=answer("The fit.", FIT),
+        handler=create_fit,
+    ),
+    Operation(
+        id="get_fit",
+        method="GET",
+        path="/fits/{fit_id}",
+        tag="Reports",
+        summary="Get Fit",
+        scope="reports:read",
+        limit=RateLimit("get_fit", 30),
+        path_parameters=[FIT_ID],
+        answer=answer("The fit.", FIT),
+        errors=[404],
+        handler=get_fit,
+    ),
+    Operation(
+        id="choose_fit",
+        method="POST",
+        path="/fits/{fit_id}/choose",
+        tag="Reports",
+        summary="Choose Fit",
+        scope="events:write",
+        limit=RateLimit("choose_fit", 30),
+        path_parameters=[FIT_ID],
+        answer=answer("The fit, which is current now.", LISTED),
+        errors=[404],
+        handler=choose_current_fit,
+    ),
+)

@@ -1,0 +1,99 @@
+"""The endpoints that take events and touchpoints in, and the one that tells what became of them.
+
+The first three carry the traffic: they are applications of their own, which the service serves
+before it looks for a route.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Operation, PathParameter
+from headwater.http.inputs.path_parameters import TEXT_ID
+from headwater.http.rate_limits import RateLimit
+from headwater.intake.ingest import schemas
+from headwater.intake.ingest.endpoints import (
+    EVENTS,
+    SCOPE,
+    TOUCHPOINTS,
+    TRACKING,
+    BatchEndpoint,
+    Ingest,
+    TrackEndpoint,
+)
+from headwater.intake.ingest.receipts import fetch_receipt
+
+
+async def get_receipt(call: Call) -> Response:
+    """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
+    receipt_id = call.path_id("receipt_id")
+    async with call.services.database.connection() as connection:
+        receipt = await fetch_receipt(connection, call.space_id, receipt_id)
+    return json_response(msgspec.json.encode(receipt))
+
+
+CREATE_EVENT = Operation(
+    id="create_event",
+    method="POST",
+    path="/events/track",
+    tag="Ingest",
+    summary="Create Event",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.EVENT_BODY,
+    status=202,
+    answer=schemas.ACCEPTED,
+    handler=None,
+)
+CREATE_EVENTS = Operation(
+    id="create_events",
+    method="POST",
+    path="/events/batch",
+    tag="Ingest",
+    summary="Create up to 1,000 events",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.EVENTS_BODY,
+    status=202,
+    answer=schemas.BATCH_ACCEPTED,
+    handler=None,
+)
+CREATE_TOUCHPOINTS = Operation(
+    id="create_touchpoints",
+    method="POST",
+    path="/touchpoints/batch",
+    tag="Ingest",
+    summary="Create up to 1,000 touchpoints",
+    scope=SCOPE,
+    limit=TRACKING,
+    body=schemas.TOUCHPOINTS_BODY,
+    status=202,
+    answer=schemas.BATCH_ACCEPTED,
+    handler=None,
+)
+GET_RECEIPT = Operation(
+    id="get_receipt",
+    method="GET",
+    path="/receipts/{receipt_id}",
+    tag="Ingest",
+    summary="Get Receipt",
+    scope=SCOPE,
+    limit=RateLimit("receipts", 120),
+    path_parameters=[PathParameter("receipt_id", "The receipt's id.", TEXT_ID)],
+    answer=schemas.RECEIPT,
+    errors=[404],
+    handler=get_receipt,
+)
+OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT)
+
+
+def ingest_endpoints(ingest: Ingest) -> dict[Operation, ASGIApp]:
+    """Return the applications of the operations that have no handler."""
+    return {
+        CREATE_EVENT: TrackEndpoint(ingest),
+        CREATE_EVENTS: BatchEndpoint(ingest, EVENTS),
+        CREATE_TOUCHPOINTS: BatchEndpoint(ingest, TOUCHPOINTS),
+    }

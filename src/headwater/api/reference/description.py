@@ -1,0 +1,206 @@
+"""The OpenAPI document as people read it: operations by subject, and schemas as rows of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.api.reference.commands import content_type, curl, pretty
+from headwater.api.reference.examples import EXAMPLES, Example
+
+Schema = dict[str, Any]
+
+SHORT_ENUM = 8
+"""Longer lists of values are folded away."""
+_ORDER = (
+    "Ingest",
+    "Events",
+    "Reports",
+    "Contacts",
+    "Companies",
+    "Imports",
+    "Exports",
+    "Destinations",
+    "Ads",
+    "Spend",
+    "Sources",
+)
+ABOUT = {
+    "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
+    "Events": "Read events and the sources that are credited with them, correct and delete them.",
+    "Reports": "What each source, campaign or ad earned, and the paths by which people came.",
+    "Contacts": "The people behind the events: find, create, change and erase them.",
+    "Companies": "The businesses that contacts belong to.",
+    "Imports": "Files of events, contacts, touchpoints, spend and names of ads.",
+    "Exports": "Whole days and ranges as files, made in the background.",
+    "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
+    "Ads": "Names for the ids of campaigns, ad sets and ads.",
+    "Spend": "What ads have cost, and the rates by which amounts are converted.",
+    "Sources": "Paid networks of the Space's own, beside the listed sources.",
+}
+"""The subjects, which are the document's tags, in the order in which a reader needs them."""
+
+
+@dataclass(frozen=True)
+class FieldNote:
+    """A parameter, or a member of a body."""
+
+    name: str
+    kind: str
+    is_required: bool
+    description: str
+    values: list[str]
+    """Its possible values, where there is a list of them."""
+
+
+@dataclass(frozen=True)
+class ReferenceEntry:
+    """One operation as the page shows it."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    parameters: list[FieldNote]
+    body: list[FieldNote]
+    body_about: str
+    answers: list[tuple[str, str]]
+    """Status and meaning."""
+    target: str
+    """Path and query of the example."""
+    request: str
+    """The example's body, as text."""
+    response: str
+    conflict: str
+    """The answer where it conflicts; empty where it never does."""
+
+    @property
+    def content_type(self) -> str:
+        """The type of the example's body."""
+        return content_type(self.request)
+
+    def curl(self, base_url: str) -> str:
+        """The example as a command."""
+        return curl(base_url, self.method, self.target, self.request)
+
+
+def add_tags(document: Schema) -> None:
+    """Add the subjects to the document as its tags, in their order."""
+    used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
+    known = [tag for tag in _ORDER if tag in used]
+    document["tags"] = [
+        {"name": tag, "description": ABOUT.get(tag, "")}
+        for tag in [*known, *sorted(used - {*known})]
+    ]
+
+
+def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
+    """Every operation, by tag; those of a tag in the order of the examples."""
+    parts = document["components"]["schemas"]
+    entries = [_describe(method, path, operation, parts) for method, path, operation in
+               _operations(document)]  # fmt: skip
+    ranks = {name: rank for rank, name in enumerate(EXAMPLES)}
+    entries.sort(key=lambda entry: ranks.get(entry[1].id, len(ranks)))
+    return {
+        tag["name"]: [entry for name, entry in entries if name == tag["name"]]
+        for tag in document["tags"]
+    }
+
+
+def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
+    return [
+        (method.upper(), path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def _describe(
+    method: str, path: str, operation: Schema, parts: Schema
+) -> tuple[str, ReferenceEntry]:
+    example = EXAMPLES.get(operation["operationId"], Example())
+    body = operation.get("requestBody", {})
+    schema = _resolved(
+        body.get("content", {}).get("application/json", {}).get("schema", {}), parts
+    )  # fmt: skip
+    return operation["tags"][0], ReferenceEntry(
+        id=operation["operationId"],
+        method=method,
+        path=path,
+        summary=operation["summary"],
+        description=operation.get("description", ""),
+        parameters=[
+            _field(parameter["name"], parameter["schema"], parts,
+                   is_required=parameter.get("required", False),
+                   about=parameter.get("description", ""))
+            for parameter in operation.get("parameters", [])
+        ],
+        body=_members(schema, parts),
+        body_about=schema.get("description") or body.get("description", ""),
+        answers=[
+            (status, _meaning(answer, parts)) for status, answer in operation["responses"].items()
+        ],
+        target=example.target(path) if example.path or "{" not in path else path,
+        request=pretty(example.body),
+        response=pretty(example.response),
+        conflict=pretty(example.conflict),
+    )  # fmt: skip
+
+
+def _meaning(answer: Schema, parts: Schema) -> str:
+    del parts
+    return answer.get("description") or answer["$ref"].rpartition("/")[2]
+
+
+def _members(schema: Schema, parts: Schema) -> list[FieldNote]:
+    required = set(schema.get("required", ()))
+    return [
+        _field(name, member, parts, is_required=name in required)
+        for name, member in schema.get("properties", {}).items()
+    ]
+
+
+def _field(
+    name: str, schema: Schema, parts: Schema, *, is_required: bool, about: str = ""
+) -> FieldNote:
+    schema = _resolved(schema, parts)
+    return FieldNote(
+        name=name,
+        kind=_kind(schema, parts),
+        is_required=is_required,
+        description=about or schema.get("description", ""),
+        values=[str(value) for value in _values(schema)],
+    )
+
+
+def _resolved(schema: Schema, parts: Schema) -> Schema:
+    reference = schema.get("$ref")
+    return parts[reference.rpartition("/")[2]] if reference else schema
+
+
+def _kind(schema: Schema, parts: Schema) -> str:
+    """The type in words: `text or whole number`, `list of objects`."""
+    schema = _resolved(schema, parts)
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if options and "type" not in schema:
+        kinds = [_kind(option, parts) for option in options if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    kinds = schema.get("type", "text")
+    names = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
+    return " or ".join(_named(kind, schema, parts) for kind in names)
+
+
+def _named(kind: str, schema: Schema, parts: Schema) -> str:
+    if kind == "array":
+        return f"list of {_kind(schema.get('items', {}), parts)}"
+    words = {"string": "text", "integer": "whole number", "boolean": "true or false"}
+    formats = {"email": "e-mail address", "ipv4": "IP address", "ipv6": "IP address"}
+    return formats.get(schema.get("format", ""), words.get(kind, kind))
+
+
+def _values(schema: Schema) -> list[Any]:
+    for part in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        if "enum" in part:
+            return [value for value in part["enum"] if value is not None]
+    return []

@@ -1,0 +1,96 @@
+"""Real examples of every operation: one small shop's requests, in the order in which a new
+installation can be sent them, and what it answered. A test sends them all.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from headwater.http.errors import (
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    RateLimited,
+    Unauthorized,
+    Unavailable,
+    plain,
+)
+from headwater.http.openapi import CONFLICT, PROBLEMS
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request and its answer."""
+
+    path: dict[str, str] = {}
+    """The path's parameters."""
+    query: list[tuple[str, str]] = []
+    body: Any = None
+    """JSON, or the text of a file."""
+    response: Any = None
+    conflict: Any = None
+    """The answer with status 409, where there can be one."""
+
+    def target(self, template: str) -> str:
+        """Path and query, for the path of the OpenAPI document."""
+        filled = template.format(
+            **{name: quote(text, safe="@") for name, text in self.path.items()}
+        )
+        return f"{filled}?{urlencode(self.query, safe='[]@:')}" if self.query else filled
+
+
+_TEXT = files("headwater.api.reference").joinpath("examples.json").read_bytes()
+EXAMPLES = msgspec.json.decode(_TEXT, type=dict[str, Example])
+"""By operation id."""
+
+_PROBLEMS: dict[int, Problem] = {
+    401: Unauthorized(),
+    403: Forbidden("The API key lacks the scope events:read."),
+    404: NotFound("Event"),
+    422: Invalid(
+        {
+            "event_name": ["The event_name is required."],
+            "amount": ["The amount must be a number."],
+        }
+    ),
+    429: RateLimited(30),
+    503: Unavailable(),
+}
+"""Of every kind of error that is more than one of the protocol's own, a real one."""
+ERRORS: dict[int, Any] = {
+    status: msgspec.json.decode(_PROBLEMS.get(status, plain(status)).body()) for status in PROBLEMS
+}
+"""The body of an error, by status."""
+
+
+def add_examples(document: dict[str, Any]) -> None:
+    """Put the examples into an OpenAPI document, for every tool that reads it."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            example = EXAMPLES.get(operation["operationId"])
+            if example is not None:
+                _add(operation, example)
+    for status, (name, _) in PROBLEMS.items():
+        answer = document["components"]["responses"][name]["content"]["application/json"]
+        answer["example"] = ERRORS[status]
+
+
+def _add(operation: dict[str, Any], example: Example) -> None:
+    for parameter in operation.get("parameters", []):
+        values = [text for name, text in example.query if name == parameter["name"]]
+        text = example.path.get(parameter["name"]) or (values[0] if values else None)
+        if text is not None:
+            is_list = parameter["schema"].get("type") == "array"
+            parameter["example"] = values if is_list else text
+    if example.body is not None:
+        for content in operation["requestBody"]["content"].values():
+            content["example"] = example.body
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            response["content"]["application/json"]["example"] = example.response
+        elif status == str(CONFLICT):
+            response["content"]["application/json"]["example"] = example.conflict

@@ -1,0 +1,278 @@
+"""The endpoints of reports. They parse, call and answer; a handler owns its transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from psycopg import AsyncConnection
+from starlette.responses import Response
+
+from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.operations import Operation
+from headwater.http.inputs.parameters import Input
+from headwater.http.openapi import Schema, answer, with_optional
+from headwater.http.rate_limits import RateLimit
+from headwater.people.contacts import filters
+from headwater.reports.changes.change_answer import CHANGES, changes_answer, changes_csv
+from headwater.reports.changes.change_parameters import PARAMETERS as CHANGES_PARAMETERS
+from headwater.reports.changes.change_parameters import read_change_query
+from headwater.reports.changes.change_report import query_changes
+from headwater.reports.changes.spend_change_answer import PARAMETERS as SPEND_CHANGES_PARAMETERS
+from headwater.reports.changes.spend_change_answer import (
+    SPEND_CHANGES,
+    read_spend_change_query,
+    spend_changes_answer,
+    spend_changes_csv,
+)
+from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
+from headwater.reports.hints import HINTS, AnyQuery, find_hints
+from headwater.reports.parameters import PARAMETERS, read_report_query
+from headwater.reports.questions.cohort_answer import COHORTS, cohorts_answer, cohorts_csv
+from headwater.reports.questions.cohort_parameters import PARAMETERS as COHORT_PARAMETERS
+from headwater.reports.questions.cohort_parameters import read_cohort_query
+from headwater.reports.questions.cohort_report import query_cohorts
+from headwater.reports.questions.credit_answer import CREDITS, credits_answer, credits_csv
+from headwater.reports.questions.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
+from headwater.reports.questions.credit_parameters import credit_cursors, read_credits_query
+from headwater.reports.questions.credit_report import query_credits
+from headwater.reports.questions.path_answer import PATHS, paths_answer, paths_csv
+from headwater.reports.questions.path_parameters import PARAMETERS as PATHS_PARAMETERS
+from headwater.reports.questions.path_parameters import read_paths_query
+from headwater.reports.questions.path_report import query_paths
+from headwater.reports.questions.report import query_report
+from headwater.reports.questions.spend_answer import PARAMETERS as SPEND_PARAMETERS
+from headwater.reports.questions.spend_answer import (
+    SPEND,
+    read_spend_query,
+    spend_answer,
+    spend_csv,
+)
+from headwater.reports.questions.spend_report import query_spend
+from headwater.reports.report_answer import REPORT, report_answer, report_csv
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+CSV = "text/csv"
+
+Q = TypeVar("Q", bound=AnyQuery)
+R = TypeVar("R")
+Q_co = TypeVar("Q_co", bound=AnyQuery, covariant=True)
+Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
+
+
+class Reader(Protocol[Q_co]):
+    """Reads what a report is to say from the parameters of its query."""
+
+    def __call__(self, query: Input, space: Space, *, now: datetime) -> Q_co: ...
+
+
+async def get_report(call: Call) -> Response:
+    """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
+    CSV.
+    """
+    query, report, hints = await _load(call, read_report_query, query_report)
+    if _wants_csv(call):
+        return _csv_response(report_csv(query, report))
+    return _json(report_answer(query, report), hints)
+
+
+async def get_paths(call: Call) -> Response:
+    """Count the ways by which people came to events: sequences of sources or channels. With
+    `Accept: text/csv`, the listed paths as CSV.
+    """
+    query, report, hints = await _load(call, read_paths_query, query_paths)
+    if _wants_csv(call):
+        return _csv_response(paths_csv(report))
+    return _json(paths_answer(query, report), hints)
+
+
+async def get_spend_report(call: Call) -> Response:
+    """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
+    as CSV.
+    """
+    query, report, hints = await _load(call, read_spend_query, query_spend)
+    if _wants_csv(call):
+        return _csv_response(spend_csv(report))
+    return _json(spend_answer(query, report), hints)
+
+
+async def get_spend_changes(call: Call) -> Response:
+    """Say what has changed in a report of spend since it was read, and why. With
+    `Accept: text/csv`, the rows as CSV, a line for every cause.
+    """
+    _, report, hints = await _load(call, read_spend_change_query, query_spend_changes)
+    if _wants_csv(call):
+        return _csv_response(spend_changes_csv(report))
+    return _json(spend_changes_answer(report), hints)
+
+
+async def get_cohorts(call: Call) -> Response:
+    """Follow customers from the month of their first order: what those of each month and source, or
+    other group, have brought since, and when that covers what they had cost. With
+    `Accept: text/csv`, a line for every month since of every cohort.
+    """
+    query, report, hints = await _load(call, read_cohort_query, query_cohorts)
+    if _wants_csv(call):
+        return _csv_response(cohorts_csv(report))
+    return _json(cohorts_answer(query, report), hints)
+
+
+async def get_changes(call: Call) -> Response:
+    """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
+    rows as CSV, a line for every cause.
+    """
+    query, report, hints = await _load(call, read_change_query, query_changes)
+    if _wants_csv(call):
+        return _csv_response(changes_csv(query, report))
+    return _json(changes_answer(query, report), hints)
+
+
+async def list_credits(call: Call) -> Response:
+    """List the events behind a figure of a report, the newest first, with the credit of their
+    touchpoints. With `Accept: text/csv`, those of the page as CSV.
+    """
+    cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
+    query, page, hints = await _load(
+        call, partial(read_credits_query, cursors=cursors), query_credits
+    )
+    if _wants_csv(call):
+        return _csv_response(credits_csv(page))
+    return json_response(credits_answer(query, page, call.page_link(cursors), hints))
+
+
+async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, dict[str, Any]]:
+    """Return what a call asks for, read with its Space's settings, the report of it, and hints on
+    its filters. A report needs a transaction of its own, in which nothing has been read yet.
+    """
+    database = call.services.database
+    async with database.transaction() as connection:
+        space = await fetch_space(connection, call.space_id)
+    query = read(call.query, space, now=datetime.now(UTC))
+    async with database.transaction(CONNECTION_SECONDS) as connection:
+        report = await load(connection, call.space_id, query)
+    async with database.transaction() as connection:
+        return query, report, await find_hints(connection, call.space_id, query)
+
+
+def _json(answer: dict[str, Any], hints: dict[str, Any]) -> Response:
+    return json_response(msgspec.json.encode(answer | hints))
+
+
+def _wants_csv(call: Call) -> bool:
+    return CSV in call.request.headers.get("accept", "")
+
+
+def _csv_response(content: bytes) -> Response:
+    return Response(content, media_type=f"{CSV}; charset=utf-8; header=present")
+
+
+def _with_hints(schema: Schema) -> Schema:
+    return with_optional(schema, hints=HINTS)
+
+
+OPERATIONS = (
+    Operation(
+        id="get_report",
+        method="GET",
+        path="/reports",
+        tag="Reports",
+        summary="Get Report",
+        scope="reports:read",
+        limit=RateLimit("get_report", 30),
+        parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
+        answer=answer("The report.", _with_hints(REPORT)),
+        handler=get_report,
+    ),
+    Operation(
+        id="get_paths",
+        method="GET",
+        path="/reports/paths",
+        tag="Reports",
+        summary="Get Paths",
+        scope="reports:read",
+        limit=RateLimit("get_paths", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in PATHS_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer("The report of paths.", _with_hints(PATHS)),
+        handler=get_paths,
+    ),
+    Operation(
+        id="get_spend_report",
+        method="GET",
+        path="/reports/spend",
+        tag="Reports",
+        summary="Get Spend Report",
+        scope="reports:read",
+        limit=RateLimit("get_spend_report", 30),
+        parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
+        answer=answer("The report of spend.", _with_hints(SPEND)),
+        handler=get_spend_report,
+    ),
+    Operation(
+        id="get_spend_changes",
+        method="GET",
+        path="/reports/spend/changes",
+        tag="Reports",
+        summary="Get Spend Changes",
+        scope="reports:read",
+        limit=RateLimit("get_spend_changes", 30),
+        parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
+        answer=answer(
+            "What has changed, by group and by cause.", with_optional(SPEND_CHANGES, hints=HINTS)
+        ),
+        handler=get_spend_changes,
+    ),
+    Operation(
+        id="get_cohorts",
+        method="GET",
+        path="/reports/cohorts",
+        tag="Reports",
+        summary="Get Cohorts",
+        scope="reports:read",
+        limit=RateLimit("get_cohorts", 30),
+        parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
+        answer=answer("The report of cohorts.", _with_hints(COHORTS)),
+        handler=get_cohorts,
+    ),
+    Operation(
+        id="get_changes",
+        method="GET",
+        path="/reports/changes",
+        tag="Reports",
+        summary="Get Changes",
+        scope="reports:read",
+        limit=RateLimit("get_changes", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in CHANGES_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer(
+            "What has changed, by group and by cause.", with_optional(CHANGES, hints=HINTS)
+        ),
+        handler=get_changes,
+    ),
+    Operation(
+        id="list_credits",
+        method="GET",
+        path="/reports/credits",
+        tag="Reports",
+        summary="List Credits",
+        scope="reports:read",
+        limit=RateLimit("list_credits", 30),
+        parameters=[
+            *(parameter.openapi() for parameter in CREDITS_PARAMETERS),
+            filters.DOCUMENTATION,
+        ],
+        answer=answer(
+            "One page of events, and what all of them come to.", with_optional(CREDITS, hints=HINTS)
+        ),
+        handler=list_credits,
+    ),
+)

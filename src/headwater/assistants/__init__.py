@@ -1,0 +1,1 @@
+"""AI assistants: MCP, and the OAuth server that admits them."""

@@ -1,0 +1,73 @@
+"""Confirmation of what cannot be undone: a first call changes nothing and answers what would go,
+with a value that stands for exactly that; a second call with the value does it. The value is signed
+and holds for ten minutes, for one tool and for the present state of the item.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+from typing import Any
+
+import msgspec
+
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.schemas import Schema
+from headwater.http.errors import Invalid
+from headwater.http.inputs.fields import text_up_to
+from headwater.http.inputs.parameters import JsonInput, Parameter
+
+CONFIRM = Parameter(
+    name="confirm", kind=text_up_to(100),
+    description="From a call without it, which only shows what would go.",
+)  # fmt: skip
+SECONDS = 600
+PREVIEW: dict[str, Schema] = {
+    "would_go": {"type": "object"},
+    "confirm": {"type": "string"},
+    "message": {"type": "string"},
+}
+"""The members of the answer to a call without the value."""
+
+_VALUE = re.compile(r"([0-9]{1,12})\.([0-9a-f]{64})")
+_ASK = (
+    "Nothing has changed. Show the person what would go; if they want it gone for good, call again "
+    "with this confirm within ten minutes."
+)
+_REFUSED = (
+    "is not for this item as it is now, or older than ten minutes. Call without it to see what "
+    "would go, and to get a new one."
+)
+
+
+def preview(context: ToolContext, tool: str, would_go: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a call that is not confirmed yet."""
+    expires = int(time.time()) + SECONDS
+    value = f"{expires}.{_signature(context, tool, would_go, expires)}"
+    return {"would_go": would_go, CONFIRM.name: value, "message": _ASK}
+
+
+def read_confirmation(arguments: dict[str, Any]) -> str | None:
+    """The value that a call is confirmed with, if it is. Raises Invalid."""
+    query = JsonInput({CONFIRM.name: arguments.get(CONFIRM.name)})
+    value = CONFIRM.read(query)
+    query.finish()
+    return value
+
+
+def check_confirmation(
+    context: ToolContext, tool: str, would_go: dict[str, Any], value: str
+) -> None:
+    """Raise Invalid unless the value is from the preview of what would go now."""
+    match = _VALUE.fullmatch(value)
+    if match is None or time.time() >= int(match[1]):
+        raise Invalid.of(CONFIRM.name, _REFUSED)
+    if not hmac.compare_digest(match[2], _signature(context, tool, would_go, int(match[1]))):
+        raise Invalid.of(CONFIRM.name, _REFUSED)
+
+
+def _signature(context: ToolContext, tool: str, would_go: dict[str, Any], expires: int) -> str:
+    bound = ["confirm", context.space_id, context.bearer.user_id, tool, would_go, expires]
+    message = msgspec.json.encode(bound, order="deterministic")
+    return hmac.digest(context.service.signing_key, message, "sha256").hex()

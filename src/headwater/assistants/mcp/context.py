@@ -1,0 +1,73 @@
+"""The context of a request: the assistant, its Space, and the services of the process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from psycopg import AsyncConnection
+
+from headwater.database.allowance import DEADLINE_SECONDS
+from headwater.database.pool import Database
+from headwater.database.row_security import serving
+from headwater.http.rate_limits import RateLimit
+from headwater.intake.inbox.inbox import Inbox
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.accounts.tokens import Bearer
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+CALLING = RateLimit("mcp", 60)
+"""The requests that all assistants of a Space may send in a minute."""
+
+
+@dataclass(frozen=True)
+class McpServices:
+    """The services that all requests of a process share."""
+
+    database: Database
+    inbox: Inbox
+    base_url: str
+    signing_key: bytes
+    """Signs the cursors of lists, the same as the public API's."""
+    rate_limit_factor: float
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """One request of an assistant."""
+
+    service: McpServices
+    bearer: Bearer
+    limits: dict[str, int]
+    """The Space's own rate limits; other buckets have the general one."""
+
+    @property
+    def space_id(self) -> int:
+        return self.bearer.space_id
+
+    @cached_property
+    def may_write(self) -> bool:
+        """True when the person who connected the assistant may change data."""
+        return self.bearer.role.may(Permission.WRITE_DATA)
+
+    def limit(self, limit: RateLimit) -> int:
+        """Return the number of requests that `limit` is for the Space."""
+        return limit.for_space(self.limits, self.service.rate_limit_factor)
+
+    @asynccontextmanager
+    async def transaction(
+        self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
+    ) -> AsyncGenerator[AsyncConnection]:
+        """A transaction of at most so many seconds, confined to the Space, on one of the few places
+        for heavy work if it is some.
+        """
+        with serving(self.space_id):
+            async with self.service.database.transaction(seconds, heavy=heavy) as connection:
+                yield connection
+
+    async def space(self, connection: AsyncConnection) -> Space:
+        """The Space and its settings."""
+        return await fetch_space(connection, self.space_id)

@@ -1,0 +1,78 @@
+"""Descriptions for tools and resources alike: a Space, and the attribution models in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.assistants.mcp.context import ToolContext
+from headwater.attribution.models import MODELS
+from headwater.reports.contents import (
+    COUNTED_EVENTS,
+    SAMPLED_CONTACTS,
+    SpaceContents,
+    fetch_contents,
+)
+from headwater.spaces.models import Space
+
+MODELS_IN_WORDS = {
+    "first_touch": "All credit to the first touchpoint in the window.",
+    "last_touch": "All credit to the last touchpoint in the window, direct visits included.",
+    "last_non_direct_touch": "All credit to the last touchpoint that was no direct visit; to the "
+    "last direct visit if there is nothing else.",
+    "first_platform_touch": "All credit to the first touchpoint from a paid source.",
+    "last_platform_touch": "All credit to the last touchpoint from a paid source.",
+    "linear": "The same credit for every touchpoint.",
+    "linear_paid": "The same credit for every touchpoint from a paid source; none for others.",
+    "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
+    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's "
+    "half_life_days).",
+    "markov": "To each distinct source by its weight in a fit: what a chain of the Space's "
+    "journeys loses without it. Needs a fit.",
+    "shapley_distinct": "The same credit for every distinct source, however often it was met.",
+}
+assert MODELS_IN_WORDS.keys() == MODELS.keys()
+
+
+async def describe_space(context: ToolContext) -> dict[str, Any]:
+    """A Space as an assistant needs to know it, what is in it, and what it may do there."""
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        contents = await fetch_contents(connection, space.id)
+    return {
+        "id": space.id,
+        "name": space.name,
+        "timezone": space.timezone,
+        "currency": space.currency,
+        "today": f"{datetime.now(UTC).astimezone(space.zone).date()}",
+        "first_event": _on_clock(contents.first_event, space),
+        "last_event": _on_clock(contents.last_event, space),
+        "event_counts": contents.event_counts,
+        "not_known": _unknowns(contents),
+        "company_identity_mode": space.company_identity_mode,
+        "half_life_days": space.half_life_days,
+        "event_labels": space.event_labels,
+        "field_labels": space.field_labels,
+        "may_write": context.may_write,
+    }
+
+
+def _on_clock(moment: datetime | None, space: Space) -> str | None:
+    return moment and moment.astimezone(space.zone).isoformat(timespec="seconds")
+
+
+def _unknowns(contents: SpaceContents) -> list[str]:
+    """Facts that answers cannot be about, or only in part."""
+    unknowns: list[str] = []
+    if not contents.has_spend:
+        unknowns.append("No ad spend is stored, so neither cost nor return on ad spend is known.")
+    if contents.contacts:
+        share = 100 * contents.with_country / contents.contacts
+        among = "contacts" if contents.contacts < SAMPLED_CONTACTS else "latest contacts"
+        unknowns.append(
+            f"The country is known for {share:.0f} % of {contents.contacts} {among}: only where a "
+            "page view or a field gave it."
+        )
+    if sum(contents.event_counts.values()) >= COUNTED_EVENTS:
+        unknowns.append(f"event_counts are of the latest {COUNTED_EVENTS} events.")
+    return unknowns

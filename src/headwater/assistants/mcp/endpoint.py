@@ -1,0 +1,205 @@
+"""The MCP resource of a Space over HTTP: the token is looked up anew for each request, and the
+body is read by our own rules, before the protocol sees it. Only POST is served: nothing is
+ever pushed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from typing import Any
+
+import structlog
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from headwater.assistants.mcp.context import CALLING, McpServices, ToolContext
+from headwater.assistants.mcp.hosts import AllowedHosts
+from headwater.assistants.mcp.protocol_messages import check_message, encode_problem
+from headwater.assistants.mcp.server import TOOL_CONTEXT
+from headwater.assistants.oauth.metadata import SCOPE, resource_path
+from headwater.database.pool import UNAVAILABLE
+from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
+from headwater.http.errors import (
+    Forbidden,
+    NotAllowed,
+    Problem,
+    Unauthorized,
+    Unavailable,
+    plain,
+)
+from headwater.http.rate_limits import QuotaRequest, take
+from headwater.spaces.accounts.tokens import Bearer, find_token
+from headwater.spaces.spaces import fetch_limits
+
+LONGEST_TOKEN = 512
+_REPLACED_HEADERS = {
+    # Checked by then, and the protocol's implementation is stricter about how it is written.
+    b"content-type": b"application/json",
+    # By then it is decided; JSON is what every client of the protocol has to take.
+    b"accept": b"application/json, text/event-stream",
+}
+
+log = structlog.get_logger()
+
+
+class AccessRefusal(StrEnum):
+    """The reason for which a request is refused; for the log, as assistants show people little."""
+
+    HOST = "host"
+    ORIGIN = "origin"
+    NO_TOKEN = "no_token"  # noqa: S105 - a word
+    UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - a word
+    OTHER_SPACE = "other_space"
+    INACTIVE = "inactive"
+
+
+class SpaceEndpoint:
+    """/mcp/{space_id}/public-api, for all Spaces."""
+
+    def __init__(self, service: McpServices, server: Server[Any]) -> None:
+        self._service = service
+        self._hosts = AllowedHosts.of(service.base_url)
+        self._plain, self._streaming = (
+            StreamableHTTPSessionManager(
+                server, stateless=True, json_response=as_json, max_request_body_size=MAX_BODY
+            )
+            for as_json in (True, False)
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve requests while this lasts."""
+        async with self._plain.run(), self._streaming.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            space_id = _read_space_id(scope)
+            self._check_caller(scope, space_id)
+            scope[TOOL_CONTEXT] = await self._admit(scope, space_id)
+            body = await _read_message(scope, receive)
+        except Problem as problem:
+            await _answer(problem)(scope, receive, send)
+            return
+        except UNAVAILABLE:
+            await _answer(Unavailable())(scope, receive, send)
+            return
+        manager = self._streaming if _may_stream(Headers(scope=scope)) else self._plain
+        kept = [header for header in scope["headers"] if header[0] not in _REPLACED_HEADERS]
+        scope["headers"] = [*kept, *_REPLACED_HEADERS.items()]
+        await manager.handle_request(scope, _replay(body, receive), send)
+
+    def _check_caller(self, scope: Scope, space_id: int) -> None:
+        headers = Headers(scope=scope)
+        if not self._hosts.takes_host(headers.get("host", "")):
+            _note(AccessRefusal.HOST, space_id)
+            raise Problem("This service has another name; see its base URL.", 421)
+        if not self._hosts.takes_origin(headers.get("origin")):
+            _note(AccessRefusal.ORIGIN, space_id)
+            raise Forbidden("Pages of this origin may not call this service.")
+
+    async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
+        """The context of a request for which the Space's minute has room. Raises Problem."""
+        async with self._service.database.connection() as connection:
+            token = _read_token(scope)
+            bearer = await find_token(connection, token) if token else None
+            if bearer is None:
+                raise self._unauthorized(space_id, has_token=bool(_authorization(scope)))
+            _check_bearer(bearer, space_id)
+            if scope["method"] != "POST":
+                raise NotAllowed(["POST"])
+            context = ToolContext(self._service, bearer, await fetch_limits(connection, space_id))
+            demand = QuotaRequest(space_id, 1, context.limit(CALLING))
+            quota = (await take(connection, CALLING.bucket, [demand]))[space_id]
+        scope["headwater.quota"] = quota
+        quota.admit(demand.cost)
+        return context
+
+    def _unauthorized(self, space_id: int, *, has_token: bool) -> Unauthorized:
+        """The refusal that leads a client to the authorization server: the address of the metadata
+        and the scope to request; and, for a request with a token, that it does not work (RFC 6750
+        §3).
+        """
+        _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
+        url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
+        parts = [f'resource_metadata="{url}{resource_path(space_id)}"', f'scope="{SCOPE}"']
+        if has_token:
+            parts.append('error="invalid_token"')
+        problem = Unauthorized("Missing or invalid access token.")
+        problem.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
+        return problem
+
+
+def _check_bearer(bearer: Bearer, space_id: int) -> None:
+    if bearer.space_id != space_id:
+        _note(AccessRefusal.OTHER_SPACE, bearer.space_id)
+        raise Forbidden("This token is for another Space.")
+    if not bearer.active:
+        _note(AccessRefusal.INACTIVE, space_id)
+        raise Forbidden("The Space's subscription is inactive.")
+
+
+def _note(reason: AccessRefusal, space_id: int) -> None:
+    log.info("assistant_refused", reason=reason, space_id=space_id)
+
+
+def _read_space_id(scope: Scope) -> int:
+    text: str = scope["path_params"]["space_id"]
+    if not re.fullmatch("[1-9][0-9]{0,17}", text):
+        raise plain(404)
+    return int(text)
+
+
+def _authorization(scope: Scope) -> list[bytes]:
+    return [value for name, value in scope["headers"] if name == b"authorization"]
+
+
+def _read_token(scope: Scope) -> str | None:
+    """The bearer token of the only Authorization header; never of the query or body."""
+    values = _authorization(scope)
+    if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
+        return None
+    scheme, _, token = values[0].partition(b" ")
+    return token.strip().decode("latin-1") if scheme.lower() == b"bearer" else None
+
+
+async def _read_message(scope: Scope, receive: Receive) -> bytes:
+    """The body, which is one message of the protocol. Raises Problem."""
+    headers = Headers(scope=scope)
+    refuse_encoding(headers.get("content-encoding"))
+    media_type = headers.get("content-type", "").partition(";")[0]
+    if media_type.strip().lower() != "application/json":
+        raise plain(415)
+    body = await read_body(receive)
+    check_message(body)
+    return body
+
+
+def _may_stream(headers: Headers) -> bool:
+    """True when an answer may become a stream of events when it is long in coming, which keeps the
+    connection alive. In the era of handshakes every answer would be one, for nothing.
+    """
+    version = headers.get("mcp-protocol-version")
+    modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+    return modern and "text/event-stream" in headers.get("accept", "")
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a receiver of a body that has been read, and then of the messages after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
+def _answer(problem: Problem) -> Response:
+    return Response(encode_problem(problem), problem.status, problem.headers, "application/json")

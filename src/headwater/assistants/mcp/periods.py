@@ -1,0 +1,38 @@
+"""The time of a list in words or dates, as assistants give it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from headwater.http.inputs.date_range import date_range
+from headwater.http.inputs.fields import is_blank, text_up_to
+from headwater.http.inputs.parameters import JsonInput, Parameter
+from headwater.http.inputs.period_words import LONGEST_WORDS, UNREADABLE, DateSpan, read_period
+from headwater.spaces.models import Space
+
+_WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
+PERIOD = Parameter(name="period", kind=_WORDS, description="In words, as in query_report.")
+DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
+PERIODS = (PERIOD, *DATES.parameters)
+"""The arguments of a tool that lists what happened in a time."""
+
+
+def with_dates(
+    arguments: dict[str, Any], space: Space, now: datetime, default: str = ""
+) -> dict[str, Any]:
+    """The arguments with dates in place of words for a time; those of `default` where neither is
+    given. Raises Invalid.
+    """
+    dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
+    query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
+    today = now.astimezone(space.zone).date()
+    dates = read_period(query, PERIOD, today, dated=dated, default=default)
+    query.finish()
+    rest = {name: value for name, value in arguments.items() if name != PERIOD.name}
+    return rest if dates is None else {**rest, **written(dates)}
+
+
+def written(dates: DateSpan) -> dict[str, str]:
+    """Days as start_date and end_date, as the tools take them."""
+    return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}

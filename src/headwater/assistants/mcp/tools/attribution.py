@@ -1,0 +1,50 @@
+"""The tool that explains one event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.tool import ID, Arguments, Tool, arguments_of, as_in, without_words
+from headwater.attribution.fits.choice import FIT
+from headwater.events.parameters import QUERY_MODE
+from headwater.http.inputs.parameters import JsonInput
+from headwater.reports.explanation import explain_event
+from headwater.reports.explanation_answer import (
+    EXPLANATION,
+    WINDOW,
+    encode_explanation,
+    read_path,
+)
+
+
+async def _explain(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput({name: arguments[name] for name in arguments if name != "event_id"})
+    window_days, by_company, fit = read_path(query)
+    async with context.transaction() as connection:
+        explanation = await explain_event(
+            connection, context.space_id, arguments["event_id"], window_days,
+            by_company=by_company, fit=fit,
+        )  # fmt: skip
+    return msgspec.json.decode(encode_explanation(explanation, window_days))
+
+
+TOOLS = (
+    Tool(
+        name="explain_attribution",
+        title="Explain an event's attribution",
+        description=(
+            "What brought one event, and whose it is: its touchpoints in order, each with "
+            "the rule that named its source and its credit under every attribution "
+            "model, or why there is none."
+        ),
+        arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
+        | as_in("query_report", arguments_of(WINDOW, QUERY_MODE, FIT)),
+        required=("event_id",),
+        answer=without_words(EXPLANATION),
+        call=_explain,
+        hint="Find the event's id with list_events.",
+    ),
+)

@@ -1,0 +1,347 @@
+"""Tools about contacts: lists, one contact, their journey, making, changing, grouping, erasing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.assistants.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.pages import NEXT_PAGE, PAGING, page_answer, paged
+from headwater.assistants.mcp.periods import PERIODS, with_dates
+from headwater.assistants.mcp.tool import (
+    ID,
+    NEXT_CURSOR,
+    Arguments,
+    Schema,
+    Tool,
+    answer_of,
+    arguments_of,
+    as_in,
+    list_of,
+    partial,
+    rows_schema,
+    schema_of,
+)
+from headwater.events.journey_amounts import with_amounts
+from headwater.http.inputs.fields import whole_number
+from headwater.http.inputs.parameters import JsonInput, Parameter
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import MOMENT, object_schema
+from headwater.intake.merging.membership import (
+    REASSIGNMENT_SECONDS,
+    attach_company,
+    detach_company,
+)
+from headwater.people.contacts import filters, inputs, parameters
+from headwater.people.contacts.journey import count_earlier, list_journey
+from headwater.people.contacts.lookup import find_by_email, resolve
+from headwater.people.contacts.models import GetContact
+from headwater.people.contacts.queries import (
+    MOST_LATEST,
+    count_contacts,
+    fetch_contact,
+    list_contacts,
+    queries,
+)
+from headwater.people.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
+from headwater.people.contacts.updates import create_contact, update_contact
+from headwater.privacy.erasures import request_erasure
+
+_CONTACT_ID = {"contact_id": {**ID, "description": "The contact's id."}}
+_UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
+_MOST_ITEMS = Parameter(
+    name="limit", kind=whole_number(1, 500), default=100,
+    description="How many items to get, at most 500.",
+)  # fmt: skip
+_INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
+
+
+async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
+    now = datetime.now(UTC)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = JsonInput(with_dates(paged(arguments), space, now))
+    cursors = parameters.search_cursors(query, context.service.signing_key, context.space_id)
+    listing = parameters.read_search(query, space, cursors, now)
+    async with context.transaction(heavy=bool(listing.selection.name)) as connection:
+        page = await list_contacts(connection, space, listing)
+        total = await count_contacts(connection, space.id, listing.selection, MOST_COUNTED + 1)
+    counted = {"total": min(total, MOST_COUNTED), "total_is_more": total > MOST_COUNTED}
+    searched = {"searched": _SEARCHED} if listing.selection.name else {}
+    return {**page_answer(page, cursors), **counted, **searched}
+
+
+async def _get_contact(context: ToolContext, arguments: Arguments) -> Any:
+    options = parameters.read_get_contact(_but(arguments, "contact_id"))
+    async with context.transaction() as connection:
+        await connection.execute(queries["snapshot"])
+        space = await context.space(connection)
+        canonical = await resolve(connection, space.id, arguments["contact_id"])
+        contact = await fetch_contact(connection, space, canonical, options)
+    return msgspec.json.decode(contact)
+
+
+async def _find_contact(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(arguments)
+    email = parameters.read_email(query, "")
+    options = parameters.read_get_contact(query)
+    async with context.transaction() as connection:
+        await connection.execute(queries["snapshot"])
+        space = await context.space(connection)
+        contact_id = await find_by_email(connection, space.id, email)
+        contact = await fetch_contact(connection, space, contact_id, options)
+    return msgspec.json.decode(contact)
+
+
+async def _get_journey(context: ToolContext, arguments: Arguments) -> Any:
+    query, contact_id = _but(arguments, "contact_id"), arguments["contact_id"]
+    signing_key = context.service.signing_key
+    cursors = parameters.journey_cursors(query, signing_key, context.space_id, contact_id)
+    request = parameters.read_list_journey(query, cursors, _MOST_ITEMS)
+    async with context.transaction() as connection:
+        await connection.execute(queries["snapshot"])
+        space, direct = await context.space(connection), request.direct
+        canonical = await resolve(connection, space.id, contact_id)
+        page = await list_journey(connection, space, canonical, request)
+        page = await with_amounts(connection, space.id, page)
+        left_out = await count_earlier(connection, space.id, canonical, page.next, direct=direct)
+    answer = page_answer(page, cursors)
+    items, cursor = answer["rows"], answer["next_cursor"]
+    return {"id": canonical, "items": items, "left_out": left_out, "next_cursor": cursor}
+
+
+async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    values = inputs.read_new_contact(arguments)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        contact_id = await create_contact(connection, space, values)
+    return msgspec.json.decode(inputs.answer(contact_id, values, space.zone, "Contact created."))
+
+
+async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    values = inputs.read_changes(arguments)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        canonical = await update_contact(connection, space, arguments["contact_id"], values)
+    return msgspec.json.decode(inputs.answer(canonical, values, space.zone, "Contact updated."))
+
+
+async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
+    company_id = inputs.read_company_id(arguments)
+    async with context.transaction(REASSIGNMENT_SECONDS) as connection:
+        canonical = await attach_company(
+            connection, context.space_id, arguments["contact_id"], company_id
+        )
+    return {"id": canonical, "company_id": company_id}
+
+
+async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction(REASSIGNMENT_SECONDS) as connection:
+        canonical = await detach_company(connection, context.space_id, arguments["contact_id"])
+    return {"id": canonical, "company_id": None}
+
+
+async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation, tool = read_confirmation(arguments), "delete_contact_pii"
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+        contact_id = await resolve(connection, space.id, arguments["contact_id"])
+        everything = GetContact(trk_tokens=True)
+        contact = await fetch_contact(connection, space, contact_id, everything)
+        would_go = {"contact": msgspec.json.decode(contact)}
+        if confirmation is None:
+            return preview(context, tool, would_go)
+        check_confirmation(context, tool, would_go, confirmation)
+        await request_erasure(connection, space.id, contact_id)
+    message = "The contact's personal data will be erased within minutes."
+    return {"contact_id": contact_id, "status": "queued", "message": message}
+
+
+def _but(arguments: Arguments, name: str) -> JsonInput:
+    """The input of all arguments but `name`."""
+    return JsonInput({key: value for key, value in arguments.items() if key != name})
+
+
+_SEARCHED = (
+    "Every name was looked at for one that begins so, and those of the latest "
+    f"{MOST_LATEST:,} contacts for one that has it anywhere."
+)
+_AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
+MOST_COUNTED = 10_000
+"""The largest total of a list of contacts."""
+_LISTED_ROW = rows_schema(PAGE)
+_ROW: Schema = {
+    **_LISTED_ROW,
+    "properties": {
+        **_LISTED_ROW["properties"],
+        **dict.fromkeys(("created_at", "first_event", "last_event"), MOMENT),
+    },
+}
+_VALUES: dict[str, Schema] = {
+    name: {key: part for key, part in schema.items() if key != "description"}
+    for name, schema in schema_of(inputs.BODY_OF_NEW)["properties"].items()
+}
+_WHOLE = answer_of(CONTACT)
+# A contact's own events and visits are left to get_contact_journey.
+_CONTACT: Schema = {
+    **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
+}  # fmt: skip
+
+READING = (
+    Tool(
+        name="list_contacts",
+        title="List contacts",
+        description=(
+            "Contacts by name, e-mail address, custom fields or time, newest first, with their "
+            "number (`total`) and first and last event. Time and created_at are when "
+            "Headwater first stored a contact: for imported ones the import."
+        ),
+        arguments=arguments_of(parameters.NAME)
+        | as_in("list_events", arguments_of(*PERIODS, *PAGING))
+        | (arguments_of(*_INCLUDED, parameters.LABELS) | parameters.EMAILS_ARGUMENT)
+        | as_in("query_report", filters.ARGUMENT),
+        answer=list_of(
+            _ROW,
+            total={"type": "integer"},
+            total_is_more={
+                "type": "boolean",
+                "description": f"True when there are more than {MOST_COUNTED}.",
+            },
+            searched={"type": "string"},
+        ),
+        call=_list_contacts,
+    ),
+    Tool(
+        name="get_contact",
+        title="Get a contact",
+        description="One contact: addresses, phones, names, locations, custom fields.",
+        arguments=_CONTACT_ID | _AS_LISTED,
+        required=("contact_id",),
+        answer=_CONTACT,
+        call=_get_contact,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="find_contact_by_email",
+        title="Find a contact by e-mail",
+        description="The contact with an e-mail address. Of several, their ids.",
+        arguments=arguments_of(parameters.EMAIL) | _AS_LISTED,
+        required=("email",),
+        answer=_CONTACT,
+        call=_find_contact,
+        hint="Nobody has this address. Check its spelling, or search with list_contacts.",
+    ),
+    Tool(
+        name="get_contact_journey",
+        title="Get a contact's journey",
+        description=(
+            "What a contact did, most recent first: touchpoints (where they came from) and "
+            "conversions (what they did); `left_out` counts older items."
+        ),
+        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
+        required=("contact_id",),
+        answer=object_schema(
+            {
+                "id": ID,
+                "items": {"type": "array", "items": partial(JOURNEY_ITEM)},
+                "left_out": {"type": "integer"},
+                "next_cursor": NEXT_CURSOR,
+            }
+        ),
+        call=_get_journey,
+        hint=_UNKNOWN,
+    ),
+)
+WRITING = (
+    Tool(
+        name="create_contact",
+        title="Create a contact",
+        description=(
+            "Make a new contact, even when another has the same address: look with "
+            "find_contact_by_email first. The first item of a list is the primary one."
+        ),
+        arguments=_VALUES,
+        required=("emails",),
+        answer=answer_of(inputs.CREATED),
+        call=_create_contact,
+        writes=True,
+    ),
+    Tool(
+        name="update_contact",
+        title="Change a contact",
+        description=(
+            "Replace whole collections of a contact, or all its custom fields; whatever is not "
+            "given stays. Get it first and send what should remain as well."
+        ),
+        arguments=_CONTACT_ID | _VALUES,
+        required=("contact_id",),
+        answer=answer_of(inputs.UPDATED),
+        call=_update_contact,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="attach_contact_company",
+        title="Make a contact a company's",
+        description="Make a contact a member of a company, in place of any other.",
+        arguments=_CONTACT_ID
+        | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
+        required=("contact_id", "company_id"),
+        answer=answer_of(inputs.ATTACHED),
+        call=_attach_company,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint="Find ids with find_contact_by_email and list_companies.",
+    ),
+    Tool(
+        name="detach_contact_company",
+        title="Take a contact out of its company",
+        description="Take a contact out of its company, with all it has done.",
+        arguments=_CONTACT_ID,
+        required=("contact_id",),
+        answer=answer_of(inputs.DETACHED),
+        call=_detach_company,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="delete_contact_pii",
+        title="Erase a person",
+        description=(
+            "Erase a contact's personal data for good: addresses, names, phones, devices, page "
+            "views, custom fields; events stay. In two calls: the first shows what would go, "
+            "the second confirms it."
+        ),
+        arguments=_CONTACT_ID | arguments_of(CONFIRM),
+        required=("contact_id",),
+        answer=object_schema(
+            {"contact_id": ID, "status": {"const": "queued"}, **PREVIEW},
+            "contact_id",
+            "status",
+            "would_go",
+            "confirm",
+        ),
+        call=_delete_pii,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+)
+TOOLS = (*READING, *WRITING)

@@ -1,0 +1,263 @@
+"""Tools about events: lists with credits, one event, recording, changing and deleting."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.assistants.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.pages import PAGING, filled, page_answer, paged
+from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
+from headwater.assistants.mcp.tool import (
+    ID,
+    Arguments,
+    Tool,
+    answer_of,
+    arguments_of,
+    as_in,
+    list_of,
+    rows_schema,
+    schema_of,
+)
+from headwater.attribution.fits.choice import FIT, cite
+from headwater.events import parameters
+from headwater.events.fields import complete
+from headwater.events.fitted_selection import load_listing
+from headwater.events.models import ListEvents
+from headwater.events.queries import (
+    fetch_event,
+    list_events,
+    lock_event,
+    queries,
+    sum_refunds,
+)
+from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
+from headwater.events.updates import read_change, update_event
+from headwater.forwarding.deliveries.delivery_log import list_of_event
+from headwater.forwarding.deliveries.removal import remove_event
+from headwater.http.inputs.parameters import JsonInput
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT, object_schema
+from headwater.intake.inbox.inbox import Request
+from headwater.intake.ingest.endpoints import TRACKING
+from headwater.intake.ingest.payload import EVENT_FORM
+from headwater.intake.ingest.schemas import INGEST_SCHEMAS
+from headwater.people.contacts import filters
+from headwater.people.identity.senders import Sender
+from headwater.spaces.currencies import AMOUNT_SCHEMAS
+
+_EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
+_PERIOD = object_schema({"start_date": TEXT, "end_date": TEXT})
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_UNKNOWN = "Find the event's id with list_events."
+
+
+async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
+    now = datetime.now(UTC)
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    dated = with_dates(paged(_with_fields(arguments)), space, now, DEFAULT_PERIOD)
+    query = JsonInput(dated)
+    cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
+    listing = _with_amounts(parameters.read_list_events(query, space, cursors, now))
+    async with context.transaction(heavy=listing.by_amount) as connection:
+        await connection.execute(queries["snapshot"])
+        listing, fit = await load_listing(connection, space.id, listing)
+        page = await list_events(connection, space.id, listing)
+    period = {date.name: dated[date.name] for date in DATES.parameters}
+    cited = {} if fit is None else {FIT.name: cite(fit)}
+    return {**page_answer(page, cursors), "period": period, **cited}
+
+
+def _with_fields(arguments: Arguments) -> Arguments:
+    """The arguments with the fields that most questions need, where none are chosen."""
+    if arguments.get(parameters.FIELDS_PARAMETER.name) is not None:
+        return arguments
+    credited = arguments.get(parameters.SOURCES_PARAMETER.name) is not None
+    chosen = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if credited else ())]
+    return {**arguments, parameters.FIELDS_PARAMETER.name: chosen}
+
+
+def _with_amounts(listing: ListEvents) -> ListEvents:
+    """The list whose rows say what their amounts are in, whatever fields were chosen."""
+    selection = listing.selection
+    chosen = complete(
+        (*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None
+    )
+    return replace(listing, selection=replace(selection, fields=chosen))
+
+
+async def _get_event(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        event = await fetch_event(connection, context.space_id, arguments["event_id"])
+    return msgspec.json.decode(event)
+
+
+async def _track_event(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    row = msgspec.json.encode(EVENT_FORM.accept(_ENCODER.encode(arguments), time.time()))
+    limit = context.limit(TRACKING)
+    request = Request(context.space_id, limit, 1, [row], sender=Sender.ASSISTANT)
+    await context.service.inbox.put(request)
+    return {"message": "The event is queued.", "receipt_id": str(request.receipts[0])}
+
+
+async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
+    change = read_change({"amount": arguments["amount"]})
+    event_id = arguments["event_id"]
+    async with context.transaction() as connection:
+        await lock_event(connection, context.space_id, event_id)
+        before = await fetch_event(connection, context.space_id, event_id)
+        await update_event(connection, context.space_id, event_id, change)
+        count, amount = await sum_refunds(connection, context.space_id, event_id)
+        after = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
+    refunds = {"count": count, "amount": float(amount)}
+    return {
+        "message": "Event updated." if not count else _REFUNDED,
+        "amount_before": msgspec.json.decode(before)["amount"],
+        **{name: after[name] for name in ("amount", *AMOUNT_SCHEMAS)},
+        "refunds_of_its_order": refunds,
+    }
+
+
+async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation = read_confirmation(arguments)
+    event_id, tool = arguments["event_id"], "delete_event"
+    async with context.transaction() as connection:
+        await lock_event(connection, context.space_id, event_id)
+        event = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
+        deliveries = await list_of_event(connection, context.space_id, event_id)
+        would_go = {"event": filled(event), "deliveries": _count_by_status(deliveries)}
+        if confirmation is None:
+            return preview(context, tool, would_go)
+        check_confirmation(context, tool, would_go, confirmation)
+        await remove_event(connection, context.space_id, event_id)
+    return {"message": "Event deleted."}
+
+
+def _count_by_status(deliveries: list[str]) -> dict[str, int]:
+    return Counter(msgspec.json.decode(line)["status"] for line in deliveries)
+
+
+DEFAULT_PERIOD = "last 30 days"
+USUAL_FIELDS = ("event_name", "amount", "profile_id", "order_id")
+USUAL_FIELDS_OF_TOUCHES = ("source", "campaign_id", "campaign_name")
+_REFUNDED = (
+    "Event updated. Its order has refunds, which are events of their own with negative amounts: "
+    "revenue counts them besides the new amount."
+)
+_FIELDS = replace(
+    parameters.FIELDS_PARAMETER,
+    kind=parameters.FIELDS_PARAMETER.kind.documented(type="string"),
+    description=(
+        "What a row shows besides id, time and currency; "
+        f"{', '.join(USUAL_FIELDS)} if left out. "
+        "Also: configured_name, company_id, is_upsell, order_name, event_url, heard_about_us, "
+        "self_reported_source; with sources: source, touchpoint_id, and …_id and …_name of "
+        "campaign, adset, ad, account."
+    ),
+)
+_LISTED = (
+    arguments_of(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
+    | as_in("query_report", arguments_of(
+        parameters.AMOUNT_MIN, parameters.AMOUNT_MAX, parameters.EVENT_NAMES_PARAMETER,
+        parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE, FIT,
+    ) | filters.ARGUMENT)
+    | arguments_of(_FIELDS, *PAGING)
+)  # fmt: skip
+
+TOOLS = (
+    Tool(
+        name="list_events",
+        title="List events",
+        description=(
+            f"Single events (purchases, sign-ups, …) of a period ({DEFAULT_PERIOD} if left out), "
+            "newest or largest first; refunds are purchases with negative amounts. For totals use "
+            "query_report."
+        ),
+        arguments=_LISTED,
+        answer=list_of(rows_schema(PAGE), period=_PERIOD),
+        call=_list_events,
+    ),
+    Tool(
+        name="get_event",
+        title="Get an event",
+        description="One event by its id. Where it came from: explain_attribution.",
+        arguments=_EVENT_ID,
+        required=("event_id",),
+        answer=answer_of(EVENT),
+        call=_get_event,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="track_event",
+        title="Record an event",
+        description=(
+            "Record something that happened, now or in the past. It needs an e-mail, a trk_token, "
+            "or a fingerprint with an ip. Give an idempotency_key, so that recording it twice "
+            "counts once."
+        ),
+        arguments=INGEST_SCHEMAS["TrackPayload"]["properties"],
+        required=("event_name",),
+        answer=object_schema({"message": {"type": "string"}, "receipt_id": {"type": "string"}}),
+        call=_track_event,
+        writes=True,
+    ),
+    Tool(
+        name="update_event_amount",
+        title="Change an event's amount",
+        description=(
+            "Correct an event's amount, or clear it with null. Not for refunds: those are "
+            "purchases of their own with a negative amount, and would be deducted twice; the "
+            "answer lists those of its order. Ad platforms keep what they were sent."
+        ),
+        arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
+        required=("event_id", "amount"),
+        answer=object_schema(
+            {
+                "message": TEXT,
+                "amount_before": NUMBER_OR_NULL,
+                "amount": NUMBER_OR_NULL,
+                "currency": TEXT,
+                "amount_in_space_currency": NUMBER_OR_NULL,
+                "refunds_of_its_order": object_schema(
+                    {"count": {"type": "integer"}, "amount": {"type": "number"}}
+                ),
+            }
+        ),
+        call=_update_amount,
+        writes=True,
+        destructive=True,
+        clears=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+    Tool(
+        name="delete_event",
+        title="Delete an event",
+        description=(
+            "Delete an event for good, in two calls: the first shows what would go, the "
+            "second confirms it."
+        ),
+        arguments=_EVENT_ID | arguments_of(CONFIRM),
+        required=("event_id",),
+        answer=object_schema(PREVIEW, "would_go", "confirm"),
+        call=_delete_event,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+        hint=_UNKNOWN,
+    ),
+)

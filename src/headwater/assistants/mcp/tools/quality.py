@@ -1,0 +1,149 @@
+"""Tools about what arrives: destinations and deliveries to ad platforms, and rejected events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
+from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
+from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, rows_schema
+from headwater.forwarding.deliveries import parameters
+from headwater.forwarding.deliveries.delivery_log import (
+    DeliveryFilter,
+    count_deliveries,
+    list_deliveries,
+)
+from headwater.forwarding.deliveries.schemas import PAGE as DELIVERIES
+from headwater.forwarding.destinations.destinations import fetch_destination, list_destinations
+from headwater.forwarding.destinations.schemas import show_destination
+from headwater.forwarding.platforms import registry
+from headwater.http.inputs.fields import one_of, whole_number
+from headwater.http.inputs.pagination import Cursors
+from headwater.http.inputs.parameters import Input, JsonInput, Parameter
+from headwater.http.inputs.timerange import EVER
+from headwater.http.openapi import TEXT, object_schema
+from headwater.intake.inbox.rejected import list_rejected_events
+from headwater.intake.inbox.rows import RejectReason
+from headwater.spaces.models import Space
+
+_DESTINATION_ID = Parameter(
+    name="destination_id", kind=whole_number(1, 10**18 - 1),
+    description="Only for this destination.",
+)  # fmt: skip
+_PLATFORM = Parameter(
+    name="platform", kind=one_of(tuple(registry.PLATFORMS)),
+    description="Only for this platform.",
+)  # fmt: skip
+_REASON = replace(
+    parameters.REASON, kind=parameters.REASON.kind.documented(type="string"),
+    description="Only deliveries skipped for this reason, as rows have it.",
+)  # fmt: skip
+_SOUGHT = (
+    _PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON,
+)  # fmt: skip
+MOST_COUNTED = 50_000
+"""The most deliveries that are counted."""
+
+
+async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
+    sought = _read_filter(query, space)
+    cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
+    per_page, at = parameters.read_page(query, cursors)
+    async with context.transaction() as connection:
+        if sought.destination_id is not None:
+            await fetch_destination(connection, context.space_id, sought.destination_id)
+        page = await list_deliveries(connection, context.space_id, sought, per_page, at)
+        counts = await count_deliveries(connection, context.space_id, sought, MOST_COUNTED)
+    return {**page_answer(page, cursors), "counts": counts}
+
+
+def _read_filter(query: Input, space: Space) -> DeliveryFilter:
+    time = DATES.read_time(query, space.zone, EVER)
+    return replace(
+        parameters.read_filter(query, 0),
+        destination_id=_DESTINATION_ID.read(query),
+        platform=_PLATFORM.read(query),
+        **({} if time is EVER else {"start": time.start, "end": time.end}),
+    )
+
+
+async def _list_destinations(context: ToolContext, _: Arguments) -> Any:
+    async with context.transaction() as connection:
+        rows = await list_destinations(connection, context.space_id)
+    described = [show_destination(row) for row in rows]
+    return {"rows": [filled({name: row[name] for name in _LISTED}) for row in described]}
+
+
+_LISTED = (
+    "id", "platform", "name", "status", "status_reason", "all_events", "mapping", "warnings",
+    "deliveries", "created_at",
+)  # fmt: skip
+"""The members of a destination that an assistant sees: no setting and no secret."""
+
+
+async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:
+    query = JsonInput(paged(arguments))
+    cursors = Cursors(context.service.signing_key, context.space_id, "/rejected", [])
+    per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
+    query.finish()
+    async with context.transaction() as connection:
+        page = await list_rejected_events(connection, context.space_id, per_page, at)
+    return page_answer(page, cursors)
+
+
+TOOLS = (
+    Tool(
+        name="list_deliveries",
+        title="List deliveries",
+        description=(
+            "What became of events at the ad platforms, the latest first, and how many by status "
+            "(`counts`): delivered, failed, skipped and why, or still waiting. The time is when "
+            "an event was stored. `error` is what a platform answered."
+        ),
+        arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
+        answer=list_of(
+            rows_schema(DELIVERIES),
+            counts={
+                "type": "object",
+                "description": f"By status, of the latest {MOST_COUNTED} at most.",
+            },
+        ),
+        call=_list_deliveries,
+        hint="Find the destination's id with list_destinations.",
+    ),
+    Tool(
+        name="list_destinations",
+        title="List destinations",
+        description=(
+            "The accounts of ad platforms that events are forwarded to: state, what each event is "
+            "sent as, and deliveries by status."
+        ),
+        answer=object_schema({"rows": {"type": "array", "items": {"type": "object"}}}),
+        call=_list_destinations,
+    ),
+    Tool(
+        name="list_rejected_events",
+        title="List rejected events",
+        description=(
+            "What was accepted but could not be stored, the latest first, and why. What it held "
+            "is not shown. An operator can replay it with `headwater queue replay`."
+        ),
+        arguments=as_in("list_events", arguments_of(*PAGING)),
+        answer=list_of(
+            object_schema(
+                {
+                    "receipt_id": TEXT, "kind": TEXT,
+                    "reason": {"enum": [str(reason) for reason in RejectReason]},
+                    "detail": TEXT, "received_at": TEXT, "rejected_at": TEXT,
+                }
+            )
+        ),
+        call=_list_rejected,
+    ),
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""The tools that add up: one call for a question such as which channels brought last month's
+revenue. Arguments that are left out have the default that most questions mean.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.tool import (
+    Arguments,
+    Schema,
+    Tool,
+    arguments_of,
+    as_in,
+    without_values,
+)
+from headwater.http.inputs.parameters import JsonInput
+from headwater.people.contacts import filters
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.changes.change_answer import changes_answer
+from headwater.reports.changes.change_parameters import CHANGES_SINCE
+from headwater.reports.changes.change_report import query_changes
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
+from headwater.reports.hints import AnyQuery, find_hints
+from headwater.reports.parameters import (
+    ALL_MODELS,
+    GROUP_BY,
+    NO_GROUPS,
+    ORDER_BY,
+    PARAMETERS,
+    read_report_query,
+)
+from headwater.reports.questions.path_answer import PATHS, paths_answer
+from headwater.reports.questions.path_parameters import GROUP, LIMIT, OF_REPORTS, read_paths_query
+from headwater.reports.questions.path_report import query_paths
+from headwater.reports.questions.report import query_report
+from headwater.reports.report_answer import REPORT, report_answer
+
+_REPORT = "query_report"
+
+
+async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    if arguments.get(GROUP_BY.name) == []:
+        arguments = {**arguments, GROUP_BY.name: [NO_GROUPS]}
+    values = JsonInput(arguments)
+    start = CHANGES_SINCE.read(values)
+    query = read_report_query(values, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        answer = report_answer(query, await query_report(connection, context.space_id, query))
+    answer |= await _hints(context, query)
+    if start is None:
+        return answer
+    question = ChangeQuery(query, start)
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        changes = await query_changes(connection, context.space_id, question)
+    return answer | {"changes": changes_answer(question, changes)}
+
+
+async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = read_paths_query(JsonInput(arguments), space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_paths(connection, context.space_id, query)
+    return paths_answer(query, report) | await _hints(context, query)
+
+
+async def _hints(context: ToolContext, query: AnyQuery) -> dict[str, Any]:
+    async with context.transaction() as connection:
+        return await find_hints(connection, context.space_id, query)
+
+
+def _described() -> dict[str, Schema]:
+    arguments = arguments_of(*PARAMETERS, CHANGES_SINCE) | filters.ARGUMENT
+    arguments[GROUP_BY.name] |= {"minItems": 0}
+    repeating = (ORDER_BY.name, ALL_MODELS.name)
+    return arguments | {name: without_values(arguments[name]) for name in repeating}
+
+
+TOOLS = (
+    Tool(
+        name=_REPORT,
+        title="Query a report",
+        description=(
+            "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
+            "and more; no argument is needed. Which channels brought last month's "
+            'revenue: {"period": "last month"}. A null key has none. With compare, …_before is '
+            "the other time's figure, …_change the change as a ratio. event_names says what was "
+            "added up; first_event and last_event where data begins or ends."
+        ),
+        arguments=_described(),
+        answer=REPORT,
+        call=_query_report,
+    ),
+    Tool(
+        name="query_paths",
+        title="Query paths",
+        description=(
+            "Sequences of sources or channels by which people came to events, the most "
+            "frequent first; how many touchpoints and days it took; the first by the last source. "
+            "Of events with a touchpoint in the window."
+        ),
+        arguments=arguments_of(GROUP)
+        | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)
+        | arguments_of(LIMIT),
+        answer=PATHS,
+        call=_query_paths,
+    ),
+)

@@ -1,0 +1,164 @@
+"""Tools about what ads have cost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from headwater.assistants.mcp.confirmation import (
+    CONFIRM,
+    PREVIEW,
+    check_confirmation,
+    preview,
+    read_confirmation,
+)
+from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import JsonInput, Parameter
+from headwater.http.json_decoder import refuse_bad_text
+from headwater.http.openapi import TEXT, object_schema
+from headwater.reports.change_models import ChangeQuery
+from headwater.reports.changes.change_parameters import CHANGES_SINCE
+from headwater.reports.changes.spend_change_answer import spend_changes_answer
+from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.engine.report_reader import CONNECTION_SECONDS
+from headwater.reports.hints import find_hints
+from headwater.reports.parameters import DATE_BASIS
+from headwater.reports.questions.cohort_answer import COHORTS as COHORTS_ANSWER
+from headwater.reports.questions.cohort_answer import cohorts_answer
+from headwater.reports.questions.cohort_parameters import LIMIT, read_cohort_query
+from headwater.reports.questions.cohort_report import query_cohorts
+from headwater.reports.questions.spend_answer import (
+    GROUP,
+    PARAMETERS,
+    SPEND,
+    read_spend_query,
+    spend_answer,
+)
+from headwater.reports.questions.spend_report import query_spend
+from headwater.spaces.models import Space
+from headwater.spend import parameters
+from headwater.spend.inputs import FIELDS, read_spend
+from headwater.spend.ledger import (
+    count_spend,
+    delete_spend,
+    deletion_answer,
+    put_report,
+    require_platform,
+)
+
+_OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missing)
+_ROWS: Schema = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": f"Rows: date, platform, amount, currency; optional: {_OPTIONAL}.",
+}
+_DELETE = "delete_spend"
+COHORTS = Parameter(
+    name="cohorts", kind=one_of((0, 1)), default=0,
+    description="1: customers by month of first order, payback.",
+)  # fmt: skip
+MOST_KEYS = 5
+_ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
+"""One of two, of which the list of tools has no words."""
+
+
+async def _query(context: ToolContext, arguments: Arguments) -> Any:
+    async with context.transaction() as connection:
+        space = await context.space(connection)
+    query = JsonInput(arguments)
+    if COHORTS.read(query):
+        return await _query_cohorts(context, space, arguments)
+    start = CHANGES_SINCE.read(query)
+    spend_query = read_spend_query(query, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_spend(connection, context.space_id, spend_query)
+    answer = spend_answer(spend_query, report)
+    async with context.transaction() as connection:
+        answer |= await find_hints(connection, context.space_id, spend_query)
+    if start is None:
+        return answer
+    question = ChangeQuery(spend_query, start)
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        changes = await query_spend_changes(connection, context.space_id, question)
+    return answer | {"changes": spend_changes_answer(changes)}
+
+
+async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
+    """The same of cohorts; of few keys unless more are wanted, as each has many figures."""
+    query = JsonInput({LIMIT.name: MOST_KEYS, **arguments})
+    if query.single(DATE_BASIS.name) is not None:
+        query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
+    cohort_query = read_cohort_query(query, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        report = await query_cohorts(connection, context.space_id, cohort_query)
+    async with context.transaction() as connection:
+        hints = await find_hints(connection, context.space_id, cohort_query)
+    return cohorts_answer(cohort_query, report) | hints
+
+
+async def _put(context: ToolContext, arguments: Arguments) -> Any:
+    refuse_bad_text(arguments)
+    async with context.transaction() as connection:
+        sources = (await context.space(connection)).sources
+        report = read_spend(arguments, datetime.now(UTC), sources)
+        await put_report(connection, context.space_id, report.rows, report.as_of)
+    return {"message": f"Rows stored: {len(report.rows)}."}
+
+
+async def _delete(context: ToolContext, arguments: Arguments) -> Any:
+    confirmation = read_confirmation(arguments)
+    query = JsonInput({name: value for name, value in arguments.items() if name != CONFIRM.name})
+    choice = parameters.read_choice(query, whole=False)
+    query.finish()
+    async with context.transaction() as connection:
+        await require_platform(connection, await context.space(connection), choice)
+        count = deletion_answer(
+            await count_spend(connection, context.space_id, choice), deleted=False
+        )
+        would_go = msgspec.to_builtins({**count, **choice.bound(context.space_id)})
+        if confirmation is None:
+            return preview(context, _DELETE, would_go)
+        check_confirmation(context, _DELETE, would_go, confirmation)
+        await delete_spend(connection, context.space_id, choice)
+    return {"message": f"Rows deleted: {count['rows']}."}
+
+
+TOOLS = (
+    Tool(
+        name="query_spend",
+        title="Query spend",
+        description="Ad spend, what it brought: ROAS, CPA, CAC; totals of platforms with spend.",
+        arguments=arguments_of(GROUP, COHORTS)
+        | as_in("query_report", arguments_of(*PARAMETERS[1:], CHANGES_SINCE)),
+        answer=_ANSWER,
+        call=_query,
+    ),
+    Tool(
+        name="put_spend",
+        title="Store spend",
+        description="Store what ads cost; a known day and place is replaced.",
+        arguments={"spend": _ROWS, "as_of": {"type": "string", "description": "If not now."}},
+        required=("spend",),
+        answer=object_schema({"message": TEXT}),
+        call=_put,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name=_DELETE,
+        title="Delete spend",
+        description="Delete spend of some days; the first call only counts.",
+        arguments=arguments_of(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
+        required=("start_date", "end_date"),
+        answer=object_schema(PREVIEW, "would_go", "confirm"),
+        call=_delete,
+        writes=True,
+        destructive=True,
+        idempotent=True,
+    ),
+)

@@ -1,0 +1,34 @@
+"""The clean-up of the authorization server: old codes are deleted, and assistants that
+registered themselves and never came back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.database.queries import Queries
+from headwater.spaces.accounts.authorization_codes import forget_codes
+
+queries = Queries(__name__, "cleanup.sql")
+
+LOOK_SECONDS = 600.0
+
+
+def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
+    """Make the duty that deletes them, every so many seconds."""
+
+    def attend(connection: Connection[Any], _: int) -> bool:
+        forget(connection)
+        return False
+
+    return Duty(lambda _: [INSTALLATION], attend, pause_seconds=seconds, name="cleanup")
+
+
+def forget(connection: Connection[Any]) -> None:
+    """Delete the codes and clients that are of no use any more."""
+    with connection.transaction():
+        forget_codes(connection)
+        connection.execute(queries["clients"])

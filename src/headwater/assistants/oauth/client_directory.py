@@ -1,0 +1,37 @@
+"""Every client there is: those that registered here, and those that host a metadata document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.assistants.oauth.client_metadata import HostedClients, is_document_url
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.registrations import fetch_client
+from headwater.database.pool import Database
+
+
+@dataclass(frozen=True)
+class ClientDirectory:
+    """All clients by their ids."""
+
+    database: Database
+    hosted: HostedClients | None
+    """None where the operator takes no clients that host their document."""
+
+    def hosting(self, client_id: str) -> HostedClients | None:
+        """Return the fetcher of clients' documents, for a client that hosts its own."""
+        return self.hosted if is_document_url(client_id) else None
+
+    async def find(self, client_id: str) -> OAuthClient | None:
+        """Return the client with an id: registered, or hosting its document there. Raises
+        OAuthError when the document cannot be used.
+        """
+        hosted = self.hosting(client_id)
+        if hosted is not None:
+            return await hosted.fetch(client_id)
+        return await self.find_registered(client_id)
+
+    async def find_registered(self, client_id: str) -> OAuthClient | None:
+        """Return a client that registered here."""
+        async with self.database.connection() as connection:
+            return await fetch_client(connection, client_id)

@@ -1,0 +1,168 @@
+"""Clients that host a metadata document and are named by its URL: fetched, checked, and remembered
+for as long as the document's server allows. A failure is remembered as such for half a minute, and
+a host gets so many requests a minute: nobody can have us send to a server over and over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from headwater.assistants.oauth.clients import OAuthClient, read_document
+from headwater.assistants.oauth.errors import OAuthError
+from headwater.assistants.oauth.redirects import Redirect, read_redirect
+from headwater.base.egress.client import Egress
+from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
+from headwater.http.errors import Invalid
+from headwater.http.json_decoder import decode_json
+
+MOST_BYTES = 5 * 1024
+DEADLINE_SECONDS = 5.0
+FRESH_SECONDS = 15 * 60.0
+LONGEST_FRESH_SECONDS = 24 * 3600.0
+FAILURE_SECONDS = 30.0
+MOST_KNOWN = 1000
+AT_A_TIME = 8
+PER_HOST_A_MINUTE = 60
+
+_MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
+_NOT_KEPT = re.compile(r"(?:^|[\s,])no-(?:store|cache)(?:$|[\s,=])", re.IGNORECASE)
+_JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Known:
+    outcome: OAuthClient | OAuthError
+    until: float
+    """The end of its time, on the monotonic clock."""
+
+
+class HostedClients:
+    """The clients whose documents one process has seen."""
+
+    def __init__(self, egress: Egress, brand: str) -> None:
+        self._egress, self._brand = egress, brand
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._under_way: dict[str, asyncio.Task[_Known]] = {}
+        self._room = asyncio.Semaphore(AT_A_TIME)
+        self._minute = 0.0
+        self._requests: Counter[str] = Counter()
+
+    async def fetch(self, url: str) -> OAuthClient:
+        """The client with this URL as its id. Raises OAuthError. Everybody who waits for the same
+        document shares one request.
+        """
+        if not is_document_url(url):
+            raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
+        known = self._known.get(url)
+        if known is None or known.until <= time.monotonic():
+            known = await self._join(url)
+        if isinstance(known.outcome, OAuthError):
+            raise replace(known.outcome)  # a raised error gathers its traceback
+        return known.outcome
+
+    def recall(self, url: str) -> OAuthClient | None:
+        """The client of a document that was fetched before and is still fresh, if it was any."""
+        known = self._known.get(url)
+        if (
+            known is None
+            or known.until <= time.monotonic()
+            or isinstance(known.outcome, OAuthError)
+        ):
+            return None
+        return known.outcome
+
+    async def _join(self, url: str) -> _Known:
+        task = self._under_way.get(url)
+        if task is None:
+            task = self._under_way[url] = asyncio.create_task(self._learn(url))
+            task.add_done_callback(lambda _: self._under_way.pop(url, None))
+        return await asyncio.shield(task)
+
+    async def _learn(self, url: str) -> _Known:
+        self._count(url)
+        try:
+            answer = await self._request(url)
+            known = _Known(
+                read_document(url, _read_json(answer), self._brand),
+                time.monotonic() + fresh_seconds(answer.headers.get("cache-control", "")),
+            )
+        except OAuthError as error:
+            known = _Known(error, time.monotonic() + FAILURE_SECONDS)
+        self._known[url] = known
+        self._known.move_to_end(url)
+        while len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+        return known
+
+    async def _request(self, url: str) -> EgressResponse:
+        try:
+            async with self._room:
+                return await self._egress.send(
+                    EgressRequest(url=url, method="GET"), DEADLINE_SECONDS
+                )
+        except EgressError as error:
+            raise _unfetched(str(error)) from None
+
+    def _count(self, url: str) -> None:
+        """Raise OAuthError when the URL's host had all the requests that it may get in a minute."""
+        now = time.monotonic()
+        if now - self._minute >= 60:
+            self._minute = now
+            self._requests.clear()
+        host = urlsplit(url).netloc
+        if self._requests[host] >= PER_HOST_A_MINUTE:
+            raise OAuthError(
+                "temporarily_unavailable",
+                f"{host} was asked for too many metadata documents; try again in a minute.",
+                503,
+            )
+        self._requests[host] += 1
+
+
+def is_document_url(client_id: str) -> bool:
+    """True when a client's id is the URL of a document that may be fetched: https on the usual
+    port, with a path.
+    """
+    url = read_redirect(client_id)
+    return (
+        isinstance(url, Redirect)
+        and url.scheme == "https"
+        and url.port is None
+        and url.parts.path not in ("", "/")
+    )
+
+
+def fresh_seconds(cache_control: str) -> float:
+    """The seconds that a document may be remembered: as its server says, a day at most."""
+    if _NOT_KEPT.search(cache_control):
+        return 0.0
+    match = _MAX_AGE.search(cache_control)
+    return min(float(match[1]), LONGEST_FRESH_SECONDS) if match else FRESH_SECONDS
+
+
+def _read_json(answer: EgressResponse) -> dict[str, Any]:
+    if answer.status != 200:
+        raise _unfetched(f"its server answered {answer.status}.")
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip()
+    if not _JSON.fullmatch(kind):
+        raise _unfetched("it is not JSON.")
+    if answer.cut or len(answer.body) > MOST_BYTES:
+        raise _unfetched(f"it is larger than {MOST_BYTES // 1024} KB.")
+    try:
+        document = decode_json(answer.body)
+    except Invalid:
+        raise _unfetched("it is not JSON.") from None
+    if not isinstance(document, dict):
+        raise _unfetched("it is not a JSON object.")
+    return cast("dict[str, Any]", document)
+
+
+def _unfetched(why: str) -> OAuthError:
+    message = f"The client's metadata document cannot be had: {why}"
+    return OAuthError("invalid_client", message, 401)

@@ -1,0 +1,192 @@
+"""The metadata of an assistant, as it registers it or hosts it in a document: read and checked.
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from headwater.assistants.oauth.errors import OAuthError
+from headwater.assistants.oauth.redirects import (
+    Redirect,
+    RedirectRefusal,
+    find_registered,
+    read_redirect,
+    refuse_hosted,
+    refuse_registered,
+)
+from headwater.http.inputs.fields import UNPRINTABLE
+
+LONGEST_NAME = 120
+MOST_REDIRECTS = 20
+LONGEST_RECORDED = 2000
+
+RECORDED_TEXTS = ("client_uri", "application_type", "logo_uri", "policy_uri", "tos_uri",
+                  "software_id", "software_version", "scope")  # fmt: skip
+RECORDED_LISTS = ("grant_types", "response_types")
+"""Other metadata that a client may send; it is kept and never enforced."""
+
+_HIDDEN = ("Cc", "Cf", "Zl", "Zp")
+"""Categories of characters that pages leave out of a name: controls, marks, line separators."""
+
+
+@dataclass(frozen=True)
+class OAuthClient:
+    """An assistant as a consent page shows it and a redirect is checked against."""
+
+    id: str
+    name: str
+    redirect_uris: tuple[str, ...]
+    host: str | None = None
+    """The host of its metadata document; None when it registered itself."""
+    registered_at: datetime | None = None
+    """The time at which it registered itself."""
+
+    @property
+    def display_name(self) -> str:
+        """Its name as pages show it."""
+        return visible_name(self.name)
+
+    def find_redirect(self, uri: str) -> Redirect | None:
+        """The redirect address in a request, if it is one of the client's."""
+        return find_registered(self.redirect_uris, uri)
+
+    @property
+    def is_loopback_only(self) -> bool:
+        """True when any program on the person's machine could pretend to be it."""
+        redirects = map(read_redirect, self.redirect_uris)
+        return all(isinstance(target, Redirect) and target.is_loopback for target in redirects)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """An accepted registration, with those of its redirect addresses that are accepted."""
+
+    name: str
+    redirect_uris: tuple[str, ...]
+    recorded: dict[str, Any]
+
+
+def read_registration(
+    metadata: Mapping[str, Any], brand: str, hosts: Collection[str]
+) -> Registration:
+    """A client that registers itself. Raises OAuthError; of its redirect addresses those that can
+    be used are kept, and one has to be left.
+    """
+    name = _name(metadata.get("client_name"), brand)
+    _refuse_secrets(metadata, "invalid_client_metadata")
+    uris = _addresses(metadata.get("redirect_uris"))
+    kept = tuple(dict.fromkeys(uri for uri in uris if _accepted(uri, hosts)))
+    if not kept:
+        refused = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
+        refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refused.items())
+        raise OAuthError(
+            "invalid_redirect_uri", f"No redirect URI can be used: {refusals or 'none'}."
+        )
+    return Registration(name, kept, _recorded(metadata))
+
+
+def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthClient:
+    """The client whose metadata document at `url` says this. Raises OAuthError; a document with one
+    bad redirect address is refused whole.
+    """
+    own = read_redirect(url)
+    if isinstance(own, RedirectRefusal):
+        raise OAuthError("invalid_client", f"The client_id {own}.", 401)
+    if metadata.get("client_id") != url:
+        raise _bad_document("client_id is not the document's own URL")
+    if metadata.get("token_endpoint_auth_method") != "none":
+        raise _bad_document("token_endpoint_auth_method is not none")
+    _refuse_secrets(metadata, "invalid_client")
+    try:
+        name = _name(metadata.get("client_name"), brand)
+        uris = _addresses(metadata.get("redirect_uris"))
+    except OAuthError as error:
+        raise _bad_document(error.description.rstrip(".")) from None
+    for uri in uris:
+        redirect = read_redirect(uri)
+        why = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own)
+        if why is not None:
+            raise _bad_document(f"redirect URI {uri[:200]} {why}")
+    return OAuthClient(url, name, tuple(dict.fromkeys(uris)), own.host)
+
+
+def _bad_document(why: str) -> OAuthError:
+    message = f"The client's metadata document cannot be used: {why}."
+    return OAuthError("invalid_client", message, 401)
+
+
+def _accepted(uri: str, hosts: Collection[str]) -> bool:
+    return _refusal(uri, hosts) is None
+
+
+def _refusal(uri: str, hosts: Collection[str]) -> RedirectRefusal | None:
+    redirect = read_redirect(uri)
+    return redirect if isinstance(redirect, RedirectRefusal) else refuse_registered(redirect, hosts)
+
+
+def _addresses(value: Any) -> list[str]:
+    if not isinstance(value, list) or not value:
+        raise OAuthError("invalid_redirect_uri", "redirect_uris must be an array of addresses.")
+    addresses = cast("list[Any]", value)
+    if len(addresses) > MOST_REDIRECTS:
+        raise OAuthError("invalid_redirect_uri", f"At most {MOST_REDIRECTS} redirect URIs.")
+    if not all(isinstance(address, str) for address in addresses):
+        raise OAuthError("invalid_redirect_uri", "redirect_uris must hold strings.")
+    return addresses
+
+
+def _name(value: Any, brand: str) -> str:
+    try:
+        return check_client_name(value, brand)
+    except ValueError as error:
+        raise OAuthError("invalid_client_metadata", f"client_name {error}.") from None
+
+
+def check_client_name(name: Any, brand: str) -> str:
+    """A name fit for a consent page. Raises ValueError with the rule that it breaks."""
+    if not isinstance(name, str) or not visible_name(name).strip():
+        raise ValueError("is required")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"must not be longer than {LONGEST_NAME} characters")
+    if UNPRINTABLE.search(name):
+        raise ValueError("must not hold control characters")
+    # As people read it: with other forms of the same letters, and without marks that hide in it.
+    visible = unicodedata.normalize("NFKC", visible_name(name))
+    if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", visible, re.IGNORECASE):
+        raise ValueError(f"must not hold the name {brand}")
+    return name.strip()
+
+
+def visible_name(name: str) -> str:
+    """A client's name as a page shows it: in one line, without marks that turn or hide text."""
+    return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN)
+
+
+def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:
+    if metadata.get("client_secret") is not None:
+        raise OAuthError(code, "Clients have no secret here.")
+
+
+def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The other metadata, as far as it has the right type and a sane size."""
+    kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
+    kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
+    return {
+        name: value
+        for name, value in kept.items()
+        if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
+    }
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, str) for item in cast("list[Any]", value)
+    )

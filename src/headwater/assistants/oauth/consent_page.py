@@ -1,0 +1,239 @@
+"""The page on which a person lets an assistant in, or does not. Everything is read anew from the
+address when the form comes back, and the form's token is bound to that address to the letter.
+
+No other server is called, and nothing is sent on, before a person is logged in: strangers use us
+neither to fetch nor to redirect. A request that is known here to be wrong is refused at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from headwater.assistants.oauth.client_directory import ClientDirectory
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.consent import ConsentOffer, list_choices
+from headwater.assistants.oauth.errors import OAuthError
+from headwater.assistants.oauth.metadata import AUTHORIZE
+from headwater.assistants.oauth.requests import (
+    LONGEST_QUERY,
+    AuthorizationRequest,
+    RefusedRequest,
+    ReplyTarget,
+    UntrustedRequest,
+    client_id_of,
+    read_parameters,
+    read_request,
+    reply_of,
+)
+from headwater.console.forms import TOKEN, once_token, read_form_once
+from headwater.console.pages import add_templates, hidden_token, pages_app, render
+from headwater.console.visitor import (
+    LOGIN,
+    Visitor,
+    delete_cookie,
+    find_visitor,
+    require_visitor,
+)
+from headwater.endpoints.services import Services, services
+from headwater.http.errors import Forbidden
+from headwater.spaces.accounts.authorization_codes import NewCode, make_code
+from headwater.spaces.accounts.sessions import close_session
+from headwater.spaces.accounts.tokens import MAX_TOKENS
+
+FORM = "authorize"
+_USED = "This page was used before: go back to the assistant and connect it again."
+
+add_templates("headwater.assistants.oauth")
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ConsentRequest:
+    """A request that a visitor can decide on."""
+
+    visitor: Visitor
+    query: str
+    """The query of the address, as it came."""
+    request: AuthorizationRequest
+    reply: ReplyTarget
+
+
+Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
+
+
+def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler of requests that can be decided on. A client or redirect address that cannot
+    be believed is answered to the person; any other fault, to the client.
+    """
+
+    async def answer(request: Request) -> Response:
+        try:
+            query = _read_query(request)
+            if await find_visitor(request) is None:
+                await _check_before_login(clients, query, services(request).base_url)
+                if request.method == "POST":
+                    return _see(_here(query))  # where the login leads back to
+            visitor = await require_visitor(request)
+            consent = await _believed(request, clients, visitor, query)
+            return consent if isinstance(consent, Response) else await decide(request, consent)
+        except (UntrustedRequest, OAuthError) as error:
+            why = error.description if isinstance(error, OAuthError) else str(error)
+            log.info("oauth_request_untrusted", why=why)
+            return render(request, "untrusted.html", status=400, why=why)
+
+    return answer
+
+
+async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
+    """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
+    that is known without calling another server: nobody should log in for nothing.
+    """
+    parameters = read_parameters(query.encode())
+    client_id = client_id_of(parameters)
+    hosted = clients.hosting(client_id)
+    if hosted is None:
+        client = _known(await clients.find_registered(client_id))
+    else:
+        client = hosted.recall(client_id)
+        if client is None:
+            return  # its document is fetched for people who are logged in
+    reply_of(parameters, client, base_url)
+
+
+def _known(client: OAuthClient | None) -> OAuthClient:
+    if client is None:
+        raise UntrustedRequest("The assistant's client_id is not known here.")
+    return client
+
+
+async def _believed(
+    request: Request, clients: ClientDirectory, visitor: Visitor, query: str
+) -> ConsentRequest | Response:
+    """Return a request to decide on, once its client and redirect address are believed, or the
+    answer to a client that may not send it. Raises Untrusted, OAuthError when they are not.
+    """
+    base_url = services(request).base_url
+    parameters = read_parameters(query.encode())
+    client = _known(await clients.find(client_id_of(parameters)))
+    redirect, reply = reply_of(parameters, client, base_url)
+    try:
+        authorization = read_request(parameters, client, redirect, base_url)
+    except RefusedRequest as refused:
+        log.info("oauth_request_refused", error=refused.error, client=client.display_name)
+        return _see(reply.failure(refused.error, refused.description))
+    return ConsentRequest(visitor, query, authorization, reply)
+
+
+async def show_consent(request: Request, consent: ConsentRequest) -> Response:
+    """Show the client, its request and the redirect address. This never agrees by itself."""
+    async with services(request).database.connection() as connection:
+        offer = await _offer(connection, consent)
+    return _page(request, consent, offer)
+
+
+async def post_consent(request: Request, consent: ConsentRequest) -> Response:
+    """Carry out the person's decision: yes, no, or to log in as another user."""
+    form = await read_form_once(request, consent.visitor.form_key, FORM, consent.query)
+    decision = form.text("decision")
+    if decision == "switch":
+        return await _switch(request, consent)
+    if decision != "approve":
+        return _see(consent.reply.failure("access_denied", "The person said no."))
+    async with services(request).database.transaction() as connection:
+        offer = await _offer(connection, consent)
+        choice = offer.find(form.text("space_id"))
+        if choice is None:
+            return _page(request, consent, offer, status=422, problem="Choose a Space.")
+        user_id = consent.visitor.user.id
+        wanted = consent.request
+        new = NewCode(
+            space_id=choice.space_id,
+            user_id=user_id,
+            consent=form.text(TOKEN),
+            client_id=wanted.client.id,
+            client_name=wanted.client.display_name,
+            redirect_uri=wanted.redirect.text,
+            code_challenge=wanted.code_challenge,
+            resource=wanted.resource,
+        )
+        code = await make_code(connection, new)
+    if code is None:
+        raise Forbidden(_USED)
+    log.info(
+        "oauth_consent", space_id=choice.space_id, user_id=user_id,
+        client=consent.request.client.display_name,
+    )  # fmt: skip
+    return _see(consent.reply.success(code))
+
+
+async def _switch(request: Request, consent: ConsentRequest) -> Response:
+    """Log out, and lead back to the same request after another login."""
+    visitor = consent.visitor
+    async with services(request).database.connection() as connection:
+        await close_session(connection, visitor.user.id, visitor.session.id)
+    response = _see(f"{LOGIN}?next={quote(_here(consent.query), safe='/')}")
+    delete_cookie(request, response, "session")
+    return response
+
+
+async def _offer(connection: AsyncConnection, consent: ConsentRequest) -> ConsentOffer:
+    return await list_choices(connection, consent.visitor.user.id, consent.request.space_id)
+
+
+def _page(
+    request: Request,
+    consent: ConsentRequest,
+    offer: ConsentOffer,
+    *,
+    status: int = 200,
+    problem: str | None = None,
+) -> Response:
+    key = consent.visitor.form_key
+    values: dict[str, Any] = {
+        "client": consent.request.client,
+        "redirect": consent.request.redirect,
+        "offer": offer,
+        "most": MAX_TOKENS,
+        "action": _here(consent.query),
+        "once": hidden_token(once_token(key, FORM, consent.query)),
+        "problem": problem,
+    }
+    target = consent.request.redirect.form_target
+    return render(request, "consent.html", status=status, form_action=[target], **values)
+
+
+def _read_query(request: Request) -> str:
+    query: bytes = request.scope["query_string"]
+    if len(query) > LONGEST_QUERY:
+        raise UntrustedRequest(f"The address is longer than {LONGEST_QUERY // 1024} KB.")
+    if not query.isascii():
+        request.scope["query_string"] = b""  # the page cannot be rendered at such an address
+        raise UntrustedRequest("The address cannot be read.")
+    return query.decode()
+
+
+def _here(query: str) -> str:
+    return f"{AUTHORIZE}?{query}"
+
+
+def _see(location: str) -> RedirectResponse:
+    return RedirectResponse(location, 303)
+
+
+def authorize_routes(shared: Services, clients: ClientDirectory) -> list[Route]:
+    """Return the page as a route, whatever the method."""
+    routes = [
+        Route(AUTHORIZE, _deciding(clients, show_consent), methods=["GET"]),
+        Route(AUTHORIZE, _deciding(clients, post_consent), methods=["POST"]),
+    ]
+    return [Route(AUTHORIZE, pages_app(shared, routes, opened=[AUTHORIZE]))]

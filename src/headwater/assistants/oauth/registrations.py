@@ -1,0 +1,98 @@
+"""Assistants that register themselves (RFC 7591): stored and read."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from headwater.assistants.oauth.clients import OAuthClient, Registration
+from headwater.assistants.oauth.errors import OAuthError
+from headwater.assistants.oauth.metadata import REGISTER, SCOPE
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.spaces.accounts.attempts import take_attempt
+
+queries = Queries(__name__, "registrations.sql")
+
+PREFIX = "trk_client_"
+PER_HOUR = 10
+HOUR = 3600
+LONGEST_ID = 128
+
+
+async def count_registration(connection: AsyncConnection, address: str) -> None:
+    """Count a registration from an address. Raises OAuthError when it had PER_HOUR in an hour."""
+    taken = await take_attempt(connection, "registration", address, PER_HOUR, HOUR)
+    if not taken.admitted:
+        raise OAuthError(
+            "temporarily_unavailable",
+            f"Too many registrations from your address: at most {PER_HOUR} an hour.",
+            429,
+            {"Retry-After": str(taken.retry_after)},
+        )
+
+
+async def register_client(
+    connection: AsyncConnection, registration: Registration, base_url: str
+) -> dict[str, Any]:
+    """Register a client, and return the answer with the metadata that was accepted."""
+    values = {
+        "id": PREFIX + secrets.token_urlsafe(24),
+        "name": registration.name,
+        "redirect_uris": list(registration.redirect_uris),
+        "metadata": Jsonb(registration.recorded),
+    }
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await fetch_one(cursor, queries["register"], values)
+    return _registration_answer(row, base_url)
+
+
+async def fetch_registration(
+    connection: AsyncConnection, client_id: str, base_url: str
+) -> dict[str, Any] | None:
+    """The answer that a registered client got when it registered; it holds no secret."""
+    row = await _fetch(connection, "show", client_id)
+    return None if row is None else _registration_answer(row, base_url)
+
+
+async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClient | None:
+    """A registered client."""
+    row = await _fetch(connection, "fetch", client_id)
+    if row is None:
+        return None
+    uris = tuple(row["redirect_uris"])
+    return OAuthClient(row["id"], row["name"], uris, registered_at=row["created_at"])
+
+
+async def note_use(connection: AsyncConnection, client_id: str) -> None:
+    """Store that a client was let in by a person; strangers' registrations are forgotten sooner."""
+    await connection.execute(queries["note_use"], {"id": client_id})
+
+
+async def _fetch(
+    connection: AsyncConnection, statement: str, client_id: str
+) -> dict[str, Any] | None:
+    if not client_id.startswith(PREFIX) or len(client_id) > LONGEST_ID:
+        return None
+    cursor = connection.cursor(row_factory=dict_row)
+    return await fetch_optional(cursor, queries[statement], {"id": client_id})
+
+
+def _registration_answer(row: dict[str, Any], base_url: str) -> dict[str, Any]:
+    """The answer to a registration: the client's metadata, with the values that it gets in place of
+    those that it may have asked for.
+    """
+    return row["metadata"] | {
+        "client_id": row["id"],
+        "client_id_issued_at": int(row["created_at"].timestamp()),
+        "client_name": row["name"],
+        "redirect_uris": row["redirect_uris"],
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code"],
+        "response_types": ["code"],
+        "scope": SCOPE,
+        "registration_client_uri": f"{base_url}{REGISTER}/{row['id']}",
+    }

@@ -1,0 +1,181 @@
+"""Authorization requests, which clients send in the browser's address, read to the letter of
+RFC 6749, RFC 7636, RFC 8707 and RFC 9207. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+from headwater.assistants.oauth.clients import OAuthClient
+from headwater.assistants.oauth.errors import Code, described
+from headwater.assistants.oauth.metadata import SCOPE, space_of_resource
+from headwater.assistants.oauth.redirects import Redirect
+
+CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+"""base64url of 32 bytes, without padding."""
+
+MOST_PARAMETERS = 50
+LONGEST_QUERY = 8 * 1024
+
+
+class UntrustedRequest(Exception):
+    """A request whose client or redirect address cannot be believed: the person is shown why, and
+    nothing is ever sent on.
+    """
+
+
+class RefusedRequest(Exception):
+    """A request that is answered to the client with an error."""
+
+    def __init__(self, error: Code, description: str) -> None:
+        super().__init__(description)
+        self.error: Code = error
+        self.description = description
+
+
+@dataclass(frozen=True)
+class AuthorizationParameters:
+    """The parameters of a request, each with all its values."""
+
+    values: Mapping[str, Sequence[str]]
+
+    def single(self, name: str) -> str | None:
+        """A parameter's value; None when it is empty or stands twice."""
+        values = self.values.get(name, ())
+        return values[0] if len(values) == 1 and values[0] else None
+
+    def repeated(self) -> str | None:
+        """The name of a parameter that stands twice, which RFC 6749 §3.1 forbids."""
+        return next((name for name, values in self.values.items() if len(values) > 1), None)
+
+
+@dataclass(frozen=True)
+class ReplyTarget:
+    """The redirect address and state with which a client is answered."""
+
+    redirect_uri: str
+    state: str | None
+    issuer: str
+
+    def success(self, code: str) -> str:
+        """The address that brings the client its code."""
+        return self._with({"code": code})
+
+    def failure(self, error: Code, description: str) -> str:
+        """The address that brings the client an error."""
+        return self._with({"error": error, "error_description": described(description)})
+
+    def _with(self, answer: Mapping[str, str]) -> str:
+        state = {} if self.state is None else {"state": self.state}
+        added = urlencode({**answer, **state, "iss": self.issuer})
+        joint = "&" if "?" in self.redirect_uri else "?"
+        return f"{self.redirect_uri}{joint}{added}"
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """A request on which a person can decide."""
+
+    client: OAuthClient
+    redirect: Redirect
+    code_challenge: str
+    resource: str | None
+    space_id: int | None
+    """The Space that `resource` names, which then is the only one to choose."""
+
+
+def read_parameters(query: bytes) -> AuthorizationParameters:
+    """The parameters of a query or of a form. Raises Untrusted for one that cannot be read."""
+    try:
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict",
+            max_num_fields=MOST_PARAMETERS,
+        )  # fmt: skip
+    except ValueError:
+        raise UntrustedRequest("The address cannot be read.") from None
+    if any("\0" in part for pair in pairs for part in pair):
+        raise UntrustedRequest("The address holds a NUL character.")
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value)
+    return AuthorizationParameters(values)
+
+
+def client_id_of(parameters: AuthorizationParameters) -> str:
+    """The client that sent the request. Raises Untrusted."""
+    client_id = parameters.single("client_id")
+    if client_id is None:
+        raise UntrustedRequest("The address does not say, or not once, which client_id asks.")
+    return client_id
+
+
+def reply_of(
+    parameters: AuthorizationParameters, client: OAuthClient, issuer: str
+) -> tuple[Redirect, ReplyTarget]:
+    """The address at which the client is answered. Raises Untrusted: a redirect address that is
+    not one of the client's is never followed, and there is none by default.
+    """
+    uri = parameters.single("redirect_uri")
+    if uri is None:
+        raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
+    redirect = client.find_redirect(uri)
+    if redirect is None:
+        raise UntrustedRequest(
+            "The redirect_uri is not one of those that the client has registered."
+        )
+    return redirect, ReplyTarget(uri, parameters.single("state"), issuer)
+
+
+def read_request(
+    parameters: AuthorizationParameters, client: OAuthClient, redirect: Redirect, base_url: str
+) -> AuthorizationRequest:
+    """Read the request of a client that is believed. Raises Refused."""
+    repeated = parameters.repeated()
+    if repeated == "resource":
+        raise RefusedRequest("invalid_target", "There can be one resource only.")
+    if repeated is not None:
+        raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
+    _check_response(parameters)
+    granted_scope(parameters.single("scope"))
+    resource = parameters.single("resource")
+    space_id = None if resource is None else space_of_resource(base_url, resource)
+    if resource is not None and space_id is None:
+        raise RefusedRequest("invalid_target", "The resource is none of this server's.")
+    return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
+
+
+def granted_scope(requested: str | None) -> str:
+    """The scope that is granted: there is one. Raises Refused for a request of others only."""
+    scopes: Collection[str] = requested.split() if requested is not None else ()
+    if scopes and SCOPE not in scopes:
+        raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")
+    return SCOPE
+
+
+def _check_response(parameters: AuthorizationParameters) -> None:
+    kind = parameters.single("response_type")
+    if kind is None:
+        raise RefusedRequest("invalid_request", "response_type is required.")
+    if kind != "code":
+        raise RefusedRequest("unsupported_response_type", "The only response_type is code.")
+    if parameters.single("response_mode") not in (None, "query"):
+        raise RefusedRequest("invalid_request", "The only response_mode is query.")
+    for name in ("request", "request_uri"):
+        if name in parameters.values:
+            raise RefusedRequest("invalid_request", f"{name} is not supported.")
+
+
+def _challenge(parameters: AuthorizationParameters) -> str:
+    challenge = parameters.single("code_challenge")
+    if challenge is None:
+        raise RefusedRequest("invalid_request", "code_challenge is required (PKCE).")
+    if parameters.single("code_challenge_method") != "S256":
+        raise RefusedRequest("invalid_request", "code_challenge_method must be S256.")
+    if not CHALLENGE.fullmatch(challenge):
+        raise RefusedRequest(
+            "invalid_request", "code_challenge must be 43 characters of base64url."
+        )
+    return challenge

@@ -1,0 +1,183 @@
+"""The fit that a model goes by: the one that is named, or the Space's current one for the events'
+name. Whatever is worked out by a fit names it, so that it can be worked out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.sql import SQL
+
+from headwater.attribution.fits.counts import BILLION
+from headwater.attribution.fits.estimation import MARKOV
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.models import MODELS
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.errors import Invalid
+from headwater.http.inputs.fields import UNPRINTABLE, text_up_to
+from headwater.http.inputs.parameters import Parameter
+from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
+from headwater.sources.catalogue import SOURCE_IDS
+
+queries = Queries(__name__, "choice.sql")
+
+LONGEST_NAME = 100
+
+
+_NAME_RULE = f"must have 1 to {LONGEST_NAME} printable characters."
+
+
+def _printable(text: str) -> str:
+    if UNPRINTABLE.search(text):
+        raise ValueError(_NAME_RULE)
+    return text
+
+
+PLAIN_NAME = text_up_to(LONGEST_NAME, shortest=1, trim=True, rule=_NAME_RULE).then(_printable)
+FIT = Parameter(
+    name="fit",
+    kind=PLAIN_NAME,
+    description="markov's fit, by name; the current one if left out.",
+)
+
+
+@dataclass(frozen=True)
+class FitChoice:
+    """The choice of the fit that a model goes by."""
+
+    name: str | None
+    """Its name; None for a current one."""
+    event_names: tuple[str, ...]
+    """The events that it is for; empty is any."""
+    fit_id: int | None = None
+    """Its number, where that is what it is chosen by."""
+
+    def parameters(self, space_id: int) -> dict[str, Any]:
+        """The values that the statement of the candidates binds."""
+        return {
+            "space_id": space_id, "fit_id": self.fit_id, "name": self.name,
+            "event_names": [*self.event_names], "model": MARKOV, "billion": BILLION,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ChosenFit:
+    """A fit as far as credit goes by it."""
+
+    id: int
+    name: str
+    event_name: str
+    start_at: datetime
+    end_at: datetime
+    """The first instant after it."""
+    window_days: int
+    conversions: int
+    digest: str
+    weights_by_source: dict[str, int]
+    """In billionths, which add up to one billion; sources without a weight are left out."""
+
+    network_numbers: dict[str, int] = field(default_factory=dict[str, int])
+    """The numbers of the Space's own networks."""
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """The weights of all sources, in the order of their numbers, from 1."""
+        numbers = SOURCE_IDS | self.network_numbers
+        weights = [0] * max(numbers.values())
+        for source, weight in self.weights_by_source.items():
+            weights[numbers[source] - 1] = weight
+        return tuple(weights)
+
+
+def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, Any]]:
+    """The statement whose rows are the fits of which `choose` takes one, and what it binds."""
+    return queries["candidates"], choice.parameters(space_id)
+
+
+async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitChoice) -> ChosenFit:
+    """The fit that a choice is of. Raises Invalid where there is none, or several."""
+    return choose(choice, await _candidates(connection, space_id, choice))
+
+
+async def find_current(
+    connection: AsyncConnection, space_id: int, event_name: str
+) -> ChosenFit | None:
+    """The current fit for a name of events, if there is one."""
+    current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
+    return current[0] if current else None
+
+
+async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> ChosenFit | None:
+    """The fit of a number, if there is one."""
+    candidates = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
+    return candidates[0] if candidates else None
+
+
+async def _candidates(
+    connection: AsyncConnection, space_id: int, choice: FitChoice
+) -> list[ChosenFit]:
+    cursor = connection.cursor(row_factory=class_row(ChosenFit))
+    return await fetch_all(cursor, *candidates_query(space_id, choice))
+
+
+def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
+    """Return the one candidate. Raises Invalid with what to do where it is not one."""
+    if len(candidates) == 1:
+        return candidates[0]
+    if choice.name is not None:
+        raise _refused("There is no fit by this name.")
+    if candidates:
+        names = " and ".join(fit.event_name for fit in candidates)
+        raise _refused(f"There are current fits of {names}: name one of them, or one event name.")
+    names = " or ".join(choice.event_names) or "any event"
+    raise _refused(
+        f"The model markov needs a fit: make one of {names} first, on the page Fits, by POST /fits "
+        f"or by headwater fit make. It takes {FEWEST_CONVERSIONS} conversions with a touchpoint."
+    )
+
+
+def _refused(rule: str) -> Invalid:
+    return Invalid({FIT.name: [rule]})
+
+
+def is_needed(models: Sequence[str]) -> bool:
+    """Return whether any of some models goes by a fit."""
+    return any(MODELS[model].is_fitted for model in models)
+
+
+ONLY_FITTED = "must only be given with markov."
+"""The rule of a fit's name."""
+
+
+def cite(fit: ChosenFit) -> dict[str, Any]:
+    """Return what an answer says of the fit that it goes by."""
+    return {
+        "id": fit.id,
+        "name": fit.name,
+        "event_name": fit.event_name,
+        "start_at": moment_text(fit.start_at),
+        "end_at": moment_text(fit.end_at),
+        "attribution_window": fit.window_days,
+        "conversions": fit.conversions,
+        "digest": fit.digest,
+    }
+
+
+def moment_text(moment: datetime) -> str:
+    """Return an instant as answers have it, in UTC and to the second."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+CITATION: Schema = object_schema(
+    {
+        "id": WHOLE, "name": TEXT, "event_name": TEXT, "start_at": MOMENT, "end_at": MOMENT,
+        "attribution_window": WHOLE, "conversions": WHOLE, "digest": TEXT,
+    }
+)  # fmt: skip
+"""The schema of that."""
+CITATION_OR_NULL: Schema = {**CITATION, "type": ["object", "null"]}

@@ -1,0 +1,96 @@
+"""The counts of a fit, their digest, and the weights that follow from them alone. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from headwater.attribution.fits.estimation import MARKOV, SHAPLEY
+from headwater.attribution.fits.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
+from headwater.attribution.fits.markov import markov_weights
+from headwater.attribution.fits.models import FitRequest
+from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
+from headwater.sources.catalogue import SOURCE_IDS
+
+BILLION = 10**9
+_START, _CONVERSION, _NULL = "start", "conversion", "null"
+
+
+def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
+    """Return all that the weights follow from, as JSON has it, in one order. `name_of` names the
+    numbers of sources.
+    """
+    transitions = journeys.transitions(journeys.counts)
+    names = _states([name_of(number) for number in journeys.sources])
+    sets: dict[int, int] = {}
+    for kind in np.flatnonzero(journeys.converted).tolist():
+        met = np.flatnonzero(journeys.source_sets[kind]).tolist()
+        members = sum(1 << journeys.sources[index] for index in met)
+        sets[members] = sets.get(members, 0) + int(journeys.counts[kind])
+    return {
+        "transitions": [
+            [names[left], names[entered], int(transitions[left, entered])]
+            for left, entered in np.argwhere(transitions > 0).tolist()
+        ],
+        "source_sets": [
+            [[name_of(number) for number in journeys.sources if members >> number & 1], count]
+            for members, count in sorted(sets.items())
+        ],
+    }
+
+
+def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
+    """Return the digest by which a fit is known: of the request and of what was counted."""
+    content = {
+        "event_name": request.event_name, "window_days": request.window_days,
+        "start": request.time.start.isoformat(), "end": request.time.end.isoformat(), **counts,
+    }  # fmt: skip
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
+    """Return by model the weight of every source that has one, from counts alone. They are
+    billionths, which add up to 1.
+    """
+    sources = _sources_in(counts)
+    states = {name: state for state, name in enumerate(_states(sources))}
+    transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
+    for left, entered, count in counts["transitions"]:
+        transitions[states[left], states[entered]] = count
+    sets = counts["source_sets"]
+    conversions = np.array([count for _, count in sets], dtype=np.float64)
+    members = np.array([[name in names for name in sources] for names, _ in sets], dtype=np.bool_)
+    shares = shapley_shares(members.reshape(len(sets), len(sources)))
+    return {
+        MARKOV: _in_billionths(sources, markov_weights(transitions)),
+        SHAPLEY: _in_billionths(sources, shapley_weights(shares, conversions)),
+    }
+
+
+def _states(sources: Sequence[str]) -> list[str]:
+    """Return the names of all states, in their order."""
+    return [_START, *sources, _CONVERSION, _NULL]
+
+
+def _sources_in(counts: Mapping[str, Any]) -> list[str]:
+    """Return the sources that were counted: listed ones in the order of their numbers, then others
+    by their name.
+    """
+    met = {name for left, entered, _ in counts["transitions"] for name in (left, entered)}
+    met -= {_START, _CONVERSION, _NULL}
+    return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
+
+
+def _in_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
+    """Return weights rounded down, with what is left over where most was lost."""
+    exact = weights * BILLION
+    whole = np.floor(exact).astype(np.int64)
+    left_over = BILLION - int(whole.sum()) if whole.any() else 0
+    whole[np.argsort(whole - exact, kind="stable")[:left_over]] += 1
+    return {sources[at]: Decimal(int(whole[at])) / BILLION for at in np.flatnonzero(whole).tolist()}

@@ -1,0 +1,81 @@
+"""Weights of sources by each data-driven model, and how far they would differ by other samples of
+the same contacts. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.attribution.fits.journeys import FloatArray, JourneyKinds
+from headwater.attribution.fits.markov import markov_weights
+from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
+
+MARKOV, SHAPLEY = "markov", "shapley_distinct"
+FITTED_MODELS = (MARKOV, SHAPLEY)
+RESAMPLES = 500
+BOUNDS = (2.5, 97.5)
+"""The percentiles of the resamples between which an interval of 95 % lies."""
+
+Weigh = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The weight of a source, from 0 to 1, and its interval of 95 %."""
+
+    source: str
+    weight: float
+    low: float
+    high: float
+
+
+def estimate(
+    journeys: JourneyKinds, seed: int, name_of: Callable[[int], str]
+) -> Mapping[str, list[Estimate]]:
+    """Return by model the estimates of all sources that somebody came from, the largest first.
+
+    An interval is from a bootstrap over contacts: each counts as often as a number drawn with mean
+    1 says, with all its journeys, as those of one contact are alike. The same seed draws the same.
+    """
+    weighers = {MARKOV: _by_markov(journeys), SHAPLEY: _by_shapley(journeys)}
+    resamples = _resamples(journeys, weighers, seed)
+    names = [name_of(number) for number in journeys.sources]
+    estimates: dict[str, list[Estimate]] = {}
+    for model, weigh in weighers.items():
+        weights = weigh(journeys.counts)
+        low, high = np.percentile(resamples[model], BOUNDS, axis=0)
+        estimates[model] = sorted(
+            (
+                Estimate(name, float(weights[at]), float(low[at]), float(high[at]))
+                for at, name in enumerate(names)
+            ),
+            key=lambda each: (-each.weight, each.source),
+        )
+    return estimates
+
+
+def _by_markov(journeys: JourneyKinds) -> Weigh:
+    return lambda counts: markov_weights(journeys.transitions(counts))
+
+
+def _by_shapley(journeys: JourneyKinds) -> Weigh:
+    shares = shapley_shares(journeys.source_sets[journeys.converted])
+    return lambda counts: shapley_weights(shares, counts[journeys.converted])
+
+
+def _resamples(
+    journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int
+) -> Mapping[str, FloatArray]:
+    """Return by model the weights by each of RESAMPLES."""
+    dice = np.random.Generator(np.random.PCG64(seed))
+    contacts = int(journeys.contacts.max(initial=-1)) + 1
+    weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}
+    for at in range(RESAMPLES):
+        drawn = dice.poisson(1.0, contacts).astype(np.float64)
+        counts = journeys.counted(drawn)
+        for model, weigh in weighers.items():
+            weights[model][at] = weigh(counts)
+    return weights

@@ -1,0 +1,44 @@
+"""The removal effect of sources in a first-order Markov chain of journeys. Pure."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from headwater.attribution.fits.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
+
+# A removed source leads to null: whoever would have come by it is lost. So what is left of the
+# conversions are those of journeys that never enter it, and the removal effect of a source is the
+# share of the chain's conversions whose journeys do:
+#
+#     effect = P(a journey enters it) P(conversion from there) / P(conversion from the start)
+#
+# All three stand in the inverse N of 1 - Q, where Q are the chances between start and sources, in
+# which N[a, b] is how often a journey from a is in b: it ever enters b with N[a, b] / N[b, b]. It
+# equals taking out one source after another and computing each chain anew.
+
+
+def removal_effects(transitions: FloatArray) -> FloatArray:
+    """Return the removal effect of every source, from 0 to 1, in the order of their states.
+    `transitions` are counts, of states by states. Without any conversion all are 0.
+    """
+    effects = np.zeros(len(transitions) - BESIDES_SOURCES)
+    leaving = transitions.sum(axis=1)
+    used = np.flatnonzero(leaving[:CONVERSION])
+    chances = transitions[used] / leaving[used, None]
+    within, converting = chances[:, used], chances[:, CONVERSION]
+    visits = cast("FloatArray", np.linalg.inv(np.eye(len(used)) - within))
+    conversion: FloatArray = visits @ converting
+    if not len(used) or conversion[0] <= 0:
+        return effects
+    entering: FloatArray = visits[0] / visits.diagonal()
+    effects[used[1:] - 1] = (entering * conversion / conversion[0])[1:]
+    return effects
+
+
+def markov_weights(transitions: FloatArray) -> FloatArray:
+    """Return the weight of every source: its removal effect, divided by the sum of all."""
+    effects = removal_effects(transitions)
+    total = effects.sum()
+    return effects / total if total > 0 else effects

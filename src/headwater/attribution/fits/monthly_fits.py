@@ -1,0 +1,124 @@
+"""Fits that are made every month, of the event names for which a Space wants it: of the last whole
+months, and current from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from prometheus_client import Counter
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.attribution.fits.models import FitRequest
+from headwater.attribution.fits.store import MAKING_SECONDS, choose_fit, make_fit
+from headwater.database.jobs.due_spaces import DueSpaces
+from headwater.database.pool import Database
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Invalid
+from headwater.http.inputs.timerange import months_after, whole_days
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "monthly_fits.sql")
+fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outcome"])
+due_spaces = DueSpaces(queries["due"])
+"""Spaces of which a fit is due."""
+
+MONTHS = 3
+"""The whole months that a fit is made of: enough conversions for most, and recent."""
+WINDOW_DAYS = 30
+HOUR = 6
+"""On the Space's clock, of the first day of a month: what happened in the month before is in."""
+AGAIN = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class MonthlyFit:
+    """An event name of which a fit is made every month."""
+
+    event_name: str
+    next_at: datetime
+    error: str | None
+    """Why there was none the last time; None when there was, or none was due yet."""
+
+
+async def start_monthly(
+    connection: AsyncConnection, space: Space, event_name: str, now: datetime
+) -> None:
+    """Have a fit of an event name made every month, from the next one on."""
+    values = {"event_name": event_name, "next_at": next_after(now, space.zone)}
+    await connection.execute(queries["start"], {"space_id": space.id, **values})
+
+
+async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: str) -> None:
+    """Have none made any more. Those that were made stay."""
+    await connection.execute(queries["stop"], {"space_id": space_id, "event_name": event_name})
+
+
+async def list_monthly(connection: AsyncConnection, space_id: int) -> list[MonthlyFit]:
+    """The event names of which fits are made every month."""
+    cursor = connection.cursor(row_factory=class_row(MonthlyFit))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
+    """Return the first time that is due after a moment."""
+    day = moment.astimezone(zone).date().replace(day=1)
+    while True:
+        due = datetime.combine(day, time(HOUR), zone).astimezone(UTC)
+        if due > moment:
+            return due
+        day = months_after(day, 1)
+
+
+def months_before(moment: datetime, zone: ZoneInfo) -> tuple[date, date]:
+    """Return the first and the last day of the whole months before a moment."""
+    this_month = moment.astimezone(zone).date().replace(day=1)
+    return months_after(this_month, -MONTHS), this_month - timedelta(days=1)
+
+
+class MonthlyFitter:
+    """Makes the fits that are due."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run(self, space_id: int, now: datetime) -> int:
+        """Make the fits of a Space that are due, and return how many were."""
+        number = 0
+        while await self._run_next(space_id, now):
+            number += 1
+        return number
+
+    async def _run_next(self, space_id: int, now: datetime) -> bool:
+        async with self._database.transaction() as connection:
+            space = await fetch_space(connection, space_id)
+            values = {"space_id": space_id, "now": now, "again": now + AGAIN}
+            row = await fetch_optional(connection, queries["claim"], values)
+        if row is None:
+            return False
+        (event_name,) = row
+        error = await self._make(space, event_name, now)
+        async with self._database.transaction() as connection:
+            await connection.execute(queries["finish"], {
+                "space_id": space_id, "event_name": event_name, "error": error,
+                "next_at": next_after(now, space.zone),
+            })  # fmt: skip
+        fits.labels("made" if error is None else "refused").inc()
+        return True
+
+    async def _make(self, space: Space, event_name: str, now: datetime) -> str | None:
+        """Make a fit and go by it. Returns why there is none."""
+        first, last = months_before(now, space.zone)
+        request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
+        name = f"{event_name} to {last:%Y-%m}"
+        try:
+            async with self._database.transaction(MAKING_SECONDS) as connection:
+                fit = await make_fit(connection, space.id, name, request)
+                await choose_fit(connection, space.id, fit.id)
+        except Invalid as refusal:
+            return refusal.message
+        return None

@@ -1,0 +1,202 @@
+"""Make fits of a Space's journeys, keep them, and say whether one can still be made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.attribution.fits.counts import count_journeys, digest_of, weights_of
+from headwater.attribution.fits.estimation import Estimate, estimate
+from headwater.attribution.fits.journeys import Journey, JourneyKinds, gather_journeys
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
+from headwater.database.bulk_values import array
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Invalid, NotFound
+from headwater.http.inputs.timerange import TimeRange
+from headwater.spaces.networks import fetch_sources
+
+queries = Queries(__name__, "fits.sql")
+
+Rows = Sequence[tuple[Any, ...]]
+
+MAKING_SECONDS = 19.5
+"""The time for which a request that makes a fit should have its connection."""
+_SEED_DIGITS = 16
+_STEP = Decimal("1e-9")
+_TOLERANCE = Decimal("2e-9")
+"""The last digits of doubles differ between machines."""
+
+
+@dataclass(frozen=True)
+class FitCheck:
+    """A fit held against what it would be now."""
+
+    reproduced: bool
+    """True when its weights follow from its counts."""
+    same_data: bool
+    """True when the journeys of its time are still what was counted."""
+
+
+async def make_fit(
+    connection: AsyncConnection, space_id: int, name: str, request: FitRequest
+) -> Fit:
+    """Make a fit and keep it under a name. The first one of an event name is its current one. Needs
+    a transaction that has executed nothing yet.
+
+    Raises Invalid where there are too few conversions, and for a name that is taken.
+    """
+    await connection.execute(queries["snapshot"])
+    journeys, untouched = await _read_journeys(connection, space_id, request)
+    if journeys.conversions < FEWEST_CONVERSIONS:
+        raise _too_few(request, journeys.conversions)
+    sources = await fetch_sources(connection, space_id)
+    counts = await asyncio.to_thread(count_journeys, journeys, sources.name_of)
+    digest = digest_of(request, counts)
+    row = await fetch_optional(connection, queries["put"], {
+        "space_id": space_id, "name": name, "event_name": request.event_name,
+        "start": request.time.start, "end": request.time.end, "window_days": request.window_days,
+        "conversions": journeys.conversions, "lost": journeys.lost, "untouched": untouched,
+        "counts": Jsonb(counts), "digest": digest,
+    })  # fmt: skip
+    if row is None:
+        raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
+    made = {"space_id": space_id, "fit_id": row[0]}
+    rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.name_of)
+    await connection.execute(queries["put_weights"], made | rows)
+    await connection.execute(queries["choose_first"], made)
+    return await fetch_fit(connection, space_id, row[0])
+
+
+async def list_fits(connection: AsyncConnection, space_id: int) -> list[Fit]:
+    """The fits of a Space, the newest first."""
+    cursor = connection.cursor(row_factory=class_row(Fit))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+    """The fit with this id. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(Fit))
+    fit = await fetch_optional(cursor, queries["fetch"], {"space_id": space_id, "fit_id": fit_id})
+    if fit is None:
+        raise NotFound("Fit")
+    return fit
+
+
+async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int:
+    """The id of the fit by this name. Raises NotFound."""
+    row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
+    if row is None:
+        raise NotFound("Fit")
+    return row[0]
+
+
+async def fetch_weights(
+    connection: AsyncConnection, space_id: int, fit_id: int
+) -> list[FittedWeight]:
+    """The weights of a fit, model by model, the largest first."""
+    cursor = connection.cursor(row_factory=class_row(FittedWeight))
+    return await fetch_all(cursor, queries["weights"], {"space_id": space_id, "fit_id": fit_id})
+
+
+async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> FitCheck:
+    """Make a fit anew: its weights from its counts, and its counts from the data as they are.
+    Needs a transaction that has read nothing else.
+    """
+    request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
+    journeys, _ = await _read_journeys(connection, space_id, request)
+    sources = await fetch_sources(connection, space_id)
+    counted = digest_of(request, count_journeys(journeys, sources.name_of))
+    made = weights_of(fit.counts)
+    stored = await fetch_weights(connection, space_id, fit.id)
+    return FitCheck(
+        reproduced=digest_of(request, fit.counts) == fit.digest and all(
+            abs(each.weight - made[each.model].get(each.source, Decimal())) <= _TOLERANCE
+            for each in stored
+        ),
+        same_data=counted == fit.digest,
+    )  # fmt: skip
+
+
+async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+    """Go by a fit from now on, where none is named for its event name. Raises NotFound."""
+    await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
+    return await fetch_fit(connection, space_id, fit_id)
+
+
+async def remove_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> None:
+    """Remove a fit; if it was current, none is from then on. Raises NotFound."""
+    values = {"space_id": space_id, "fit_id": fit_id}
+    cursor = await connection.execute(queries["remove"], values)
+    if not cursor.rowcount:
+        raise NotFound("Fit")
+
+
+def _too_few(request: FitRequest, conversions: int) -> Invalid:
+    reason = (
+        f"{request.event_name} has {conversions} conversions with a touchpoint in this time and"
+        f" window; a fit needs {FEWEST_CONVERSIONS}."
+    )
+    return Invalid({"event_name": [reason]})
+
+
+def _weigh(
+    journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
+) -> dict[str, str]:
+    """Return the columns of a fit's weights, with their intervals: the resamples follow from the
+    digest.
+    """
+    exact = weights_of(counts)
+    estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
+    rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
+    return {
+        "models": array([model for model, _ in rows]),
+        "sources": array([each.source for _, each in rows]),
+        "weights": array([_text(_weight(exact[model], each)) for model, each in rows]),
+        "lows": array([_text(Decimal(each.low)) for _, each in rows]),
+        "highs": array([_text(Decimal(each.high)) for _, each in rows]),
+    }
+
+
+def _weight(exact: dict[str, Decimal], estimate: Estimate) -> Decimal:
+    return exact.get(estimate.source, Decimal())
+
+
+def _text(weight: Decimal) -> str:
+    return f"{weight.quantize(_STEP):f}"
+
+
+async def _read_journeys(
+    connection: AsyncConnection, space_id: int, request: FitRequest
+) -> tuple[JourneyKinds, int]:
+    """Return the journeys of a time, and how many conversions have no touch."""
+    bound = {
+        "space_id": space_id, "event_name": request.event_name, "start": request.time.start,
+        "end": request.time.end, "lookback": request.window_days * 86_400,
+    }  # fmt: skip
+    cursor = connection.cursor(binary=True)
+    converted = await fetch_all(cursor, queries["converted"], bound)
+    lost = await fetch_all(cursor, queries["lost"], bound)
+    untouched = sum(sources is None for _, sources in converted)
+    return await asyncio.to_thread(_gather, converted, lost), untouched
+
+
+def _gather(converted: Rows, lost: Rows) -> JourneyKinds:
+    return gather_journeys([
+        *_journeys(converted, converted=True), *_journeys(lost, converted=False),
+    ])  # fmt: skip
+
+
+def _journeys(rows: Rows, *, converted: bool) -> list[Journey]:
+    return [
+        Journey(contact_id, tuple(np.frombuffer(sources, dtype=">i2").tolist()), converted)
+        for contact_id, sources in rows
+        if sources is not None
+    ]

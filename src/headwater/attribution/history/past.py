@@ -1,0 +1,197 @@
+"""The past of a Space since a revision: every contact that a later change concerns, with its events
+and touchpoints in all versions. Needs a transaction of which all statements see the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.id_lists import unpack_ids
+from headwater.attribution.history.versions import (
+    ALWAYS,
+    NEVER,
+    EventVersion,
+    Family,
+    MergeSpan,
+    Rank,
+    TouchVersion,
+    gather_families,
+    moment,
+)
+from headwater.database.bulk_values import array
+from headwater.database.queries import Queries, fetch_all
+
+queries = Queries(__name__, "past.sql")
+
+Row = tuple[Any, ...]
+BeforeEach = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class PastSpan:
+    """The part of a Space's past that is looked at."""
+
+    revision: int
+    """Changes after this one count."""
+    taken_at: int
+    """The time of that change, in microseconds since 1970: later events are new, earlier ones late.
+    """
+    days: tuple[date, date]
+    """The first and the last day, in UTC, of the events."""
+
+
+@dataclass
+class _Added:
+    """The rows that came in since, by id: the changes with which they did."""
+
+    events: dict[int, int]
+    touches: dict[int, list[int]]
+
+
+class PastReader:
+    """Reads families."""
+
+    def __init__(
+        self, connection: AsyncConnection, space_id: int, span: PastSpan, before_each: BeforeEach
+    ) -> None:
+        """`before_each` is awaited before every statement."""
+        self._connection, self._span, self._before_each = connection, span, before_each
+        first_day, last_day = span.days
+        self._values = {
+            "space_id": space_id, "revision": span.revision, "first_day": first_day,
+            "last_day": last_day,
+        }  # fmt: skip
+
+    async def families(self) -> list[Family]:
+        """Return the contacts that changes concern, as far as they have events on those days."""
+        added = await self._added()
+        former_events = await self._fetch("former_events")
+        former_touches = await self._fetch("former_touchpoints")
+        contacts = array(await self._concerned(added, former_events, former_touches))
+        merges = [
+            _merge_span(self._span, *row)
+            for row in await self._fetch("merges", contact_ids=contacts)
+        ]
+        events = await self._fetch("events", contact_ids=contacts)
+        versions = _Versions(self._span, added)
+        event_versions = list(versions.of_events(events, former_events))
+        with_events = gather_families(event_versions, (), merges)
+        if not with_events:
+            return []
+        touches = await self._fetch("touchpoints", contact_ids=contacts)
+        touch_versions = versions.of_touches(touches, former_touches)
+        return gather_families(event_versions, touch_versions, merges)
+
+    async def _added(self) -> _Added:
+        added = _Added({}, {})
+        for revision, event_ids, touch_ids in await self._fetch("added"):
+            for event_id in unpack_ids(event_ids).tolist():
+                added.events[event_id] = revision
+            for touch_id in unpack_ids(touch_ids).tolist():
+                added.touches.setdefault(touch_id, []).append(revision)
+        return added
+
+    async def _concerned(
+        self, added: _Added, former_events: Sequence[Row], former_touches: Sequence[Row]
+    ) -> list[int]:
+        """Return the contacts, as they are merged now, of everything that has changed."""
+        contacts = {row[1] for row in (*former_events, *former_touches)}
+        for name, ids in (
+            ("contacts_of_events", added.events), ("contacts_of_touchpoints", added.touches)
+        ):  # fmt: skip
+            if ids:
+                contacts.update(row[0] for row in await self._fetch(name, ids=array(ids)))
+        contacts.update(part for pair in await self._fetch("merged_since") for part in pair)
+        return [row[0] for row in await self._fetch("survivors", ids=array(contacts))]
+
+    async def _fetch(self, name: str, **values: Any) -> list[Row]:
+        await self._before_each()
+        return await fetch_all(self._connection, queries[name], self._values | values)
+
+
+_RANKS = {
+    ChangeCause.NEW_EVENTS: Rank.EVENTS_NEW, ChangeCause.LATE_EVENTS: Rank.EVENTS_LATE,
+    ChangeCause.REPLACEMENTS: Rank.EVENTS_REPLACING,
+}  # fmt: skip
+
+
+class _Versions:
+    """Makes versions of rows as they are, and as they were."""
+
+    def __init__(self, span: PastSpan, added: _Added) -> None:
+        self._span, self._added = span, added
+
+    def of_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
+        successors = {(row[10], row[8]) for row in former if row[10] is not None}
+        last: dict[int, int] = {}
+
+        def version(row: Row, end: int, end_cause: ChangeCause) -> EventVersion:
+            event_id, contact_id, name, at, amount, currency, is_upsell, from_page = row[:8]
+            revision = self._added.events.get(event_id)
+            cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
+            if (event_id, revision) in successors:
+                cause = ChangeCause.REPLACEMENTS
+            born = ALWAYS if revision is None else moment(revision, _RANKS[cause])
+            start = last.get(event_id, born)
+            last[event_id] = end
+            return EventVersion(
+                event_id, contact_id, name, at, amount, currency, is_upsell, start, end, cause,
+                end_cause, from_page,
+            )  # fmt: skip
+
+        for row in former:
+            yield version(row, moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
+        for row in present:
+            yield version(row, NEVER, ChangeCause.EDITS)
+
+    # A touchpoint that a page view made, withdrew and made again has two lives; one that was
+    # classified anew has two versions of one life:
+    #
+    #     made 3        withdrawn 5      made 8         classified 9
+    #     ├──── former ──┤               ├─── former ────┼─── as it is ────▶
+
+    def of_touches(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
+        made = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
+        last: dict[int, int] = {}
+
+        def start_of(touch_id: int, until: int) -> tuple[int, ChangeCause]:
+            if touch_id in last:
+                return last[touch_id], ChangeCause.CLASSIFICATION
+            times = made.get(touch_id, [])
+            if times and times[0] < until:
+                return moment(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
+            return ALWAYS, ChangeCause.LATE_TOUCHES
+
+        for row in former:
+            touch_id, contact_id, at, source_id, tag_set_id, until, why = row
+            cause = ChangeCause(why)
+            start, start_cause = start_of(touch_id, until)
+            last.pop(touch_id, None)
+            gone = cause is ChangeCause.WITHDRAWN_TOUCHES
+            end = moment(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
+            if not gone:
+                last[touch_id] = end
+            yield TouchVersion(
+                touch_id, contact_id, at, source_id, tag_set_id, start, end, start_cause, cause
+            )
+        for touch_id, contact_id, at, source_id, tag_set_id in present:
+            start, start_cause = start_of(touch_id, NEVER)
+            yield TouchVersion(
+                touch_id, contact_id, at, source_id, tag_set_id, start, NEVER, start_cause,
+                ChangeCause.WITHDRAWN_TOUCHES,
+            )  # fmt: skip
+
+
+def _merge_span(
+    span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None
+) -> MergeSpan:
+    start = moment(made, Rank.MERGED) if made > span.revision else ALWAYS
+    return MergeSpan(
+        merged_id, survivor_id, start, NEVER if undone is None else moment(undone, Rank.MERGED)
+    )

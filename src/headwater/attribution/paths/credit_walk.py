@@ -1,0 +1,334 @@
+"""A walk over the events that some sources have credit of: by postings where the sources are rare,
+by the paths of segments where they are common, from the tables where events are pending or segments
+missing; within one snapshot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import numpy as np
+import structlog
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import TupleRow
+from psycopg.sql import SQL
+
+from headwater.attribution.models import MODELS, CreditedTouches
+from headwater.attribution.paths.credit_stretch import CreditStretch
+from headwater.attribution.paths.known_credit import (
+    NO_CREDIT,
+    CreditedEvents,
+    EventChanges,
+    KnownCredit,
+    read_all_postings,
+    recall,
+    remember,
+)
+from headwater.attribution.paths.live import read_numbers
+from headwater.attribution.paths.lookup import are_among
+from headwater.attribution.paths.memory import Key
+from headwater.attribution.paths.packed_columns import DamagedColumn
+from headwater.attribution.paths.path_data import IntArray
+from headwater.attribution.paths.path_source import fetch_source
+from headwater.attribution.paths.postings import (
+    POSTING_OCTETS,
+    DamagedPostings,
+    columns_of,
+    count_credited,
+)
+from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
+from headwater.attribution.query import Attribution, has_credit
+from headwater.database.bulk_values import array
+from headwater.database.queries import Queries, Statement, fetch_all
+from headwater.sources.catalogue import mask
+
+queries = Queries(__name__, "credit_walk.sql")
+
+MOST_LIVE_EVENTS = 5_000
+"""The events that a stretch may read from the tables; with more, a walk over all is as good."""
+MOST_READ_FOR_SHARES, MOST_READ_FOR_PICKS = 20_000, 100_000
+"""The events whose paths a stretch may read, by models that share out and by others: by those a
+walk over all events passes few that have no credit.
+"""
+_PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
+"""The postings or events among which one is expected of which a source has credit, likewise; until
+some have been seen.
+"""
+_MARGIN = 1.2
+"""More events are returned than should have enough rows, by so much."""
+_2000 = 946_684_800
+_1970 = date(1970, 1, 1).toordinal()
+_SECONDS_A_DAY = 86_400
+_MICROSECONDS = 1_000_000
+_NONE = np.array([], dtype=np.int64)
+
+_ENDS = {
+    "newest first": {
+        "first": SQL("coalesce(reach.day, %(first_day)s)"), "last": SQL("%(last_day)s::date"),
+        "direction": SQL("DESC"),
+    },
+    "oldest first": {
+        "first": SQL("%(first_day)s::date"), "last": SQL("coalesce(reach.day, %(last_day)s)"),
+        "direction": SQL("ASC"),
+    },
+}  # fmt: skip
+
+log = structlog.get_logger()
+
+
+@cache
+def _statement(name: str, model: str, window_days: int, order: str) -> Statement:
+    """Return a statement of a walk. What a model picks is known by one look at a path, so that no
+    event is looked at in vain; for others the mask has to do.
+    """
+    picks = MODELS[model].take is not CreditedTouches.EACH
+    credited = has_credit(Attribution(model, window_days, ())) if picks else SQL("true")
+    return Statement.of(queries[name].format(**_ENDS[order], credited=credited))
+
+
+@dataclass(frozen=True)
+class CreditOf:
+    """The credit of some sources, by a rule."""
+
+    source_ids: Sequence[int]
+    model: str
+    window_days: int
+
+    @property
+    def is_shared_out(self) -> bool:
+        """True when every touch that counts has credit."""
+        return MODELS[self.model].take is CreditedTouches.EACH
+
+    @property
+    def most_read_events(self) -> int:
+        """The events whose paths a stretch may read. None where every touch of a path has credit,
+        as then an event's mask says as much.
+        """
+        if self.is_shared_out:
+            return MOST_READ_FOR_SHARES if self.window_days else 0
+        return MOST_READ_FOR_PICKS
+
+
+class CreditWalk:
+    """Walks over the events of a time, each of which may have credit of some sources, and all of
+    which have that do. Needs a transaction of which all statements see the same rows.
+    """
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        space_id: int,
+        credit: CreditOf,
+        between: tuple[datetime, datetime],
+        *,
+        backward: bool,
+    ) -> None:
+        """Between the first and the last moment, both included; newest first unless `backward`."""
+        self._connection, self._space_id, self._credit = connection, space_id, credit
+        self._backward = backward
+        self._key: Key | None = None
+        self._known = KnownCredit()
+        first, last = (moment.astimezone(UTC) for moment in between)
+        self._days = [first.date(), last.date()]
+        self._between = (_second_of(first), _second_of(last))
+        self._passed, self._credited, self._touches = 0, 0, 0
+        self._ids, self._seconds = _NONE, _NONE
+        self._over = first > last
+        self.has_common = False
+        """Whether a source is common in a segment."""
+        self.broken_off: int | None = None
+        """Where the walk could not go on, as it would have been as much work as one over all
+        events: those before this second since 1970 are left; when `backward`, those from it on.
+        """
+
+    async def next_events(self, rows: int) -> list[int]:
+        """Return the next events, in no order, but all of those between the first and the last
+        second of theirs: as many as should have so many touches with credit. Fewer at the end, and
+        none after it.
+        """
+        if self._key is None:
+            await self._recall()
+        while len(self._ids) < (least := self._events_for(rows)) and not self._over:
+            await self._read_days(least - len(self._ids))
+        if not len(self._ids):
+            return []
+        edge = self._seconds[min(least, len(self._ids)) - 1]
+        count = int(np.count_nonzero(
+            self._seconds <= edge if self._backward else self._seconds >= edge
+        ))  # fmt: skip
+        if count > max(least, MOST_LIVE_EVENTS):  # all in one second
+            self.break_off()
+            return []
+        chosen, self._ids = self._ids[:count], self._ids[count:]
+        self._seconds = self._seconds[count:]
+        return chosen.tolist()
+
+    async def _recall(self) -> None:
+        """Begin with what is known of this Space of this database."""
+        source = await fetch_source(self._connection, self._space_id)
+        credit = self._credit
+        self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
+        self._known = recall(self._key)
+
+    def _events_for(self, rows: int) -> int:
+        """Return how many events should have so many touches with credit, which each has."""
+        if not self._credited:
+            return rows
+        return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
+
+    def break_off(self) -> None:
+        """Leave everything that has not been returned to whoever walks over all events."""
+        if len(self._seconds):
+            self.broken_off = int(self._seconds[0]) + (not self._backward)
+            self._ids = self._seconds = _NONE
+            self._over = True
+        elif not self._over:
+            self._leave_days()
+
+    def _leave_days(self) -> None:
+        """The same with the days that have not been read."""
+        day = self._days[not self._backward].toordinal() + (not self._backward)
+        self._over, self.broken_off = True, (day - _1970) * _SECONDS_A_DAY
+
+    async def _read_days(self, least: int) -> None:
+        """Read some more days, which should have so many events, or leave them."""
+        stretch = await self._next_stretch(least)
+        self.has_common = stretch is not None and stretch.common > 0
+        if stretch is None or stretch.common > self._credit.most_read_events:
+            self._leave_days()
+            return
+        try:
+            credited = await self._events_of(stretch)
+        except (DamagedPostings, DamagedColumn, DamagedSegment):
+            days = f"{stretch.first_day} to {stretch.last_day}"
+            log.warning("damaged path segment", space_id=self._space_id, day=days)
+            self._leave_days()
+            return
+        self._append(stretch, *await self._with_changes(stretch, *credited))
+
+    async def _next_stretch(self, least: int) -> CreditStretch | None:
+        values = self._values() | {
+            "enough": self._enough(least), "most_live": MOST_LIVE_EVENTS,
+            "first_day": self._days[0], "last_day": self._days[1],
+            "posting_octets": POSTING_OCTETS,
+        }  # fmt: skip
+        record = await (await self._execute("stretch", values)).fetchone()
+        return None if record is None else CreditStretch(*record)
+
+    def _values(self) -> dict[str, Any]:
+        source_ids = list(self._credit.source_ids)
+        return {
+            "space_id": self._space_id, "source_ids": source_ids, "source_mask": mask(source_ids),
+            "known_stamps": array(self._known.segments),
+            "lookback": self._credit.window_days * _SECONDS_A_DAY,
+        }  # fmt: skip
+
+    async def _execute(self, name: str, values: dict[str, Any]) -> AsyncCursor[TupleRow]:
+        credit, order = self._credit, "oldest first" if self._backward else "newest first"
+        statement = _statement(name, credit.model, credit.window_days, order)
+        return await statement.execute(self._connection, values)
+
+    def _enough(self, least: int) -> int:
+        """Return among how many postings and events so many are expected that have credit."""
+        usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
+        share = 1.5 * self._passed / max(1, self._credited) or usual
+        return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
+
+    async def _events_of(self, stretch: CreditStretch) -> tuple[IntArray, IntArray]:
+        """Return the events that have credit by the segments of a stretch, one as often as sources
+        have it, and the whole seconds since 1970 of each. Raises DamagedPostings, DamagedColumn or
+        DamagedSegment.
+        """
+        credit = self._credit
+        read = read_all_postings(stretch.of_postings(), credit.model, credit.window_days)
+        if stretch.unread:
+            read |= await self._of_paths(stretch)
+        stamps = read_numbers(stretch.all_stamps).tolist()
+        known = self._known.segments
+        credited = CreditedEvents.join([
+            read[stamp] if stamp in read else known[stamp]
+            for stamp in stamps if stamp in read or stamp in known
+        ])  # fmt: skip
+        if read:
+            self._remember(self._known.with_segments(read, stamps))
+        self._passed += credited.passed
+        self._credited += len(credited.event_ids)
+        self._touches += credited.touches
+        return credited.event_ids, credited.seconds
+
+    async def _with_changes(
+        self, stretch: CreditStretch, ids: IntArray, seconds: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return the same with what the tables say of events that have changed, each event once."""
+        changes = EventChanges(read_numbers(stretch.changed), read_numbers(stretch.changes))
+        changed, seconds_now = await self._look_at(changes)
+        believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
+        ids, places = np.unique(
+            np.concatenate([ids[believed], changed[now], read_numbers(stretch.live_ids)]),
+            return_index=True,
+        )
+        live_seconds = _whole_seconds(stretch.live_times)
+        return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]
+
+    async def _look_at(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
+        """Return the events of some changes, ascending, and their seconds, or NO_CREDIT."""
+        events, seconds, known = self._known.seconds_of(changes)
+        if known.all():
+            return events, seconds
+        values = self._values() | {"event_ids": array(events[~known].tolist())}
+        record = await (await self._execute("changed", values)).fetchone()
+        assert record is not None
+        ids, times = read_numbers(record[0]), _whole_seconds(record[1])
+        seconds = np.where(known, seconds, NO_CREDIT)
+        seconds[np.searchsorted(events, ids)] = times
+        self._remember(self._known.with_changes(changes, seconds))
+        return events, seconds
+
+    def _remember(self, known: KnownCredit) -> None:
+        self._known = known
+        assert self._key is not None
+        remember(self._key, known)
+
+    async def _of_paths(self, stretch: CreditStretch) -> dict[int, CreditedEvents]:
+        credit = self._credit
+        columns = columns_of(credit.window_days)
+        days = {"first_day": stretch.first_day, "last_day": stretch.last_day}
+        cursor = self._connection.cursor(binary=True)
+        query = read_query("read_common", columns)
+        read: dict[int, CreditedEvents] = {}
+        for stamp, *record in await fetch_all(cursor, query, self._values() | days):
+            paths = unpacked(record, columns).paths
+            counts = count_credited(paths, credit.source_ids, credit.model, credit.window_days)
+            read[stamp] = CreditedEvents.of_paths(paths, counts)
+        return read
+
+    def _append(self, stretch: CreditStretch, ids: IntArray, seconds: IntArray) -> None:
+        """Put the events of a stretch behind those that wait, without those outside of the time."""
+        first, last = self._between
+        within = np.flatnonzero((seconds >= first) & (seconds <= last))
+        in_turn = within[np.argsort(seconds[within], kind="stable")]
+        if not self._backward:
+            in_turn = in_turn[::-1]
+        self._ids = np.concatenate([self._ids, ids[in_turn]])
+        self._seconds = np.concatenate([self._seconds, seconds[in_turn]])
+        if self._backward:
+            self._over = stretch.last_day >= self._days[1]
+            self._days[0] = stretch.last_day + timedelta(days=not self._over)
+        else:
+            self._over = stretch.first_day <= self._days[0]
+            self._days[1] = stretch.first_day - timedelta(days=not self._over)
+
+
+def _whole_seconds(packed: bytes | None) -> IntArray:
+    """Return the whole seconds since 1970 of moments that PostgreSQL has packed."""
+    return read_numbers(packed) // _MICROSECONDS + _2000
+
+
+def _second_of(moment: datetime) -> int:
+    """Return the whole second since 1970 of a moment."""
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)

@@ -1,0 +1,101 @@
+"""Columns packed into as few octets as their range needs, and back. Pure."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.attribution.paths.path_data import NO_AMOUNT, IntArray
+
+WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
+"""The types of numbers by how many octets each has. Without any, all are the base."""
+_WIDE = 1 << 32
+"""Numbers from here on have a sign, as unsigned ones do not mix with those."""
+
+
+class DamagedColumn(Exception):
+    """A packed column is not what was stored."""
+
+
+@dataclass(frozen=True)
+class PackedColumn:
+    """Unsigned integers, each as wide as the largest needs; added to the base they are the values.
+
+    A column of amounts counts from 1, as 0 stands for none.
+    """
+
+    base: int
+    data: bytes
+
+    @property
+    def checksum(self) -> int:
+        """A number that tells damage to the column."""
+        return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
+
+
+def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
+    """Return a stored column. Raises DamagedColumn when it is not what the checksum was made of."""
+    column = PackedColumn(base, data)
+    if column.checksum != checksum:
+        raise DamagedColumn
+    return column
+
+
+def pack(values: IntArray) -> PackedColumn:
+    """Pack a column."""
+    if not len(values):
+        return PackedColumn(0, b"")
+    base = int(values.min())
+    return PackedColumn(base, _narrow(np.subtract(values, base, dtype=np.int64)))
+
+
+def unpack(column: PackedColumn, count: int) -> IntArray:
+    """Return the values of a column. Raises DamagedColumn when it does not hold `count` of them."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, column.base, dtype=np.int64)
+    return numbers.astype(np.int64) + column.base
+
+
+def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
+    """Return the same as numbers of as few octets as hold them: not to be calculated with."""
+    numbers = _numbers(column, count)
+    base, most = column.base, column.base + (0 if numbers is None else int(numbers.max()))
+    if numbers is None or base < 0 or most >= _WIDE:
+        return unpack(column, count)
+    kind = np.min_scalar_type(most)
+    return numbers.astype(kind) + kind.type(base)
+
+
+def pack_amounts(amounts: IntArray) -> PackedColumn:
+    """Pack a column of amounts."""
+    has = amounts != NO_AMOUNT
+    base = int(amounts[has].min()) - 1 if has.any() else 0
+    return PackedColumn(base, _narrow(np.where(has, amounts - base, 0)))
+
+
+def unpack_amounts(column: PackedColumn, count: int) -> IntArray:
+    """Return a column of amounts. Raises DamagedColumn when it does not hold `count` of them."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, NO_AMOUNT, dtype=np.int64)
+    wide = numbers.astype(np.int64)
+    return np.where(wide > 0, wide + column.base, NO_AMOUNT)
+
+
+def _narrow(numbers: IntArray) -> bytes:
+    largest = int(numbers.max()) if len(numbers) else 0
+    width = next(width for width in WIDTHS if largest < 1 << (8 * width))
+    return numbers.astype(f"<u{width}").tobytes() if width else b""
+
+
+def _numbers(column: PackedColumn, count: int) -> IntArray | None:
+    """Return the numbers of a column before its base is added; None when it stores none."""
+    width, rest = divmod(len(column.data), count) if count else (0, len(column.data))
+    if rest or width not in WIDTHS:
+        raise DamagedColumn
+    kind = WIDTHS[width]
+    return None if kind is None else np.frombuffer(column.data, dtype=kind)

@@ -1,0 +1,101 @@
+"""Segments: the packed paths of a day's events, as stored and as read back."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
+
+from headwater.attribution.paths.packed_columns import (
+    DamagedColumn,
+    checked,
+    pack,
+    pack_amounts,
+    unpack,
+    unpack_amounts,
+    unpack_narrow,
+)
+from headwater.attribution.paths.path_data import TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.attribution.paths.postings import make_postings
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "segments.sql")
+
+MOST_EVENTS = 20_000
+"""The events that a segment is filled up to: small enough to be rewritten for some hundred changes,
+large enough for arithmetic in bulk.
+"""
+
+ALL_COLUMNS = tuple(Column)
+_PLACE = {column: place for place, column in enumerate(Column)}
+_COMMA = SQL(", ")
+
+
+class DamagedSegment(Exception):
+    """A segment is not what was stored."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a day's events."""
+
+    day: date
+    """Of the events' times, in UTC."""
+    part: int
+    paths: PathData
+
+
+def read_query(name: str, columns: Sequence[Column]) -> Composed:
+    """The query `name` of segments with some of their columns, for `unpacked`."""
+    return queries[name].format(columns=_COMMA.join(Identifier("s", column) for column in columns))
+
+
+def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
+    """Return the segment of a row of `read_query`, fetched in binary. Raises DamagedSegment."""
+    day, part, events, touches, event_names, bases, checksums, *packed = record
+    values: dict[Column, IntArray] = {}
+    try:
+        for column, data in zip(columns, packed, strict=True):
+            at = _PLACE[column]
+            stored = checked(bases[at], data, checksums[at])
+            if column in TOUCH_COLUMNS:
+                values[column] = unpack_narrow(stored, touches)
+            else:
+                read = unpack_amounts if column is Column.AMOUNTS else unpack
+                values[column] = read(stored, events)
+    except (DamagedColumn, IndexError):
+        raise DamagedSegment from None
+    return Segment(day, part, PathData(values, tuple(event_names), events, touches))
+
+
+def write_query() -> Composed:
+    """The statement that stores a segment, binding `write_values`."""
+    return queries["write"].format(
+        names=_COMMA.join(Identifier(column) for column in Column),
+        values=_COMMA.join(Placeholder(column) for column in Column),
+        excluded=_COMMA.join(Identifier("excluded", column) for column in Column),
+    )
+
+
+def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
+    """Return what `write_query` binds: all columns packed, and the postings made of them."""
+    paths = segment.paths
+    packed = {
+        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column])
+        for column in Column
+    }
+    postings = make_postings(paths)
+    return {
+        "space_id": space_id, "day": segment.day, "part": segment.part,
+        "stamp": secrets.randbits(63),
+        "events": paths.events, "touches": paths.touches, "event_names": list(paths.event_names),
+        "bases": [column.base for column in packed.values()],
+        "checksums": [column.checksum for column in packed.values()],
+        "common_sources": postings.common_sources, "posted_sources": postings.sources,
+        "posting_ends": postings.ends, "postings": postings.data,
+        **{str(name): column.data for name, column in packed.items()},
+    }  # fmt: skip

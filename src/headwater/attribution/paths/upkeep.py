@@ -1,0 +1,172 @@
+"""Comparing segments with what they are derived from, and making them anew: for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+from psycopg import Connection, Cursor
+from psycopg.errors import SerializationFailure
+from psycopg.sql import SQL
+
+from headwater.attribution.paths import changes
+from headwater.attribution.paths.builder import Builder
+from headwater.attribution.paths.builder import queries as builder_queries
+from headwater.attribution.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
+from headwater.attribution.paths.path_data import (
+    EVENT_COLUMNS,
+    TOUCH_COLUMNS,
+    Column,
+    IntArray,
+    PathData,
+)
+from headwater.attribution.paths.postings import make_postings
+from headwater.attribution.paths.segments import (
+    ALL_COLUMNS,
+    DamagedSegment,
+    Segment,
+    queries,
+    read_query,
+    unpacked,
+)
+
+
+@dataclass(frozen=True)
+class DayReport:
+    """The result of a check of one day."""
+
+    day: date
+    """In UTC."""
+    events: int
+    """Events in the tables."""
+    pending: int
+    """Of those, or gone since: events that reports read from the tables until they are built."""
+    wrong: int
+    """Events that segments have and the tables do not, or differently, or that are missing from
+    segments, without being pending. Reports would be wrong by them.
+    """
+    damaged: bool
+    """Segments are damaged or missing, or their postings are: reports or lists read the whole day
+    from the tables.
+    """
+
+
+def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayReport]:
+    """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection
+    without a transaction.
+    """
+    with connection.transaction():
+        connection.execute(builder_queries["snapshot"])
+        for (day,) in connection.execute(queries["all_days"], {"space_id": space_id}).fetchall():
+            report = _check_day(connection, space_id, day)
+            if report.events or report.wrong or report.damaged:
+                yield report
+
+
+def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
+    """Drop all segments of a Space and build them from nothing; yields after every step. Reports
+    stay right all the while, and workers may build as well. Needs a connection without a
+    transaction.
+    """
+    while not _unless_forestalled(forget_space, connection, space_id):
+        pass
+    build_next = Builder().build_next
+    while (built := _unless_forestalled(build_next, connection, space_id)) is not False:
+        if built:
+            yield
+
+
+def _unless_forestalled(
+    work: Callable[[Connection[Any], int], bool], connection: Connection[Any], space_id: int
+) -> bool | None:
+    """Return the result of some work; None when a worker came first, so that nothing was done."""
+    try:
+        return work(connection, space_id)
+    except SerializationFailure:
+        return None
+
+
+def forget_space(connection: Connection[Any], space_id: int) -> bool:
+    """Drop all segments of a Space and note all its events as changed. Returns True."""
+    values = {"space_id": space_id}
+    with connection.transaction():
+        for name in ("delete_all", "delete_days", "delete_pending"):
+            connection.execute(queries[name], values)
+        every = changes.queries["every_event"].format(only=SQL("true"))
+        connection.execute(every, values)
+    return True
+
+
+def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayReport:
+    cursor = connection.cursor(binary=True)
+    span = {"space_id": space_id, "first_day": day, "last_day": day, "days": [day]}
+    record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
+    assert record is not None
+    live = assemble(record)
+    noted = cursor.execute(queries["pending"], span).fetchone()
+    pending = np.unique(read_numbers(noted[1] if noted else None))
+    known = connection.execute(queries["days"], span).fetchone()
+    rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
+    try:
+        segments = [unpacked(row, ALL_COLUMNS) for row in rows]
+    except DamagedSegment:
+        segments = []
+    unnoted = ~np.isin(live[Column.EVENT_IDS], pending)
+    missing = len(segments) != (known[1] if known else 0) or (known is None and unnoted.any())
+    if missing or not _have_right_postings(cursor, span, segments):
+        return DayReport(day, live.events, len(pending), 0, damaged=True)
+    stored = PathData.join([live.select(np.array([], dtype=np.int64)),
+                            *(segment.paths for segment in segments)])  # fmt: skip
+    wrong = _differences(stored, live, pending)
+    return DayReport(day, live.events, len(pending), wrong, damaged=False)
+
+
+def _have_right_postings(
+    cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]
+) -> bool:
+    """Return whether the postings of a day's segments are those of their paths."""
+    rows = cursor.execute(queries["postings"], span).fetchall()
+    for segment, stored in zip(segments, rows, strict=True):
+        right = make_postings(segment.paths)
+        if stored != (right.common_sources, right.sources, right.ends, right.data):
+            return False
+    return True
+
+
+def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
+    """Return how many events are not the same in both, other than those that are pending."""
+    ours, theirs = (
+        _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending)))
+        for paths in (stored, live)
+    )
+    ids = {event_id for event_id, _ in ours} | {event_id for event_id, _ in theirs}
+    alike = {event_id for event_id, _ in set(ours) & set(theirs)}
+    return len(ids - alike) + len(ours) - len({event_id for event_id, _ in ours})
+
+
+def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
+    """Return each event with everything that a report could read of it."""
+    events = {
+        column: paths[column].tolist()
+        for column in EVENT_COLUMNS
+        if column not in (Column.STARTS, Column.NAMES)
+    }
+    places: list[int] = paths[Column.NAMES].tolist()
+    names = [paths.event_names[place] for place in places]
+    starts: list[int] = paths[Column.STARTS].tolist()
+    of_touches: list[list[int]] = [paths[column].tolist() for column in TOUCH_COLUMNS]
+    touches = list(zip(*of_touches, strict=True))
+    return [
+        (
+            event_id,
+            (
+                names[at],
+                *(values[at] for values in events.values()),
+                *touches[starts[at] : starts[at] + events[Column.LENGTHS][at]],
+            ),
+        )
+        for at, event_id in enumerate(events[Column.EVENT_IDS])
+    ]

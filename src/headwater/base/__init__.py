@@ -1,0 +1,1 @@
+"""What everything else stands on: settings, logs, files, telemetry, the way out."""

@@ -1,0 +1,150 @@
+"""Masks what must not be kept in texts that come back from other services: a platform's answer or
+a complaint about a webhook's body may quote what it was sent. Logs mask by the same patterns
+(`logs.mask`); here the values that were sent are known as well. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from headwater.base.logs import MASKED, is_sensitive, mask
+
+LONGEST_ANSWER = 4096
+LONGEST_ERROR = 500
+
+_WINDOW = 8192
+"""The characters of a text that are read: more than is ever kept of one."""
+_LONGEST_VALUE = 2048
+_SHORTEST_VALUE = 2
+"""Characters; one identifies nobody."""
+_WHOLE_WORD = 8
+"""Values shorter than this are masked only as whole words: `Al` must not take a bite of `All`."""
+
+# Every repetition is bounded, so that a text made for it costs no more than its length.
+_PERSONAL = re.compile(
+    r"[^\s\"'<>()\[\]{},;:=&@\\]{1,64}(?:@|%40|\\u0040)[^\s\"'<>()\[\]{},;:=&@\\]{1,255}"
+    r"|\b[0-9a-fA-F]{64}\b"
+    r"|(?<![\w+])\+[0-9](?:[ ().\-/]{0,3}[0-9]){7,14}(?![0-9])"
+)
+
+
+class Mask:
+    """Masks secrets and personal data: whatever looks like it, and the values that were sent."""
+
+    def __init__(self, values: Iterable[str] = (), quotes: frozenset[str] = frozenset()) -> None:
+        """`quotes` are names of JSON members whose values are masked whatever they are."""
+        self._quotes = quotes
+        forms = (form for value in values for form in _forms(value))
+        self._values = frozenset(form for form in forms if len(form) >= _SHORTEST_VALUE)
+        lengths: dict[str, set[int]] = {}
+        for value in self._values:
+            lengths.setdefault(value[:_SHORTEST_VALUE], set()).add(len(value))
+        self._lengths = {start: sorted(known, reverse=True) for start, known in lengths.items()}
+        """The lengths of values with these first characters: a text is walked through once, and
+        each place in it costs a few look-ups however many values there are.
+        """
+
+    def text(self, text: str, most: int = LONGEST_ERROR) -> str:
+        """The beginning of a text, of at most so many characters, masked."""
+        masked = self.without_values(_PERSONAL.sub(MASKED, mask(text[:_WINDOW])))
+        if len(text) > _WINDOW:
+            masked = masked[:-_LONGEST_VALUE]  # half a value may stand at the cut
+        return masked.replace("\0", "")[:most]  # PostgreSQL keeps no NUL in a text
+
+    def answer(self, body: bytes) -> str | None:
+        """The beginning of an answer's body, masked; None where nothing of it may be kept. Of one
+        that may quote, but is no whole JSON, nothing may.
+        """
+        try:
+            document = self._document(msgspec.json.decode(body))
+            return msgspec.json.encode(document).decode()[:LONGEST_ANSWER]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            if self._quotes:
+                return None
+        return self.text(body.decode("utf-8", "replace"), LONGEST_ANSWER) or None
+
+    def _document(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            members = cast("dict[str, Any]", value).items()
+            return {self.text(name): self._member(name, item) for name, item in members}
+        if isinstance(value, list):
+            return [self._document(item) for item in cast("list[Any]", value)]
+        if isinstance(value, str):
+            return self.text(value, LONGEST_ANSWER)
+        if isinstance(value, int | float) and self.without_values(str(value)) == MASKED:
+            return MASKED
+        return value
+
+    def _member(self, name: str, value: Any) -> Any:
+        hidden = name in self._quotes or (isinstance(value, str) and is_sensitive(name))
+        return MASKED if hidden else self._document(value)
+
+    def without_values(self, text: str) -> str:
+        """A text of our own with only the values masked: it quotes nothing else."""
+        pieces: list[str] = []
+        kept = position = 0
+        while position < len(text):
+            value = self._value_at(text, position)
+            if value is None:
+                position += 1
+                continue
+            pieces += [text[kept:position], MASKED]
+            kept = position = position + len(value)
+        return "".join([*pieces, text[kept:]])
+
+    def _value_at(self, text: str, position: int) -> str | None:
+        start = text[position : position + _SHORTEST_VALUE]
+        for length in self._lengths.get(start, ()):
+            value = text[position : position + length]
+            if value in self._values and (
+                length >= _WHOLE_WORD or _is_word(text, position, position + length)
+            ):
+                return value
+        return None
+
+
+def mask_fields(
+    fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]
+) -> dict[str, Any]:
+    """Mask a message so that people may see it: values stay under the names in `kept`, URLs under
+    those in `urls` lose their query, and every other value is masked, so that a field added later
+    is, too.
+    """
+    return {name: _mask_field(name, value, kept, urls) for name, value in fields.items()}
+
+
+def _mask_field(name: str, value: Any, kept: frozenset[str], urls: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return mask_fields(cast("dict[str, Any]", value), kept, urls)
+    if isinstance(value, list):
+        return [_mask_field(name, item, kept, urls) for item in cast("list[Any]", value)]
+    if name in kept:
+        return value
+    return _page(value) if name in urls else MASKED
+
+
+def _page(url: Any) -> str:
+    try:
+        parts = urlsplit(str(url))
+        host = parts.hostname or ""
+    except ValueError:
+        return MASKED
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme and host else MASKED
+
+
+def _forms(value: str) -> set[str]:
+    """A value as it may be quoted: as it is, in lower case, in a URL, in JSON, without its `+`."""
+    plain = {value, value.lower(), value.removeprefix("+")}
+    encoded = {quote(form, safe="") for form in plain}
+    in_json = {msgspec.json.encode(form).decode()[1:-1] for form in plain}
+    return plain | encoded | in_json
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not before.isalnum() and not after.isalnum()

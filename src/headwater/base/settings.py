@@ -1,0 +1,284 @@
+"""Everything an operator can set, read once from HEADWATER_* variables.
+
+A value that cannot be used stops the start with a sentence naming the variable: a service
+that guesses at a mistyped setting is worse than one that does not start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headwater.base.log_lines import FORMATS
+from headwater.base.mail_server import read_mail_server, read_sender
+
+PREFIX = "HEADWATER_"
+_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
+"""A platform's own variable; the platforms themselves are not known here."""
+STORAGE_SCHEMES = ("s3", "gs", "az")
+MERGE_ALERT = 500
+"""Merges an hour: more than corrections by hand and people who log in on a second device make."""
+TAKEN = (
+    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mail", "mcp",
+    "metrics",
+    "public-api", "readyz", "webhooks",
+)  # fmt: skip
+"""The beginnings of Headwater's own paths."""
+
+
+class SettingError(ValueError):
+    """A HEADWATER_* variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One process's configuration. Field names are the variables' names in lower case."""
+
+    database_url: str | None = None
+    """PostgreSQL to use, as a libpq URL; None runs the embedded one in `data_dir`."""
+    data_dir: Path = Path("headwater-data")
+    """The directory of the embedded PostgreSQL and of locally stored files."""
+    base_url: str | None = None
+    """The origin people reach the service under; None derives it from host and port."""
+    secret_key: str | None = None
+    """Signs cursors and links; None uses the secret made when the database was set up."""
+    storage_url: str | None = None
+    """The object store for exports, as s3://, gs://, az:// or file:// URL; None is a folder in
+    `data_dir`."""
+    backup_dir: Path | None = None
+    """The folder of backups, in which the worker keeps the journal of erasures."""
+    rate_limit_factor: float = 1.0
+    """Multiplies every rate limit."""
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Networks whose X-Forwarded-For is believed."""
+    brand: str = "Headwater"
+    """The name shown to people."""
+    geoip_db: Path | None = None
+    """A MaxMind database of cities or countries, to tell where visitors are."""
+    tracker_script: str = "/t.js"
+    """The path of the tracker's script."""
+    tracker_endpoint: str = "/t"
+    """The path that the tracker reports to."""
+    hosted_clients: bool = True
+    """True when assistants may name themselves by the URL of a metadata document."""
+    assistant_hosts: tuple[str, ...] = (
+        "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
+        "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
+    )  # fmt: skip
+    """Hosts of assistants that may register themselves."""
+    merge_alert: int = MERGE_ALERT
+    """Merges of contacts in one Space and hour from which on they are an alert."""
+    platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Ad platform → the origin of its interface where that is not its own, as for trying it out.
+    Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
+    max_upload_mb: int = 200
+    """The largest file that can be uploaded in the console, in megabytes."""
+    report_memory_mb: int = 40
+    """What an API process keeps of what reports have added up, in megabytes; 0 keeps nothing."""
+    fetch_rates: bool = False
+    """True to fetch the European Central Bank's reference rates every day."""
+    rates_url: str = "https://www.ecb.europa.eu"
+    """The origin that they are fetched from."""
+    smtp_url: str | None = field(default=None, repr=False)
+    """The mail server, as smtp:// or smtps:// URL; None sends no mail."""
+    mail_from: str | None = None
+    """The sender of mail, as `Name <address>` or an address alone."""
+    notify_hosts: tuple[str, ...] = ()
+    """Hosts of webhooks for alerts that may have private addresses, or be called without TLS."""
+    max_connections: int = 800
+    """The most connections that an API process keeps open at a time."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
+    log_format: str = "auto"
+    """text, json, or auto: text at a terminal and JSON elsewhere."""
+
+    def with_data_dir(self, data_dir: str | None) -> Settings:
+        """These settings with `--data-dir`, which wins over the variable."""
+        return replace(self, data_dir=Path(data_dir)) if data_dir else self
+
+
+def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from the environment. Raises SettingError naming the first bad variable."""
+    texts = {name: text.strip() for name, text in environ.items() if text.strip()}
+    variables = {PREFIX + name.upper(): name for name in READERS}
+    values: dict[str, Any] = {
+        name: _read(variable, READERS[name], texts[variable])
+        for variable, name in variables.items()
+        if variable in texts
+    }
+    platform_urls = {
+        match[1].lower(): _read(variable, _base_url, text)
+        for variable, text in texts.items()
+        if variable not in variables and (match := _PLATFORM_URL.fullmatch(variable))
+    }
+    return Settings(**values, platform_urls=platform_urls)
+
+
+def _read(variable: str, reader: Callable[[str], Any], text: str) -> Any:
+    try:
+        return reader(text)
+    except ValueError as error:
+        raise SettingError(f"{variable}: {error}") from None
+
+
+def _database_url(text: str) -> str:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be a postgresql:// URL")
+    return text
+
+
+def _base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an http:// or https:// origin")
+    if parts.path or parts.query or parts.fragment or parts.username:
+        raise ValueError("must be an origin without a path or trailing slash")
+    return text
+
+
+def _path(text: str) -> str:
+    if not re.fullmatch("(/[A-Za-z0-9._~-]+)+", text, re.ASCII):
+        raise ValueError("must be a path of letters, digits and - . _ ~, such as /t.js")
+    if text.split("/")[1] in TAKEN:
+        raise ValueError(f"must not begin with /{text.split('/')[1]}, which Headwater itself uses")
+    return text
+
+
+def _places(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError(f"{text} is no file")
+    import maxminddb  # noqa: PLC0415 - what does not serve should not pay for it
+
+    try:
+        with maxminddb.Reader(str(path)) as reader:
+            kind = reader.metadata().database_type
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError):
+        raise ValueError(f"{text} is no MaxMind database") from None
+    if not any(word in kind.lower() for word in ("city", "country", "enterprise")):
+        raise ValueError(f"{text} is a database of type {kind}, not of cities or countries")
+    return path
+
+
+def _secret_key(text: str) -> str:
+    if len(text) < 32:
+        raise ValueError("must be at least 32 characters long")
+    return text
+
+
+def _storage_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        if parts.netloc or not parts.path.startswith("/"):
+            raise ValueError("must name an absolute path after file://")
+    elif parts.scheme not in STORAGE_SCHEMES or not parts.netloc:
+        raise ValueError("must be an s3://, gs://, az:// or file:// URL")
+    return text
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if not 0 < factor < 1e9:
+        raise ValueError("must be a number above 0")
+    return factor
+
+
+def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text, re.ASCII) or int(text) < 1:
+        raise ValueError("must be a whole number from 1 to 999999999")
+    return int(text)
+
+
+def _memory(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", text, re.ASCII):
+        raise ValueError("must be a whole number of megabytes from 0 to 999999")
+    return int(text)
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text.lower() == "true"
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", host, re.ASCII):
+            raise ValueError(f"{host} is no host")
+    return hosts
+
+
+def _smtp_url(text: str) -> str:
+    read_mail_server(text)
+    return text
+
+
+def _mail_from(text: str) -> str:
+    read_sender(text)
+    return text
+
+
+def _private_hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9.:-]+", host, re.ASCII):
+            raise ValueError(f"{host} is no host")
+    return hosts
+
+
+def _connections(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,5}", text, re.ASCII):
+        raise ValueError("must be a whole number from 1 to 999999")
+    return int(text)
+
+
+def _log_level(text: str) -> str:
+    if text.lower() not in ("debug", "info", "warning", "error"):
+        raise ValueError("must be debug, info, warning or error")
+    return text.lower()
+
+
+def _log_format(text: str) -> str:
+    if text.lower() not in FORMATS:
+        raise ValueError("must be auto, text or json")
+    return text.lower()
+
+
+READERS = {
+    "database_url": _database_url,
+    "data_dir": Path,
+    "base_url": _base_url,
+    "secret_key": _secret_key,
+    "storage_url": _storage_url,
+    "backup_dir": Path,
+    "rate_limit_factor": _factor,
+    "trusted_proxies": _networks,
+    "brand": str,
+    "geoip_db": _places,
+    "tracker_script": _path,
+    "tracker_endpoint": _path,
+    "hosted_clients": _yes_or_no,
+    "assistant_hosts": _hosts,
+    "merge_alert": _count,
+    "max_upload_mb": _count,
+    "report_memory_mb": _memory,
+    "fetch_rates": _yes_or_no,
+    "rates_url": _base_url,
+    "smtp_url": _smtp_url,
+    "mail_from": _mail_from,
+    "notify_hosts": _private_hosts,
+    "max_connections": _connections,
+    "log_level": _log_level,
+    "log_format": _log_format,
+}

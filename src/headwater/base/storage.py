@@ -1,0 +1,186 @@
+"""The store of files that are made or uploaded: a local folder, or a bucket of S3, Google or Azure
+by URL.
+
+A file appears under its name whole or not at all: locally it is written beside and moved into
+place, in a bucket a multipart upload is completed at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+import obstore
+from obstore.store import AzureStore, GCSStore, S3Store, from_url
+
+from headwater.base.files import OURS_ALONE, close_to_others, sync_directory
+from headwater.base.settings import Settings
+
+CONTENT_TYPES = {
+    ".ndjson": "application/x-ndjson",
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+}
+"""By the end of a name; everything else is compressed by gzip, or looked at by nobody but us."""
+BUFFER_BYTES = 8 * 1024 * 1024
+"""The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
+
+_PARTIAL = ".partial"
+
+
+def content_type(name: str) -> str:
+    """The content type of a file, by its name."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/gzip")
+
+
+class Sink(Protocol):
+    """A file that bytes are written to."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Storage(ABC):
+    """An object store."""
+
+    @abstractmethod
+    def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
+        """A context in which a new file is written; leaving it by an error leaves no file.
+        `download_name` is the name that people save it under. Raises OSError.
+        """
+
+    @abstractmethod
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """A context in which a file is read, from any place. Raises OSError."""
+
+    @abstractmethod
+    def read_head(self, name: str, size: int) -> bytes:
+        """The first bytes of a file. Raises OSError."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file, or what a killed process left of it, if it is there."""
+
+    @abstractmethod
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name, which may have folders, in place of what is there. Raises
+        OSError.
+        """
+
+    @abstractmethod
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        """A link to a file that the store itself serves; None where Headwater serves it."""
+
+
+class LocalFolder(Storage):
+    """A folder on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    @contextmanager
+    def create(self, name: str, download_name: str) -> Generator[Sink]:
+        del download_name  # it is sent when the file is served
+        self.folder.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
+        partial = self.path(name + _PARTIAL)
+        try:
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path(name))
+            sync_directory(self.folder)
+        except BaseException:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def open(self, name: str) -> Generator[BinaryIO]:
+        with self.path(name).open("rb") as file:
+            yield file
+
+    def read_head(self, name: str, size: int) -> bytes:
+        with self.path(name).open("rb") as file:
+            return file.read(size)
+
+    def delete(self, name: str) -> None:
+        for path in (self.path(name), self.path(name + _PARTIAL)):
+            path.unlink(missing_ok=True)
+
+    def move(self, name: str, target: str) -> None:
+        path = self.path(target)
+        path.parent.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
+        self.path(name).replace(path)
+        sync_directory(path.parent)
+
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        del name, expires_in  # a folder serves nothing
+        return None
+
+
+class Bucket(Storage):
+    """A bucket, or a part of one."""
+
+    def __init__(self, store: S3Store | GCSStore | AzureStore) -> None:
+        self._store = store
+
+    @contextmanager
+    def create(self, name: str, download_name: str) -> Generator[Sink]:
+        attributes = {
+            "Content-Type": content_type(name),
+            "Content-Disposition": f'attachment; filename="{download_name}"',
+        }
+        # Left by an error, the writer gives the upload up and no object appears.
+        with obstore.open_writer(
+            self._store,
+            name,
+            attributes=attributes,
+            buffer_size=BUFFER_BYTES,
+            max_concurrency=2,  # each holds a part in memory
+        ) as writer:
+            yield writer
+
+    @contextmanager
+    def open(self, name: str) -> Generator[BinaryIO]:
+        with tempfile.TemporaryFile() as file:
+            for piece in obstore.get(self._store, name).stream(BUFFER_BYTES):
+                file.write(piece)
+            file.seek(0)
+            yield cast("BinaryIO", file)
+
+    def read_head(self, name: str, size: int) -> bytes:
+        return bytes(obstore.get_range(self._store, name, start=0, length=size))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._store.delete(name)
+
+    def move(self, name: str, target: str) -> None:
+        self._store.rename(name, target)
+
+    def link(self, name: str, expires_in: timedelta) -> str | None:
+        return obstore.sign(self._store, "GET", name, expires_in)
+
+
+def open_storage(settings: Settings) -> Storage:
+    """The store that the settings name."""
+    if settings.storage_url is None:
+        folder = settings.data_dir.absolute() / "exports"
+        with suppress(FileNotFoundError):  # it is made for the first file
+            close_to_others(folder)  # it may have come from a copy or another user
+        return LocalFolder(folder)
+    if settings.storage_url.startswith("file://"):
+        return LocalFolder(Path(settings.storage_url.removeprefix("file://")))
+    # Credentials, region and endpoint come from the cloud's own variables, such as AWS_REGION.
+    store = from_url(settings.storage_url)
+    assert isinstance(store, S3Store | GCSStore | AzureStore)  # settings let no other scheme in
+    return Bucket(store)

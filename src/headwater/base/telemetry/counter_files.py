@@ -1,0 +1,79 @@
+"""The files in which the processes of a machine share their counters, and the name that each has
+there. It needs the standard library alone, as the supervisor imports it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from itertools import chain, count
+from pathlib import Path
+
+from headwater.base.files import make_private
+
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the directory of the files; it is the library's own."""
+PROCESS = "HEADWATER_PROCESS"
+"""The variable with the name of a process among those of its machine: `worker-1-forwarder`."""
+
+
+def make_directory(folder: Path) -> dict[str, str]:
+    """Make the directory anew, as counters of an earlier start are not to be added to ours, and
+    return the variable that tells processes of it.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    return keep_directory(folder)
+
+
+def keep_directory(folder: Path) -> dict[str, str]:
+    """Return the variable for a directory whose counters go on; it is made if it is not there."""
+    make_private(folder)
+    return {DIRECTORY: str(folder)}
+
+
+def child_variables(name: str) -> dict[str, str]:
+    """Return the variables of a child of this process: its name."""
+    own = os.environ.get(PROCESS)
+    return {PROCESS: f"{own}-{name}" if own else name}
+
+
+def take_name() -> str | None:
+    """Give this process a name of its own among those that count, and return it; None where it
+    shares no counters. A process may run beside its successor for a while, and has the first name
+    that is free. Names, and so files, are as many as processes were at once:
+
+        api-1    ├── killed ┤├── retires ┤            ├── retires ┤
+        api-1.2                        ├── retires ┤            ├──
+    """
+    if DIRECTORY not in os.environ or PROCESS not in os.environ:
+        return None
+    name = os.environ[PROCESS]
+    names = chain([name], (f"{name}.{number}" for number in count(2)))
+    os.environ[PROCESS] = own = next(one for one in names if _lock(one))
+    return own
+
+
+def find_beginning() -> int:
+    """Return since when the counters of this process count, in nanoseconds since 1970: since a
+    process first had its name, or since now where they are not shared.
+    """
+    if DIRECTORY not in os.environ or PROCESS not in os.environ:
+        return time.time_ns()
+    return _lock_of(os.environ[PROCESS]).stat().st_mtime_ns
+
+
+def _lock(name: str) -> bool:
+    """Lock a name as long as this process runs; returns False when another one has it."""
+    descriptor = os.open(_lock_of(name), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return False
+    return True
+
+
+def _lock_of(name: str) -> Path:
+    return Path(os.environ[DIRECTORY]) / f"{name}.lock"

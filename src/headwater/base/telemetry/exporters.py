@@ -1,0 +1,138 @@
+"""Exports to a collector: spans as they end, and the counters of this process now and then. Only
+this module and `metrics_data` import OpenTelemetry's SDK.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry import propagate, trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.environment_variables import OTEL_METRIC_EXPORT_INTERVAL
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, StatusCode
+from prometheus_client import REGISTRY
+
+from headwater.base.settings import SettingError
+from headwater.base.telemetry.counter_files import find_beginning
+from headwater.base.telemetry.metrics_data import make_metrics_data
+from headwater.base.telemetry.spans import Attribute, Kind, Span
+
+INTERVAL = "60000"
+"""Milliseconds between two exports of counters, by the standard."""
+_KINDS = {
+    "internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": SpanKind.CLIENT,
+}  # fmt: skip
+
+
+@contextmanager
+def open_traces(described: Mapping[str, str]) -> Generator[SdkTracer]:
+    """Yield a tracer whose spans are sent to the collector, the last of them at the end of the
+    block. Libraries with spans of their own, as the assistants' protocol has, are traced, too.
+    """
+    provider = TracerProvider(resource=_resource(described), shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    try:
+        yield SdkTracer(provider.get_tracer("headwater"))
+    finally:
+        provider.shutdown()
+
+
+class _SdkSpan:
+    """A span of the SDK."""
+
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def note(self, name: str, value: Attribute) -> None:
+        self._span.set_attribute(name, value)
+
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
+
+class SdkTracer:
+    """Makes spans by the SDK."""
+
+    def __init__(self, tracer: trace.Tracer) -> None:
+        self._tracer = tracer
+
+    @contextmanager
+    def begin(
+        self,
+        name: str,
+        kind: Kind,
+        attributes: Mapping[str, Attribute],
+        caller: Mapping[str, str] | None,
+    ) -> Generator[Span]:
+        """Return a span. Messages of errors are left out, as they may quote somebody's data."""
+        context = propagate.extract(caller) if caller else None
+        with self._tracer.start_as_current_span(
+            name, context, _KINDS[kind], attributes,
+            record_exception=False, set_status_on_exception=False,
+        ) as span:  # fmt: skip
+            try:
+                yield _SdkSpan(span)
+            except Exception as error:
+                span.set_attribute("error.type", type(error).__name__)
+                span.set_status(StatusCode.ERROR)
+                raise
+
+    def current_ids(self) -> dict[str, str]:
+        """Return the ids of the span under way."""
+        context = trace.get_current_span().get_span_context()
+        if not context.is_valid:
+            return {}
+        return {
+            "trace_id": trace.format_trace_id(context.trace_id),
+            "span_id": trace.format_span_id(context.span_id),
+        }
+
+
+@contextmanager
+def open_metrics(described: Mapping[str, str]) -> Generator[None]:
+    """Send the counters of this process to the collector while the block runs, and at its end.
+    Raises SettingError.
+    """
+    seconds = _interval()
+    exporter, resource, began = OTLPMetricExporter(), _resource(described), find_beginning()
+    ended = threading.Event()
+
+    def export() -> None:
+        data = make_metrics_data(REGISTRY.collect(), resource, began, time.time_ns())
+        exporter.export(data)  # pyright: ignore[reportUnknownMemberType] # half typed
+
+    def run() -> None:
+        while not ended.wait(seconds):
+            export()
+
+    thread = threading.Thread(target=run, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        export()
+        exporter.shutdown()  # pyright: ignore[reportUnknownMemberType] # half typed
+
+
+def _interval() -> float:
+    """Return the seconds between two exports. Raises SettingError."""
+    text = os.environ.get(OTEL_METRIC_EXPORT_INTERVAL, "").strip() or INTERVAL
+    if not text.isdecimal() or int(text) < 1:
+        raise SettingError(f"{OTEL_METRIC_EXPORT_INTERVAL}: must be a number of milliseconds")
+    return int(text) / 1000
+
+
+def _resource(described: Mapping[str, str]) -> Resource:
+    """Return a process as a resource; what the variables say of it wins."""
+    return Resource.create().merge(Resource(described)).merge(OTELResourceDetector().detect())

@@ -1,0 +1,96 @@
+"""Traces and counters for a collector, by OpenTelemetry's protocol over HTTP, where the variables
+of its standard ask for them.
+
+Its SDK is an extra (`headwater[otel]`), and imported only then: until a variable names a collector
+nothing here costs anything. The SDK reads the variables itself; what is checked here is what
+would otherwise fail later, or silently.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from headwater import __version__
+from headwater.base.settings import SettingError
+from headwater.base.telemetry.counter_files import PROCESS
+from headwater.base.telemetry.spans import trace_with
+
+PROTOCOL = "http/protobuf"
+_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The kinds of data that a collector is to get."""
+
+    traces: bool
+    metrics: bool
+
+
+def read_signals(environment: Mapping[str, str] = os.environ) -> Signals | None:
+    """Return what the variables ask for; None when that is nothing. Raises SettingError for what
+    cannot be had.
+    """
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    signals = Signals(_wants("TRACES", environment), _wants("METRICS", environment))
+    if not signals.traces and not signals.metrics:
+        return None
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
+        raise SettingError(
+            f"{_ENDPOINT} asks for OpenTelemetry, which is not installed:"
+            " install headwater[otel], or remove the variable"
+        )
+    return signals
+
+
+def _wants(signal: str, environment: Mapping[str, str]) -> bool:
+    """Return whether a signal is to be exported: by its own variable, or as a collector is named.
+    Raises SettingError.
+    """
+    variable = f"OTEL_{signal}_EXPORTER"
+    own = f"OTEL_EXPORTER_OTLP_{signal}_"
+    named = _ENDPOINT in environment or f"{own}ENDPOINT" in environment
+    exporter = environment.get(variable, "").strip() or ("otlp" if named else "none")
+    if exporter not in ("otlp", "none"):
+        raise SettingError(f"{variable}: must be otlp or none")
+    protocols = (f"{own}PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    chosen = next((name for name in protocols if environment.get(name, "").strip()), None)
+    if exporter == "otlp" and chosen and environment[chosen].strip() != PROTOCOL:
+        raise SettingError(f"{chosen}: must be {PROTOCOL}")
+    return exporter == "otlp"
+
+
+@contextmanager
+def exported() -> Generator[None]:
+    """Export what this process does in the block, if the variables ask for it. Raises
+    SettingError.
+    """
+    signals = read_signals()
+    if signals is None:
+        yield
+        return
+    from headwater.base.telemetry.exporters import open_metrics, open_traces  # noqa: PLC0415 - an extra
+
+    described = _describe_process(os.environ.get(PROCESS, str(os.getpid())))
+    with ExitStack() as stack:
+        if signals.traces:
+            trace_with(stack.enter_context(open_traces(described)))
+            stack.callback(trace_with, None)
+        if signals.metrics:
+            stack.enter_context(open_metrics(described))
+        yield
+
+
+def _describe_process(name: str) -> dict[str, str]:
+    """Return the attributes of this process as a resource; the variables of the standard win."""
+    return {
+        "service.name": "headwater",
+        "service.version": __version__,
+        "service.instance.id": f"{socket.gethostname()}/{name}",
+    }

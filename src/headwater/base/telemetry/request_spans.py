@@ -1,0 +1,69 @@
+"""A span around every request: its method, the route's template, the status and the Space. Paths,
+queries and addresses are not in it, as they may name people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.base.telemetry.spans import span
+
+METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
+"""What machinery asks for, again and again."""
+OTHER = "_OTHER"
+"""In place of a method that nobody knows, by OpenTelemetry's conventions."""
+_CONTEXT = (b"traceparent", b"tracestate")
+
+
+class TracedRequests:
+    """An application with a span around every request, which goes on with its sender's trace."""
+
+    def __init__(
+        self, app: ASGIApp, fixed_paths: Collection[str], served_space: Callable[[], int | None]
+    ) -> None:
+        """`fixed_paths` are those without a route; `served_space` returns the Space that a request
+        turned out to be for.
+        """
+        self._app = app
+        self._fixed_paths, self._served_space = frozenset(fixed_paths), served_space
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in UNTRACED:
+            await self._app(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in METHODS else OTHER
+        caller = {
+            name.decode(): value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name in _CONTEXT
+        }
+        with span(method, {"http.request.method": method}, kind="server", caller=caller) as seen:
+
+            async def send_seen(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    seen.note("http.response.status_code", message["status"])
+                await send(message)
+
+            try:
+                await self._app(scope, receive, send_seen)
+            finally:
+                route = self._route(scope)
+                if route is not None:
+                    seen.rename(f"{method} {route}")
+                    seen.note("http.route", route)
+                space_id = self._served_space()
+                if space_id is not None:
+                    seen.note("headwater.space_id", space_id)
+
+    def _route(self, scope: Scope) -> str | None:
+        """Return the template that a request's path fits; None when there is none."""
+        fixed = scope["path"] if scope["path"] in self._fixed_paths else None
+        return route_template(scope) or fixed
+
+
+def route_template(scope: Scope) -> str | None:
+    """Return the path of the route that was found for a request, with names for what varies."""
+    return getattr(scope.get("route"), "path_format", None)

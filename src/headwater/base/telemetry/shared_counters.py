@@ -1,0 +1,60 @@
+"""Counters that the processes of one machine share, through files in a directory.
+
+Each process counts in files of its own, which are mapped into memory: what a process that is killed
+has counted stays, and its successor goes on with it. Any process can add all of them up.
+
+    api-1               accepted rows, answers, reports …  ┐
+    worker-1            processed rows, batches …          ├ metrics/*.db → /metrics
+    worker-1-forwarder  deliveries, calls …                ┘
+"""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    generate_latest,
+    multiprocess,
+    start_http_server,
+    values,
+)
+
+from headwater.base.telemetry.counter_files import DIRECTORY, take_name
+
+
+def share_counters(command: str) -> None:
+    """Share the counters of this process, `headwater <command>`, where its parent wants that. Has
+    to come before any other counter is made.
+
+    The library names files after process ids: those of processes that are gone would stay, and
+    cannot be removed, as their counts belong to the sums. Ours have the names of processes.
+    """
+    name = take_name()
+    if name is None:
+        return
+    values.ValueClass = values.MultiProcessValue(lambda: name)  # pyright: ignore[reportUnknownMemberType] # half typed
+    starts = Counter("headwater_process_starts", "Starts of processes", ["process"])
+    starts.labels(command).inc()
+
+
+def render_counters() -> bytes:
+    """Return the counters of the processes of this machine, or of this one alone if it shares none,
+    as Prometheus text.
+    """
+    return generate_latest(_counters())
+
+
+def serve_counters(host: str, port: int) -> None:
+    """Answer every request at an address with the counters, in a thread. Raises OSError."""
+    start_http_server(port, host, _counters())
+
+
+def _counters() -> CollectorRegistry:
+    if DIRECTORY not in os.environ:
+        return REGISTRY
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)
+    return registry

@@ -1,0 +1,40 @@
+"""`headwater distribute`: the tables' places in a cluster of several nodes (Citus)."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.base.settings import Settings
+from headwater.database.cluster import distribution
+from headwater.database.cluster.distribution import DistributionError
+from headwater.operations.terminal.command import Command, Option
+from headwater.operations.terminal.connection import autocommit_connection
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON
+from headwater.operations.terminal.output import print_output
+
+
+def distribute(settings: Settings, arguments: Namespace) -> int:
+    """Bring every table to its place and print those that moved. With --check nothing is changed,
+    and 1 returned while one is not there; with --dry-run those that would move are printed.
+    """
+    with autocommit_connection(settings) as connection:
+        try:
+            if arguments.check or arguments.dry_run:
+                places = distribution.list_places(connection)
+                moved = [place for place in places if not place.is_placed]
+            else:
+                moved = distribution.distribute(connection)
+        except DistributionError as error:
+            raise Failure(str(error)) from None
+    rows = [{"table": place.table, "place": place.place} for place in moved]
+    print_output(rows, as_json=arguments.json)
+    return 1 if arguments.check and moved else 0
+
+
+command = Command(
+    distribute,
+    Option("--check", action="store_true", help="only say which tables are not at their place"),
+    Option("--dry-run", action="store_true", help="only say which tables would move"),
+    JSON,
+)

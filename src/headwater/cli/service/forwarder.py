@@ -1,0 +1,41 @@
+"""`headwater forwarder`: sends events to ad platforms while there are some to send."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+
+from headwater.base.egress.client import Egress
+from headwater.base.settings import Settings
+from headwater.database.pool import Database
+from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
+from headwater.forwarding.deliveries.forwarder import Forwarder, open_clock
+from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.platform_client import PlatformClient
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.operations.terminal.command import Command
+from headwater.operations.terminal.encryption_key import load_encryption_key
+from headwater.operations.terminal.job_process import serve_jobs
+from headwater.operations.terminal.options import LEASH
+
+
+def forwarder(settings: Settings, arguments: Namespace) -> int:
+    """Send due deliveries until there have been none for some seconds."""
+
+    async def forward(database: Database, stopping: asyncio.Event) -> None:
+        key = load_encryption_key(settings)
+        async with Egress(named_hosts(settings)) as egress:
+            tools = DeliveryServices(
+                database=database,
+                caller=PlatformClient(egress),
+                platforms=PLATFORMS,
+                urls={name: url_of(settings, platform) for name, platform in PLATFORMS.items()},
+                sealing_key=key,
+                clock=await open_clock(database),
+            )
+            await Forwarder(tools, stopping).run()
+
+    return serve_jobs(settings, arguments, forward)
+
+
+command = Command(forwarder, LEASH)

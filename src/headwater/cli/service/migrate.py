@@ -1,0 +1,27 @@
+"""`headwater migrate`: the schema of this version, for databases that `serve` does not run on."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from headwater.base.settings import Settings
+from headwater.database import migrator
+from headwater.operations.terminal.command import Command
+from headwater.operations.terminal.connection import database_url, explain_failures
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import JSON
+from headwater.operations.terminal.output import print_output
+
+
+def migrate(settings: Settings, arguments: Namespace) -> int:
+    """Apply the missing migrations and print their names."""
+    try:
+        with explain_failures(settings):
+            applied = migrator.migrate(database_url(settings))
+    except migrator.MigrationError as error:
+        raise Failure(str(error)) from None
+    print_output({"applied": applied}, as_json=arguments.json)
+    return 0
+
+
+command = Command(migrate, JSON)

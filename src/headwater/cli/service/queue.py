@@ -1,0 +1,51 @@
+"""`headwater queue …`: wait until everything is processed, and deal with rejected items."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from dataclasses import asdict
+
+from headwater.base.settings import Settings
+from headwater.intake.inbox import rejected
+from headwater.intake.inbox.queue import wait_until_processed
+from headwater.operations.terminal.command import CommandGroup, Option
+from headwater.operations.terminal.connection import autocommit_connection
+from headwater.operations.terminal.options import JSON
+from headwater.operations.terminal.output import print_output
+from headwater.operations.terminal.values import seconds
+from headwater.privacy.erasures import wait_until_erased
+
+group = CommandGroup()
+
+
+@group.command(
+    "wait",
+    "wait until everything accepted is processed",
+    Option("--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (60)"),
+)
+def wait(settings: Settings, arguments: Namespace) -> int:
+    """Return 0 when everything accepted and every erasure requested before the call is done, 1
+    when time ran out.
+    """
+    deadline = time.monotonic() + arguments.timeout
+    with autocommit_connection(settings) as connection:
+        if not wait_until_processed(connection, arguments.timeout):
+            return 1
+        return 0 if wait_until_erased(connection, deadline - time.monotonic()) else 1
+
+
+@group.command("rejected", "list what could not be processed", JSON)
+def list_rejected(settings: Settings, arguments: Namespace) -> int:
+    with autocommit_connection(settings) as connection:
+        rows = rejected.list_rejected(connection)
+    print_output([asdict(row) for row in rows], as_json=arguments.json)
+    return 0
+
+
+@group.command("replay", "process the rejected once more", JSON)
+def replay(settings: Settings, arguments: Namespace) -> int:
+    with autocommit_connection(settings) as connection:
+        replayed = rejected.replay_rejected(connection)
+    print_output({"replayed": replayed}, as_json=arguments.json)
+    return 0

@@ -1,0 +1,66 @@
+"""`headwater serve`: everything in one. Imports little, as it lives as long as the service."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from headwater.base.files import keep_private
+from headwater.base.log_lines import Log
+from headwater.base.settings import Settings
+from headwater.base.telemetry.otlp import read_signals
+from headwater.database.jobs import leash
+from headwater.operations.supervision.announcement import log_migrations
+from headwater.operations.supervision.handover import OPTION as HANDOVER
+from headwater.operations.supervision.handover import read_handover
+from headwater.operations.supervision.preparation import PREPARE, ServeError, prepare_beside
+from headwater.operations.terminal.command import Command, Option
+from headwater.operations.terminal.failure import Failure
+from headwater.operations.terminal.options import LEASH, LISTEN, PROCESSES
+from headwater.supervisor import ServePlan, supervise
+
+
+def serve(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Run everything until stopped."""
+    keep_private()
+    read_signals()  # its children would tell one after the other
+    if arguments.prepare:
+        with _failing():
+            log_migrations(Log(settings.log_format), prepare_beside(settings))
+        return 0
+    leash.hold(arguments)
+    handover = None if arguments.handover is None else read_handover(arguments.handover)
+    plan = ServePlan(
+        settings,
+        arguments.host,
+        arguments.port,
+        arguments.workers,
+        arguments.pipelines,
+        welcome=not arguments.no_welcome,
+    )
+    with _failing():
+        supervise(plan, handover)
+    return 0
+
+
+@contextmanager
+def _failing() -> Generator[None]:
+    try:
+        yield
+    except ServeError as error:
+        raise Failure(str(error)) from None
+
+
+command = Command(
+    serve,
+    *LISTEN,
+    *PROCESSES,
+    LEASH,
+    # The demonstration makes a login of its own, and says where to go at its end.
+    Option("--no-welcome", action="store_true", help=argparse.SUPPRESS),
+    # Only make the database of the running service ready for this version.
+    Option(PREPARE, action="store_true", help=argparse.SUPPRESS),
+    # A pipe with what the version before has left.
+    Option(HANDOVER, type=int, help=argparse.SUPPRESS),
+)

@@ -1,0 +1,1 @@
+"""Charts of the report pages, and the notes on them."""

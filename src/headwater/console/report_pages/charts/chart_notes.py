@@ -1,0 +1,172 @@
+"""Notes on days: what somebody remembers of a day, such as a new site or a paused campaign, and its
+mark in the chart of a period.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import groupby
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.console.report_pages.charts.charts import WIDTH, digits
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Errors, Invalid, NotFound
+from headwater.spaces.accounts.members import list_members
+
+queries = Queries(__name__, "chart_notes.sql")
+
+MOST = 500
+LONGEST = 200
+MARKED = 20
+"""The most notes of a chart."""
+APART = 5.0
+"""Of a hundred parts of a chart's width, those between two numbers: enough on a phone."""
+LISTED = 50
+"""The notes of a page of the list."""
+FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
+
+
+@dataclass(frozen=True)
+class ChartNote:
+    """A note on a day of the Space's clock."""
+
+    id: int
+    day: date
+    text: str
+    made_by: int | None
+    made_at: datetime
+    changed_by: int | None
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class NoteMark:
+    """The mark of one step's notes in a chart."""
+
+    x: str
+    """In the units of the chart."""
+    percent: str
+    """The same, as a part of its width."""
+    number: str
+    """Of the first of its notes in their list; empty where another mark's is too near."""
+    text: str
+
+
+@dataclass(frozen=True)
+class ChartNotes:
+    """The notes of a chart."""
+
+    notes: Sequence[ChartNote] = ()
+    marks: Sequence[NoteMark] = ()
+    authors: Mapping[int, str] = field(default_factory=dict[int, str])
+    """The names of members, by user."""
+    is_cut: bool = False
+    """True when there may be more notes of the period."""
+
+
+async def read_chart_notes(
+    connection: AsyncConnection, space_id: int, first: date, last: date, steps: Sequence[str]
+) -> ChartNotes:
+    """Return the notes from `first` to `last`, marked in a chart whose steps begin on the days
+    `steps`; none are marked in one of hours.
+    """
+    cursor = connection.cursor(row_factory=class_row(ChartNote))
+    values = {"space_id": space_id, "first": first, "last": last, "most": MARKED}
+    notes = await fetch_all(cursor, queries["of_period"], values)
+    if not notes:
+        return ChartNotes()
+    marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
+    return ChartNotes(
+        notes, marks, await read_authors(connection, space_id), len(notes) == MARKED
+    )  # fmt: skip
+
+
+def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, ...]:
+    marks: list[NoteMark] = []
+    numbered = [
+        (max(0, bisect_right(steps, note.day.isoformat()) - 1), number, note.text)
+        for number, note in enumerate(notes, 1)
+    ]
+    numbered_at = -APART
+    for place, group in groupby(numbered, key=lambda each: each[0]):
+        of_step = list(group)
+        percent = 100 * (place + 0.5) / len(steps)
+        is_apart = percent - numbered_at >= APART
+        numbered_at = percent if is_apart else numbered_at
+        marks.append(NoteMark(
+            digits(WIDTH * percent / 100), f"{percent:.2f}%",
+            str(of_step[0][1]) if is_apart else "", "; ".join(text for _, _, text in of_step),
+        ))  # fmt: skip
+    return tuple(marks)
+
+
+async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, str]:
+    """Return the names of the Space's members, by user."""
+    members = await list_members(connection, space_id)
+    return {member.user_id: member.display_name for member in members}
+
+
+async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
+    """Return a page of the notes, the latest day first, and one more when another page follows."""
+    cursor = connection.cursor(row_factory=class_row(ChartNote))
+    values = {"space_id": space_id, "most": LISTED + 1, "left_out": LISTED * (page - 1)}
+    return await fetch_all(cursor, queries["list"], values)
+
+
+async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -> ChartNote:
+    """Return a note. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(ChartNote))
+    values = {"space_id": space_id, "id": note_id}
+    note = await fetch_optional(cursor, queries["fetch"], values)
+    if note is None:
+        raise NotFound("Page")
+    return note
+
+
+async def add_note(
+    connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str
+) -> int:
+    """Add a note and return its id. Raises Invalid."""
+    values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
+    row = await fetch_optional(connection, queries["add"], values)
+    if row is None:
+        raise Invalid.of("text", f"There are {MOST} notes, as many as may be: delete one first.")
+    return row[0]
+
+
+async def change_note(
+    connection: AsyncConnection, space_id: int, user_id: int, note: ChartNote, day: str, text: str
+) -> None:
+    """Change the day and the text of a note. Raises Invalid."""
+    values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "id": note.id}
+    await connection.execute(queries["change"], values)
+
+
+async def remove_note(connection: AsyncConnection, space_id: int, note_id: int) -> None:
+    """Delete a note, if it is there."""
+    await connection.execute(queries["remove"], {"space_id": space_id, "id": note_id})
+
+
+def _read(day: str, text: str) -> dict[str, Any]:
+    """Return a day and a text that may be kept. Raises Invalid with a sentence for each field."""
+    errors: Errors = {}
+    text = " ".join(text.split())
+    if not 1 <= len(text) <= LONGEST:
+        errors["text"] = [f"Write what to remember, in 1 to {LONGEST} characters."]
+    elif not text.isprintable():
+        errors["text"] = ["Write it without control characters."]
+    try:
+        read = date.fromisoformat(day)
+    except ValueError:
+        read = None
+    if read is None or not FIRST_DAY <= read <= LAST_DAY:
+        errors["day"] = ["Choose a day of this century, such as 2026-05-31."]
+    if errors:
+        raise Invalid(errors)
+    return {"day": read, "text": text}

@@ -1,0 +1,98 @@
+"""The picture of where paths begin and where they end, as inline SVG in the box and colours of
+other charts. The table beside it has the figures. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headwater.console.report_pages.charts.charts import HEIGHT, WIDTH, digits
+
+_GAP, _BAR = 4, 12
+
+
+@dataclass(frozen=True)
+class Ribbon:
+    """Events from a first to a last source."""
+
+    path: str
+    style: str
+
+
+@dataclass(frozen=True)
+class FlowBar:
+    """All events of one first, or one last, source."""
+
+    x: int
+    y: str
+    height: str
+    style: str
+
+
+@dataclass(frozen=True)
+class FlowChart:
+    """First sources on the left, last ones on the right, and what leads from each to each."""
+
+    ribbons: tuple[Ribbon, ...]
+    bars: tuple[FlowBar, ...]
+    has_others: bool
+    """True when there are sources without a colour of their own."""
+
+
+#     first                last
+#     ███▔▔▔▔▔\      /▔▔▔▔▔███        A bar is as high as its events are many, the colours in
+#     ███▁▁▁▁\ \____/ /▁▁▁▁███        their order, others last. Ribbons leave a bar in the
+#     ███▔▔▔▔▔\_____\/▔▔▔▔▔███        order of the bars that they lead to.
+
+
+def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> FlowChart:
+    """Return the picture of how many events each pair of a first and a last source has."""
+    rows = len(colours)
+    totals: Counter[tuple[int, int]] = Counter()
+    for (first, last), events in pairs.items():
+        totals[colours.get(first, rows), colours.get(last, rows)] += events
+    scale = (HEIGHT - _GAP * rows) / max(1, totals.total())
+    sides = [Counter[int](), Counter[int]()]
+    for pair, events in totals.items():
+        for side, place in zip(sides, pair, strict=True):
+            side[place] += events
+    starts = [_stacked_starts(side, scale, rows) for side in sides]
+    bars = tuple(
+        FlowBar(x, digits(starts[at][place]), digits(side[place] * scale), _band(place, rows))
+        for at, (side, x) in enumerate(zip(sides, (0, WIDTH - _BAR), strict=True))
+        for place in sorted(side)
+    )
+    left, right = ({**each} for each in starts)
+    ribbons: list[Ribbon] = []
+    for (first, last), events in sorted(totals.items()):
+        height = events * scale
+        path = _ribbon(left[first], right[last], height)
+        ribbons.append(Ribbon(path, _band(first, rows)))
+        left[first] += height
+        right[last] += height
+    return FlowChart(tuple(ribbons), bars, any(rows in pair for pair in totals))
+
+
+def _stacked_starts(events: Mapping[int, int], scale: float, rows: int) -> dict[int, float]:
+    """Return where the bars of one side begin, from the top."""
+    starts: dict[int, float] = {}
+    at = 0.0
+    for place in range(rows + 1):
+        starts[place] = at
+        at += events.get(place, 0) * scale + (_GAP if place in events else 0)
+    return starts
+
+
+def _band(place: int, rows: int) -> str:
+    return f"band-{place}" if place < rows else "band-none"
+
+
+def _ribbon(left: float, right: float, height: float) -> str:
+    middle, end = WIDTH // 2, WIDTH - _BAR
+    points = [digits(y) for y in (left, right, right + height, left + height)]
+    return (
+        f"M{_BAR},{points[0]}C{middle},{points[0]} {middle},{points[1]} {end},{points[1]}"
+        f"L{end},{points[2]}C{middle},{points[2]} {middle},{points[3]} {_BAR},{points[3]}Z"
+    )

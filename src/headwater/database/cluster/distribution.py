@@ -1,0 +1,140 @@
+"""The distribution of a database over the nodes of a cluster: every table is brought to its place,
+in one transaction, so that a distribution that is cut off has changed nothing.
+
+Running it again does what is left, as after a migration that made a table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from psycopg import Connection
+from psycopg.sql import SQL, Identifier
+
+from headwater.database.cluster.presence import is_cluster
+from headwater.database.cluster.tables import DISTRIBUTED, FIRST_NODE, QUEUES, REFERENCE
+from headwater.database.migrator import LOCK
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "distribution.sql")
+
+
+class DistributionRefusal(StrEnum):
+    """The reasons why a database cannot be distributed."""
+
+    NO_CLUSTER = "no_cluster"
+    NO_NODES = "no_nodes"
+    OTHER_PLACE = "other_place"
+
+
+class DistributionError(Exception):
+    """A database cannot be distributed. The message says what to do."""
+
+    def __init__(self, reason: DistributionRefusal, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class PlaceKind(StrEnum):
+    """A place where a table's rows can be."""
+
+    DISTRIBUTED = "distributed"
+    """Over the nodes, by Space."""
+    REFERENCE = "reference"
+    """The same on every node."""
+    QUEUE = "first node, in transactions with others"
+    """There alone, and known to the cluster."""
+    FIRST_NODE = "first node"
+    """There alone, as all tables at first."""
+
+
+PLACES = (
+    dict.fromkeys(DISTRIBUTED, PlaceKind.DISTRIBUTED)
+    | dict.fromkeys(REFERENCE, PlaceKind.REFERENCE)
+    | dict.fromkeys(QUEUES, PlaceKind.QUEUE)
+    | dict.fromkeys(FIRST_NODE, PlaceKind.FIRST_NODE)
+)
+
+
+class TablePlace(NamedTuple):
+    """A table, its place, and whether it is there."""
+
+    table: str
+    place: PlaceKind
+    is_placed: bool
+
+
+def list_places(connection: Connection[Any]) -> list[TablePlace]:
+    """Return every table with its place. Raises DistributionError without a cluster, and where a
+    table has another place than it should.
+    """
+    if not is_cluster(connection):
+        raise DistributionError(
+            DistributionRefusal.NO_CLUSTER,
+            "the database is a single PostgreSQL, where nothing needs to be distributed: for a "
+            "cluster, create the extension citus on every node first",
+        )
+    current = {table: PlaceKind[kind] for table, kind in connection.execute(queries["placed"])}
+    for table, place in current.items():
+        if PLACES.get(table, place) not in (place, PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
+            raise DistributionError(
+                DistributionRefusal.OTHER_PLACE,
+                f"the table {table} has another place than Headwater gives it: undistribute_table "
+                "takes it back",
+            )
+    return [
+        TablePlace(table, place, current.get(table, PlaceKind.FIRST_NODE) is place)
+        for table, place in PLACES.items()
+    ]
+
+
+def distribute(connection: Connection[Any]) -> list[TablePlace]:
+    """Bring every table to its place and return those that were moved. The connection is in
+    autocommit; nobody else should be at work, as the tables are locked until all are there.
+
+    Raises DistributionError where there is nowhere to bring them.
+    """
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        left = [place for place in list_places(connection) if not place.is_placed]
+        if not connection.execute(queries["nodes"]).fetchall()[0][0]:
+            raise DistributionError(
+                DistributionRefusal.NO_NODES,
+                "the cluster has no node that takes Spaces: add one by citus_add_node",
+            )
+        connection.execute(queries["prepare"])
+        moved = {"tables": [place.table for place in left]}
+        for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
+            connection.execute(queries["log_changes"].format(table=Identifier(table)))
+        references = _drop_references(connection, [place.table for place in left])
+        for place in left:
+            _move(connection, place)
+        for table, name, definition in references:
+            names = {"table": Identifier(table), "name": Identifier(name)}
+            statement = queries["add_reference"].format(definition=SQL(definition), **names)
+            connection.execute(statement)
+    return left
+
+
+def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:
+    """Take away the references from and to tables, and return them."""
+    references = connection.execute(queries["references"], {"tables": tables}).fetchall()
+    for table, name, _ in references:
+        names = {"table": Identifier(table), "name": Identifier(name)}
+        connection.execute(queries["drop_reference"].format(**names))
+    return references
+
+
+def _move(connection: Connection[Any], place: TablePlace) -> None:
+    if place.place is PlaceKind.REFERENCE:
+        connection.execute(queries["copy"], {"table": place.table})
+        return
+    if place.place in (PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
+        connection.execute(queries["take_back"], {"table": place.table})
+        if place.place is PlaceKind.QUEUE:
+            connection.execute(queries["make_known"], {"table": place.table})
+        return
+    first = DISTRIBUTED[0]
+    beside = "none" if place.table == first else first
+    connection.execute(queries["distribute"], {"table": place.table, "beside": beside})

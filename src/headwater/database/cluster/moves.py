@@ -1,0 +1,208 @@
+"""Moves of Spaces between the nodes of a cluster, while they are in use. Citus copies the rows,
+follows what is written meanwhile, and holds writes back only for the moment of the switch.
+
+    node 1                   split   node 2                     split   node 3
+    │ a   b   huge   c   d │ ──────▶ │ a   b │ huge   c   d │ ────────▶ │ huge │ c   d │
+
+A Space shares its shard, a range of hashes, with others, and only a shard as a whole can move. So
+the shard is split first: before the Space's hash, and then behind it, each time onto one node, as
+at the end of a split writes wait the longer the more parts and nodes it has. No part stays where
+the shard was: Citus cannot follow what is changed while it prepares such a part, and the split
+would never end.
+
+Each step is Citus' own transaction; what is cut off between them is gone on with by another run.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import Connection
+
+from headwater.database.cluster.presence import is_cluster, is_first_node
+from headwater.database.cluster.tables import DISTRIBUTED
+from headwater.database.queries import Queries
+
+queries = Queries(__name__, "moves.sql")
+
+
+class MoveRefusal(StrEnum):
+    """The reasons why a Space cannot be moved."""
+
+    NO_CLUSTER = "no_cluster"
+    NOT_FIRST_NODE = "not_first_node"
+    NOT_DISTRIBUTED = "not_distributed"
+    UNKNOWN_SPACE = "unknown_space"
+    UNKNOWN_NODE = "unknown_node"
+    NO_OTHER_NODE = "no_other_node"
+    NO_KEY = "no_key"
+    WAL_LEVEL = "wal_level"
+    CITUS = "citus"
+    """Citus itself said no."""
+
+
+class MoveError(Exception):
+    """A Space cannot be moved. The message says what to do."""
+
+    def __init__(self, reason: MoveRefusal, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Node(NamedTuple):
+    """A server of the cluster."""
+
+    id: int
+    host: str
+    port: int
+    takes_spaces: bool
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class MoveStep(NamedTuple):
+    """A step on a Space's way."""
+
+    step: str
+    """`split` or `move`."""
+    node: Node
+    """The node on which the Space is afterwards."""
+    neighbors: int = 0
+    """The number of other Spaces in its shard, which come along."""
+
+
+class _Place(NamedTuple):
+    """The shard of a Space, and the node that it is on."""
+
+    shard: int
+    node_id: int
+    first_hash: int
+    hash: int
+    last_hash: int
+
+    def list_cuts(self) -> list[_Place]:
+        """Return the ranges that are split, one after the other, until the hash is alone."""
+        cuts: list[_Place] = [self] if self.first_hash < self.hash else []
+        if self.hash < self.last_hash:
+            cuts.append(self._replace(first_hash=self.hash))
+        return cuts
+
+
+def plan_steps(
+    connection: Connection[Any], space_id: int, address: tuple[str, int] | None = None
+) -> list[MoveStep]:
+    """Return the steps that are left until a Space has a shard of its own and, with an address
+    (host and port), is on that node: none where all is so. The connection is in autocommit.
+
+    Raises MoveError where they cannot be taken while the Space is in use.
+    """
+    _require_first_node(connection)
+    nodes = [Node._make(row) for row in connection.execute(queries["nodes"])]
+    place = _fetch_place(connection, space_id)
+    here = next(node for node in nodes if node.id == place.node_id)
+    target = None if address is None else _find_node(nodes, address)
+    steps: list[MoveStep] = []
+    cuts, goal = place.list_cuts(), target or here
+    for cut in cuts:
+        here = _choose_node(nodes, here, goal, to_goal=cut is cuts[-1])
+        values = {"space_id": space_id, **cut._asdict()}
+        ((neighbors,),) = connection.execute(queries["neighbors"], values).fetchall()
+        steps.append(MoveStep("split", here, neighbors))
+    if target is not None and target != here:
+        steps.append(MoveStep("move", target))
+    if steps:
+        _require_followed(connection)
+    return steps
+
+
+def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) -> Node:
+    """Return the node that a shard is split onto: another than here, and by the last split the
+    goal, which one before leaves free.
+    """
+    others = [node for node in nodes if node.takes_spaces and node != here]
+    if not others:
+        raise MoveError(
+            MoveRefusal.NO_OTHER_NODE,
+            f"a shard is split onto another node than {here}, and none takes Spaces",
+        )
+    return next((node for node in others if (node == goal) == to_goal), others[0])
+
+
+def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> None:
+    """Take a planned step, which lasts as long as copying the rows. Raises MoveError where Citus
+    refuses.
+    """
+    place = _fetch_place(connection, space_id)
+    values: dict[str, Any] = {"shard": place.shard}
+    if step.step == "split":
+        # The last hash of the first of the two parts.
+        before = place.first_hash < place.hash
+        values |= {"point": place.hash - before, "node": step.node.id}
+    else:
+        values |= {"source": place.node_id, "target": step.node.id}
+    try:
+        connection.execute(queries[step.step], values)
+    except psycopg.Error as error:
+        if connection.closed:
+            raise
+        message = error.diag.message_primary
+        raise MoveError(MoveRefusal.CITUS, f"Citus refuses to {step.step}: {message}") from None
+
+
+def _require_first_node(connection: Connection[Any]) -> None:
+    if not is_cluster(connection):
+        raise MoveError(
+            MoveRefusal.NO_CLUSTER,
+            "the database is a single PostgreSQL, which has no other node for a Space",
+        )
+    if not is_first_node(connection):
+        raise MoveError(
+            MoveRefusal.NOT_FIRST_NODE,
+            "only the first node moves Spaces: name it in HEADWATER_DATABASE_URL",
+        )
+
+
+def _fetch_place(connection: Connection[Any], space_id: int) -> _Place:
+    if not connection.execute(queries["is_distributed"]).fetchall()[0][0]:
+        raise MoveError(
+            MoveRefusal.NOT_DISTRIBUTED,
+            "no Space lies on a node of its own yet: run `headwater distribute` first",
+        )
+    values = {"space_id": space_id}
+    if not connection.execute(queries["exists"], values).fetchall():
+        raise MoveError(MoveRefusal.UNKNOWN_SPACE, f"Space {space_id} not found")
+    return _Place._make(connection.execute(queries["place"], values).fetchall()[0])
+
+
+def _find_node(nodes: list[Node], address: tuple[str, int]) -> Node:
+    takers = [node for node in nodes if node.takes_spaces]
+    for node in takers:
+        if (node.host, node.port) == address:
+            return node
+    host, port = address
+    raise MoveError(
+        MoveRefusal.UNKNOWN_NODE,
+        f"{host}:{port} is no node that takes Spaces: there are {', '.join(map(str, takers))}",
+    )
+
+
+def _require_followed(connection: Connection[Any]) -> None:
+    """Raise MoveError where writes could not be followed while rows are copied: Citus would hold
+    them back all that time, or refuse.
+    """
+    for node, level in connection.execute(queries["wal_levels"]).fetchall():
+        if level != "logical":
+            raise MoveError(
+                MoveRefusal.WAL_LEVEL,
+                f"wal_level of {node} is {level}: set it to logical there and start it again",
+            )
+    keyless = connection.execute(queries["keyless"], {"tables": list(DISTRIBUTED)}).fetchall()
+    if keyless:
+        names = ", ".join(name for (name,) in keyless)
+        raise MoveError(
+            MoveRefusal.NO_KEY,
+            f"rows of {names} have no primary key or replica identity to follow them by",
+        )

@@ -1,0 +1,115 @@
+"""Child processes: each lives no longer than the process that started it.
+
+Work that a worker leaves to a process of its own takes no time from the pipeline, and no memory
+while there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.base.settings import Settings
+from headwater.base.telemetry.counter_files import child_variables
+from headwater.database.jobs.duties import Duty, Waiting
+
+PAUSE_SECONDS = 0.5
+"""Between two starts: a process that cannot work must not be started in a tight loop."""
+
+
+class ChildProcess:
+    """A child process of our own program, on a leash."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        pass_fds: tuple[int, ...] = (),
+        variables: Mapping[str, str] | None = None,
+        announces: bool = False,
+    ) -> None:
+        """With `announces` the process is one that says when it has begun."""
+        self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
+        self._pass_fds = pass_fds
+        self._environment = {**os.environ, **(variables or {})}
+        self._announces = announces
+        self._announcement: int | None = None
+        self._has_begun = False
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        """Start it. Raises OSError."""
+        self._forget()
+        if not self._announces:
+            self._launch(self._command, self._pass_fds)
+            return
+        self._announcement, theirs = os.pipe()
+        os.set_blocking(self._announcement, False)
+        try:
+            self._launch([*self._command, "--announce", str(theirs)], (*self._pass_fds, theirs))
+        finally:
+            os.close(theirs)
+
+    def has_begun(self) -> bool:
+        """Return whether it has said that it does its work."""
+        if self._announcement is not None and not self._has_begun:
+            with suppress(BlockingIOError):
+                self._has_begun = os.read(self._announcement, 1) != b""
+        return self._has_begun
+
+    def _launch(self, command: list[str], pass_fds: tuple[int, ...]) -> None:
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
+            pass_fds=pass_fds,
+            env=self._environment,
+            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
+        )
+
+    def died(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+
+    def _forget(self) -> None:
+        self._has_begun = False
+        if self._announcement is not None:
+            os.close(self._announcement)
+            self._announcement = None
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+
+
+def make_process_duty(
+    command: str, settings: Settings, waiting: Waiting, look_seconds: float
+) -> Duty:
+    """Return the duty to run `headwater <command>`, of one or more words, while `waiting`, called
+    every so many seconds, returns Spaces.
+    """
+    words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
+    child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))
+    launched = -PAUSE_SECONDS
+
+    def look(connection: Connection[Any]) -> list[int]:
+        # `died` also reaps a child that has.
+        return waiting(connection) if child.died() else []
+
+    def attend(_: Connection[Any], __: int) -> bool:
+        nonlocal launched
+        now = time.monotonic()
+        if child.died() and now - launched >= PAUSE_SECONDS:
+            launched = now
+            child.launch()
+        return False  # the work is the child's
+
+    return Duty(look, attend, pause_seconds=look_seconds)

@@ -1,0 +1,71 @@
+"""A worker's connection to the database, and its failures that pass by themselves."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import psycopg
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from headwater.database.cluster.presence import BOUND_WAITING
+from headwater.database.queries import Queries
+from headwater.database.row_security import confined, fetch_role
+
+queries = Queries(__name__, "connection.sql")
+
+TRANSIENT_ERRORS = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.ProgrammingError,
+    psycopg.errors.InternalError_,
+    psycopg.errors.ReadOnlySqlTransaction,
+    MemoryError,
+)
+"""Errors that no row is to blame for: the database is away, full, read-only or of another version,
+another transaction was in the way, or in a cluster a Space has just changed its node. Trying later
+is right; rejecting would not be.
+"""
+
+MOST_ROWS_OF_PLANS = 1_000_000
+"""Rows after which plans are made anew however many there are: other workers store some, too."""
+
+
+class WorkerConnection(Connection[TupleRow]):
+    """A worker's connection. Every statement looks rows up by key, so the planner has to use the
+    keys whatever young statistics say, and to plan each statement once. As a plan fits the
+    size its tables had then, plans are made anew whenever the rows that it stored have doubled: the
+    plan for a few hundred rows reads all of a Space's to find one.
+    """
+
+    _rows = 0
+    _rows_to_plan_anew = 1
+    space_role: str | None = None
+    """The role of sessions that are confined to a Space; None where there is none."""
+
+    def confined(self, space_id: int) -> AbstractContextManager[None]:
+        """Confine the session to a Space for a block that begins and ends outside transactions."""
+        return confined(self, space_id, self.space_role)
+
+    def count_rows(self, rows: int) -> None:
+        """Note that rows were stored, and have plans made anew when it is time for it."""
+        self._rows += rows
+        if self._rows >= self._rows_to_plan_anew:
+            self.execute(queries["plan_anew"])
+            self._rows_to_plan_anew = self._rows + min(self._rows, MOST_ROWS_OF_PLANS)
+
+
+def connect(url: str) -> WorkerConnection:
+    """Return a connection for a worker, in autocommit."""
+    connection = WorkerConnection.connect(
+        url,
+        autocommit=True,
+        prepare_threshold=0,
+        connect_timeout=3,
+        tcp_user_timeout=10_000,
+        application_name="headwater worker",
+    )
+    connection.execute(queries["plan_by_key"])
+    connection.execute(BOUND_WAITING)
+    connection.space_role = fetch_role(connection).usable
+    return connection

@@ -1,0 +1,251 @@
+"""The worker: does a piece of work for each Space where some waits, in turn."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import psycopg
+import structlog
+from prometheus_client import Counter
+from psycopg.errors import LockNotAvailable
+from psycopg.sql import SQL, Identifier
+
+from headwater.database.jobs.backoff import double_pause
+from headwater.database.jobs.connection import TRANSIENT_ERRORS, WorkerConnection, connect
+from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
+from headwater.database.outage_log import OutageLog
+
+FIRST_PAUSE_SECONDS = 0.05
+"""The pause after a failure, which doubles with each one."""
+FIRST_REST_SECONDS = 0.0125
+LONGEST_REST_SECONDS = 0.1
+"""A rest doubles with every turn in which there was nothing to do. A notice of new work ends it."""
+LONGEST_PAUSE_SECONDS = 5.0
+LOOK_SHARE = 20
+"""A duty with a pause looks at most one in so many seconds, however many Spaces there are."""
+SWITCH_PAUSE_SECONDS = 0.4
+"""The longest pause where a Space is being switched over to another node, which takes seconds."""
+
+LOOK = -1
+"""In place of a Space: a duty's look where its work waits. No Space has this id."""
+
+log = structlog.get_logger()
+put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
+
+
+class PutOffs:
+    """Work that has failed through no fault of its rows, and when it is tried again: ever later, so
+    that a disk that is full is not filled with lines of the log as well.
+    """
+
+    def __init__(self) -> None:
+        self._failures: dict[tuple[Duty, int], int] = {}
+        self._due: dict[tuple[Duty, int], float] = {}
+        self._failed: set[tuple[Duty, int]] = set()
+
+    def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
+        """Put a Space's work off once more, and return for how many seconds."""
+        key = duty, space_id
+        self._failures[key] = self._failures.get(key, 0) + 1
+        pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
+        self._due[key] = time.monotonic() + pause
+        return pause
+
+    def fail(self, duty: Duty, space_id: int) -> None:
+        """Leave a Space's work alone after a fault in our own code."""
+        self._failed.add((duty, space_id))
+        self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
+
+    def has_failed(self, duty: Duty, space_id: int) -> bool:
+        """Return whether a Space's work has failed, and has not been done since."""
+        return (duty, space_id) in self._failed
+
+    def is_due(self, duty: Duty, space_id: int) -> bool:
+        """Return whether a Space's work may be tried now."""
+        return time.monotonic() >= self._due.get((duty, space_id), 0.0)
+
+    def forget(self, duty: Duty, space_id: int) -> None:
+        """Note that a Space's work could be done."""
+        self._failures.pop((duty, space_id), None)
+        self._failed.discard((duty, space_id))
+        self._due.pop((duty, space_id), None)
+
+
+@dataclass
+class Look:
+    """A duty's look where its work waits."""
+
+    began: float
+    seconds: float = 0.0
+    spaces: list[int] = field(default_factory=list[int])
+    """Those that it found and the duty has not come to."""
+    led_to_work: bool = False
+
+    def next(self, duty: Duty) -> float:
+        """Return when the duty may look again, once it came to all of them."""
+        pause = 0.0 if self.led_to_work else max(duty.pause_seconds, FIRST_REST_SECONDS)
+        share = LOOK_SHARE * self.seconds if duty.pause_seconds else 0.0
+        return self.began + max(pause, share)
+
+
+class Worker:
+    """Does its duties in turn until `stop` is set. A piece under way is finished first."""
+
+    def __init__(self, url: str, stop: threading.Event, duties: Sequence[Duty]) -> None:
+        self._url = url
+        self._stop = stop
+        self._duties = duties
+        self._put_offs = PutOffs()
+        self._looks: dict[Duty, Look] = {}
+        """The last look of each duty."""
+        self._idle_turns = 0
+
+    def run(self) -> None:
+        """Work; when the database goes away, come back to it, waiting longer each time."""
+        _collect_rarely()
+        failures, outage = 0, OutageLog("worker")
+        while not self._stop.is_set():
+            try:
+                with connect(self._url) as connection:
+                    self._listen(connection)
+                    while not self._stop.is_set():
+                        self._turn(connection)
+                        failures = 0
+                        outage.end()
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                failures += 1
+                pause = double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, failures)
+                outage.fail(error)
+                self._stop.wait(pause)
+
+    def _listen(self, connection: WorkerConnection) -> None:
+        for duty in self._duties:
+            if duty.channel is not None:
+                connection.execute(SQL("LISTEN {}").format(Identifier(duty.channel)))
+
+    def _turn(self, connection: WorkerConnection) -> None:
+        """Give every duty its turn; rest when there was nothing to do."""
+        worked = [self._work(connection, duty) for duty in self._duties]
+        if any(worked):
+            self._idle_turns = 0
+        else:
+            self._idle_turns += 1
+            self._rest(connection)
+
+    def _work(self, connection: WorkerConnection, duty: Duty) -> bool:
+        """Work on a duty until nothing waits or its time is over. Returns whether there was some
+        work.
+        """
+        worked, ends = False, time.monotonic() + duty.turn_seconds
+        while not self._stop.is_set() and (look := self._look(connection, duty)).spaces:
+            if self._attend(connection, duty, look.spaces.pop()):
+                worked = look.led_to_work = True
+            if time.monotonic() >= ends:
+                break
+        return worked
+
+    def _look(self, connection: WorkerConnection, duty: Duty) -> Look:
+        """Return the duty's last look, or another one where it came to all Spaces of that."""
+        look, now = self._looks.get(duty), time.monotonic()
+        if look is None or (not look.spaces and now >= look.next(duty)):
+            spaces = self._waiting(connection, duty)
+            look = self._looks[duty] = Look(now, time.monotonic() - now, spaces)
+        return look
+
+    def _rest(self, connection: WorkerConnection) -> None:
+        """Rest until there is a notice, and not for long, as not all work has one."""
+        seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
+        for notice in connection.notifies(timeout=seconds, stop_after=1):
+            self._idle_turns = 0
+            for duty in self._duties:
+                if duty.channel == notice.channel:
+                    self._looks.pop(duty, None)
+
+    def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
+        """Return the Spaces where a duty's work waits. A look that fails is put off, as the other
+        duties' may work: in a cluster not all of them ask a node that is away.
+        """
+        if not self._put_offs.is_due(duty, LOOK):
+            return []
+        try:
+            waiting = duty.waiting(connection)
+        except TRANSIENT_ERRORS as error:
+            self._put_off(connection, duty, LOOK, error)
+            return []
+        self._put_offs.forget(duty, LOOK)
+        spaces = [one for one in waiting if self._put_offs.is_due(duty, one)]
+        random.shuffle(spaces)  # several workers should not queue up for the same Space
+        return spaces
+
+    def _attend(self, connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
+        """Do a piece of a duty for one Space; returns whether there was one. A failure that no row
+        is to blame for puts the Space off. Raises it when the connection is closed.
+        """
+        try:
+            done = self._do(connection, duty, space_id)
+        except TRANSIENT_ERRORS as error:
+            self._put_off(connection, duty, space_id, error)
+            return False
+        except Exception as error:  # noqa: BLE001 - a fault of one Space is not the others'
+            self._fail(connection, duty, space_id, error)
+            return False
+        if self._put_offs.has_failed(duty, space_id):
+            with suppress(psycopg.Error):
+                connection.execute(CLEAR, success(space_id, duty.name))
+        self._put_offs.forget(duty, space_id)
+        return done
+
+    def _fail(
+        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
+    ) -> None:
+        """Leave a Space's work alone for a while after a fault in our own code, and note it."""
+        if connection.closed:
+            raise error
+        with suppress(psycopg.Error):
+            connection.rollback()
+        put_off.inc()
+        log.error("job failed", space_id=space_id, job=duty.name, exc_info=error)
+        self._put_offs.fail(duty, space_id)
+        if space_id != INSTALLATION:
+            with suppress(psycopg.Error):
+                connection.execute(NOTE, failure(space_id, duty.name, error))
+
+    def _put_off(
+        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
+    ) -> None:
+        """Put work off that has failed. Raises its error when the connection is closed."""
+        if connection.closed:
+            raise error
+        with suppress(psycopg.Error):
+            connection.rollback()
+        put_off.inc()
+        is_switch = isinstance(error, LockNotAvailable)
+        longest = SWITCH_PAUSE_SECONDS if is_switch else LONGEST_PAUSE_SECONDS
+        pause = self._put_offs.put_off(duty, space_id, longest)
+        name = type(error).__name__
+        if space_id == LOOK:
+            log.warning("look put off", error=name, pause=pause)
+        else:
+            log.warning("space put off", space_id=space_id, error=name, pause=pause)
+
+    @staticmethod
+    def _do(connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
+        if space_id == INSTALLATION:
+            return duty.attend(connection, space_id)
+        with connection.confined(space_id):
+            return duty.attend(connection, space_id)
+
+
+def _collect_rarely() -> None:
+    """Collect garbage rarely. A batch makes tens of thousands of objects without cycles, so that
+    collecting as often as Python's default would waste about a fifth of a worker's time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)

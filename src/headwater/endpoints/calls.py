@@ -1,0 +1,80 @@
+"""One request of an operation: let in first, then read and answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headwater.database.row_security import serve_space
+from headwater.endpoints.services import Services
+from headwater.http.bodies import MAX_BODY, read_json
+from headwater.http.inputs.pagination import Cursors, PageLink
+from headwater.http.inputs.parameters import Query
+from headwater.http.inputs.path_parameters import parse_id
+from headwater.http.rate_limits import QuotaRequest, RateLimit, take
+from headwater.spaces.access import Caller
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request whose key has the operation's scope."""
+
+    caller: Caller
+    services: Services
+    request: Request
+
+    @property
+    def space_id(self) -> int:
+        """The Space that the key belongs to."""
+        return self.caller.space_id
+
+    @cached_property
+    def query(self) -> Query:
+        """The query parameters."""
+        return Query(self.request.scope["query_string"])
+
+    def path_text(self, name: str) -> str:
+        """A parameter of the path, as it was sent."""
+        return self.request.path_params[name]
+
+    def path_id(self, name: str) -> int:
+        """A parameter of the path that is an id. Raises Invalid."""
+        return parse_id(name, self.path_text(name))
+
+    async def body(self, limit: int = MAX_BODY) -> dict[str, Any]:
+        """The body, a JSON object of at most so many bytes. Raises Invalid, or a 413 or 415."""
+        return await read_json(self.request, limit)
+
+    def page_link(self, cursors: Cursors) -> PageLink:
+        """The address of the list, for the links to its other pages."""
+        url = self.services.base_url + self.request.scope["path"]
+        return PageLink(url, self.query, cursors)
+
+
+def json_response(content: bytes | str, status: int = 200) -> Response:
+    """Return a response whose JSON is encoded already."""
+    return Response(content, status, media_type="application/json")
+
+
+async def admit(request: Request, shared: Services, scope: str, limit: RateLimit) -> Call:
+    """Let a request in whose key has `scope`, and count it against `limit`.
+
+    Raises Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
+    """
+    authorization = request.headers.get("authorization")
+    caller = await shared.keys.caller(authorization.encode("latin-1") if authorization else None)
+    serve_space(caller.space_id)
+    refusal = caller.refusal(scope)
+    cost = 1 if refusal is None else 0
+    demand = QuotaRequest(caller.space_id, cost, shared.keys.limit(caller, limit))
+    async with shared.database.connection() as connection:
+        quota = (await take(connection, limit.bucket, [demand]))[caller.space_id]
+    request.scope["headwater.quota"] = quota  # a refused request gets its headers as well
+    if refusal is not None:
+        raise refusal
+    quota.admit(cost)
+    return Call(caller, shared, request)

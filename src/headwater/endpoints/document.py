@@ -1,0 +1,140 @@
+"""The OpenAPI document, made of the operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from headwater.endpoints.operations import Operation, PathParameter, Schema
+from headwater.http.openapi import CONFLICT, PROBLEMS, TEXT
+
+TITLE = "v1"
+VERSION = "1.3.0"
+OF_ANY_REQUEST = (400, 414, 431)
+
+_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+_SCHEMAS: dict[str, Any] = {
+    "Error": {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
+    "ValidationError": {
+        "type": "object",
+        "required": ["message"],
+        "properties": {"message": TEXT, "errors": _ERRORS, "reason": TEXT},
+        "anyOf": [{"required": ["errors"]}, {"required": ["reason"]}],
+    },
+}
+_WHOLE = {"type": "integer", "minimum": 0}
+_LIMITS = {
+    "X-RateLimit-Limit": "What the Space may do in a minute.",
+    "X-RateLimit-Remaining": "What is left of it.",
+    "X-RateLimit-Reset": "When the next minute begins, in Unix seconds.",
+}
+_LIMIT_HEADERS: dict[str, Any] = {
+    name: {"description": about, "required": True, "schema": _WHOLE}
+    for name, about in _LIMITS.items()
+}
+_RETRY: dict[str, Any] = {
+    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE}
+}
+_CHALLENGE: dict[str, Any] = {
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}
+}
+_HEADERS = {
+    401: _CHALLENGE,
+    403: _LIMIT_HEADERS,
+    404: _LIMIT_HEADERS,
+    422: _LIMIT_HEADERS,
+    429: _LIMIT_HEADERS | _RETRY,
+    503: _RETRY,
+}
+
+
+def build_document(
+    operations: Iterable[Operation], prefix: str, schemas: Mapping[str, Schema]
+) -> dict[str, Any]:
+    """Return the document of the operations below `prefix`, which refer to `schemas` by name."""
+    paths: dict[str, dict[str, Schema]] = {}
+    for operation in operations:
+        described = paths.setdefault(prefix + operation.path, {})
+        described[operation.method.lower()] = _describe(operation)
+    document: Schema = {
+        "openapi": "3.1.0",
+        "info": {"title": TITLE, "version": VERSION},
+        "servers": [{"url": "/"}],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "responses": {name: _problem(status) for status, (name, _) in PROBLEMS.items()},
+            "schemas": {**_SCHEMAS, **schemas},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+    return _copy(document)
+
+
+def _copy(part: Any) -> Any:
+    """Return a part of the document as one that nothing else shares: whoever adds an example to an
+    operation must change neither another one nor the tables. Members that are null say nothing.
+    """
+    if isinstance(part, Mapping):
+        members = cast("Mapping[str, Any]", part)
+        return {name: _copy(member) for name, member in members.items() if member is not None}
+    if isinstance(part, list | tuple):
+        return [_copy(item) for item in cast("Sequence[Any]", part)]
+    return part
+
+
+def _describe(operation: Operation) -> Schema:
+    described: Schema = {
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "operationId": operation.id,
+        "responses": _responses(operation),
+    }
+    if description := operation.describe():
+        described["description"] = description
+    in_path = [_parameter(parameter) for parameter in operation.path_parameters]
+    if parameters := [*in_path, *operation.parameters]:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        described["requestBody"] = operation.body
+    return described
+
+
+def _parameter(parameter: PathParameter) -> Schema:
+    about = {
+        "title": parameter.name.replace("_", " ").title(),
+        "description": parameter.description,
+    }
+    return {
+        "name": parameter.name,
+        "in": "path",
+        "required": True,
+        "description": parameter.description,
+        "schema": {"type": "string", **about, **parameter.schema},
+    }
+
+
+def _responses(operation: Operation) -> Schema:
+    """Return the responses: the operation's own with the limit's headers, the errors that all
+    operations share by name.
+    """
+    own = {operation.status: operation.answer}
+    if operation.conflict is not None:
+        own[CONFLICT] = operation.conflict
+    shared = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})
+    return {str(status): _limited(response) for status, response in own.items()} | {
+        str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in shared
+    }
+
+
+def _limited(response: Schema) -> Schema:
+    return {**response, "headers": {**response.get("headers", {}), **_LIMIT_HEADERS}}
+
+
+def _problem(status: int) -> Schema:
+    schema = "ValidationError" if status == 422 else "Error"
+    return {
+        "description": PROBLEMS[status][1],
+        "headers": _HEADERS.get(status, {}),
+        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
+    }

@@ -1,0 +1,82 @@
+"""The routes of the API, made of its operations: one for each path, which knows all its methods.
+
+A path of fixed segments is tried before one that has a parameter in their place, so that
+/events/exports is never taken for the event with the id `exports`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headwater.endpoints.calls import admit
+from headwater.endpoints.operations import Handler, Operation
+from headwater.endpoints.services import services
+from headwater.http.errors import NotAllowed
+
+
+class PathEndpoint:
+    """The endpoints of one path, by method. HEAD is answered as GET: the server leaves the body out
+    (RFC 9110 §9.3.2).
+    """
+
+    def __init__(self, by_method: Mapping[str, ASGIApp]) -> None:
+        self._by_method = dict(by_method)
+        if "GET" in by_method:
+            self._by_method.setdefault("HEAD", by_method["GET"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._by_method.get(scope["method"])
+        if endpoint is None:
+            raise NotAllowed(self._by_method)
+        await endpoint(scope, receive, send)
+
+
+Endpoints = Mapping[tuple[str, str], ASGIApp]
+"""ASGI applications by method and path."""
+
+
+def operation_endpoints(
+    operations: Iterable[Operation], prefix: str, own: Mapping[Operation, ASGIApp]
+) -> dict[tuple[str, str], ASGIApp]:
+    """Return the endpoint of each operation, by method and the router's path. Operations without a
+    handler have their application in `own`.
+    """
+    return {
+        (operation.method, prefix + _router_path(operation)): (
+            own[operation] if operation.handler is None else _endpoint(operation, operation.handler)
+        )
+        for operation in operations
+    }
+
+
+def path_routes(endpoints: Endpoints) -> list[Route]:
+    """Return a route for every path, those of fixed segments first."""
+    by_path: dict[str, dict[str, ASGIApp]] = {}
+    for (method, path), endpoint in endpoints.items():
+        by_path.setdefault(path, {})[method] = endpoint
+    return [Route(path, PathEndpoint(by_path[path])) for path in sorted(by_path, key=_precedence)]
+
+
+def _precedence(path: str) -> list[bool]:
+    return ["{" in segment for segment in path.split("/")]
+
+
+def _router_path(operation: Operation) -> str:
+    path = operation.path
+    for parameter in operation.path_parameters:
+        path = path.replace(f"{{{parameter.name}}}", parameter.pattern)
+    return path
+
+
+def _endpoint(operation: Operation, handler: Handler) -> ASGIApp:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        call = await admit(request, services(request), operation.scope, operation.limit)
+        response = await handler(call)
+        await response(scope, receive, send)
+
+    return serve

@@ -1,0 +1,113 @@
+"""Read and write what was reported of orders' money, and read the orders themselves. The caller
+holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries
+from headwater.events.accepted import EVENT_NAMES
+from headwater.events.refunds.reports import Refund, RefundReport
+
+queries = Queries(__name__, "refunds.sql")
+
+_read_reports = msgspec.json.Decoder(list[RefundReport]).decode
+_read_refunds = msgspec.json.Decoder(list[Refund]).decode
+
+
+@dataclass
+class OrderRefunds:
+    """The reports about one order's money, and the refunds that follow from them."""
+
+    order_id: str
+    """The id under which it is kept."""
+    order_ids: list[str]
+    """All ids of the order that are known, this one included."""
+    reports: list[RefundReport] = field(default_factory=list[RefundReport])
+    counted: list[Refund] = field(default_factory=list[Refund])
+    waiting_since: int | None = None
+    """When its money first came back while the order was unknown, in µs since 1970."""
+    stored: tuple[Refund, ...] = ()
+    """The refunds that are events already, as they are stored."""
+
+
+class StoredOrder(NamedTuple):
+    """An order among the stored events."""
+
+    order_id: str
+    event_id: int
+    contact_id: int
+    event_name: str
+    amount: Decimal | None
+    currency: str | None
+    order_name: str | None
+    do_not_capi: bool
+
+
+def request_refunds(
+    connection: Connection[Any], space_id: int, order_ids: Collection[str]
+) -> Callable[[], dict[str, OrderRefunds]]:
+    """Ask for what was reported of some orders; calling the result fetches it, by every id that an
+    order was asked for by.
+    """
+    if not order_ids:
+        return dict
+    cursor = connection.execute(
+        queries["load"], {"space_id": space_id, "order_ids": list(order_ids)}
+    )
+
+    def fetch() -> dict[str, OrderRefunds]:
+        by_id: dict[str, OrderRefunds] = {}
+        by_main: dict[str, OrderRefunds] = {}
+        for order_id, main_id, names, reports, counted, waiting_since in cursor:
+            if main_id not in by_main:
+                refunds = _read_refunds(counted)
+                by_main[main_id] = OrderRefunds(
+                    main_id, names, _read_reports(reports), refunds, waiting_since,
+                    tuple(refund for refund in refunds if refund.is_event),
+                )  # fmt: skip
+            by_id[order_id] = by_id[main_id] = by_main[main_id]
+        return by_id
+
+    return fetch
+
+
+def load_orders(
+    connection: Connection[Any], space_id: int, order_ids: Collection[str]
+) -> dict[str, StoredOrder]:
+    """Return the stored orders with some ids."""
+    if not order_ids:
+        return {}
+    values = {
+        "space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)
+    }  # fmt: skip
+    orders = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
+    return {order.order_id: order for order in orders}
+
+
+def save_refunds(
+    connection: Connection[Any], space_id: int, changed: Iterable[OrderRefunds]
+) -> None:
+    """Store what has been reported of orders."""
+    orders: list[dict[str, Any]] = []
+    links: list[dict[str, str]] = []
+    for refunds in changed:
+        orders.append({
+            "order_id": refunds.order_id, "order_ids": refunds.order_ids,
+            "reports": refunds.reports, "counted": refunds.counted,
+            "waiting_since": refunds.waiting_since,
+        })  # fmt: skip
+        others = (name for name in refunds.order_ids if name != refunds.order_id)
+        links += [{"order_id": name, "main_id": refunds.order_id} for name in others]
+    if orders:
+        connection.execute(queries["save"], {"space_id": space_id, "orders": rows(orders)})
+    if links:
+        connection.execute(queries["link"], {"space_id": space_id, "links": rows(links)})

@@ -1,0 +1,135 @@
+"""Read the stored touchpoints that a batch could repeat, and write those that it makes: of events,
+sent by themselves, or of page views. The caller holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from psycopg import Connection
+
+from headwater.database.bulk_values import array, rows
+from headwater.database.queries import Queries
+from headwater.events.touchpoints.models import DIRECTLY, TouchpointKey
+from headwater.events.touchpoints.tag_sets import TagSets
+from headwater.people.identity.senders import Sender
+
+queries = Queries(__name__, "batch_store.sql")
+
+REASSIGN = queries["reassign"]
+"""Binds a ContactMove."""
+RESTORE = queries["restore"]
+"""Binds a ContactSplit."""
+
+
+class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """A touchpoint's row as it is first written. Times are µs since 1970."""
+
+    id: int
+    contact_id: int
+    occurred_at: int
+    source_id: int
+    source_rule: str
+    tag_set: int | None = None
+    """The place of its tag set among those of the batch; None for the set of nothing at all."""
+    origin_id: int | None = None
+    company_id: int | None = None
+    url: str | None = None
+    referrer_host: str | None = None
+    sent: bool = False
+    by_hit: bool = False
+    cookies: dict[str, str] | None = None
+    warnings: list[str] | None = None
+    sender: Sender = Sender.BROWSER
+
+
+class TouchpointRange(msgspec.Struct, frozen=True, gc=False):
+    """The part of a stored contact's path to load, in µs since 1970, both ends included."""
+
+    contact_id: int
+    first: int
+    last: int
+
+
+class StoredTouch(NamedTuple):
+    """A stored touch, as far as others depend on it."""
+
+    contact_id: int
+    id: int
+    at: int
+    is_direct_view: bool
+    """True for the touch of a page view whose source is unknown."""
+    key: TouchpointKey
+
+
+def request_touches(
+    connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
+) -> Callable[[], Iterable[StoredTouch]]:
+    """Ask for the stored touches in these spans; calling the result fetches each once."""
+    if not spans:
+        return tuple
+    values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}
+    cursor = connection.execute(queries["load"], values)
+
+    def fetch() -> Iterable[StoredTouch]:
+        touches = (StoredTouch(*row[:4], key=row[4:]) for row in cursor.fetchall())
+        return {touch.id: touch for touch in touches}.values()
+
+    return fetch
+
+
+class TouchpointSource(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+    """Another source of a stored touchpoint."""
+
+    id: int
+    source_id: int
+    source_rule: str
+    tag_set: int | None = None
+    """As in StoredTouchpoint."""
+
+
+def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
+    """Delete touchpoints that page views made and no longer make."""
+    if ids:
+        connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
+
+
+def write_touchpoints(
+    connection: Connection[Any],
+    space_id: int,
+    touchpoints: Collection[StoredTouchpoint],
+    tag_sets: TagSets,
+) -> None:
+    """Store new touchpoints, whose tag sets are among `tag_sets`."""
+    _write(connection, space_id, "write", touchpoints, tag_sets)
+
+
+def write_sources(
+    connection: Connection[Any],
+    space_id: int,
+    sources: Collection[TouchpointSource],
+    tag_sets: TagSets,
+) -> None:
+    """Give stored touchpoints other sources, and the ads of these, which are among `tag_sets`."""
+    _write(connection, space_id, "write_sources", sources, tag_sets)
+
+
+def _write(
+    connection: Connection[Any],
+    space_id: int,
+    statement: str,
+    touchpoints: Collection[StoredTouchpoint | TouchpointSource],
+    tag_sets: TagSets,
+) -> None:
+    if unwritten := tag_sets.take_unwritten():
+        values = {"space_id": space_id, "tag_sets": rows(unwritten)}
+        connection.execute(queries["write_tag_sets"], values)
+    if touchpoints:
+        values = {
+            "space_id": space_id,
+            "touchpoints": rows(touchpoints),
+            "digests": array(tag_sets.digests),
+        }
+        connection.execute(queries[statement], values)

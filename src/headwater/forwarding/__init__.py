@@ -1,0 +1,1 @@
+"""Conversions on their way to the ad platforms."""

@@ -1,0 +1,34 @@
+"""Counters of deliveries and calls, by platform: what a forwarder has recorded since it started."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+
+from prometheus_client import Counter, Histogram
+
+from headwater.forwarding.deliveries.queue import DeliveryRecord
+
+deliveries = Counter(
+    "headwater_deliveries", "Deliveries by what became of an attempt", ["platform", "outcome"]
+)
+calls = Counter("headwater_platform_calls", "Calls to platforms", ["platform", "answer"])
+call_seconds = Histogram(
+    "headwater_platform_call_seconds", "Time of a call to a platform", ["platform"],
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)  # fmt: skip
+
+
+def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
+    """Count deliveries by their status or, of those whose destination is held, as `held`; those
+    that are put off without an attempt are not counted.
+    """
+    outcomes = Tally(record.outcome or record.status for record in records)
+    for outcome, number in outcomes.items():
+        if outcome is not None:
+            deliveries.labels(platform, outcome).inc(number)
+
+
+def count_call(platform: str, status: int | None) -> None:
+    """Count a call by the class of its status; without an answer, as `none`."""
+    calls.labels(platform, "none" if status is None else f"{status // 100}xx").inc()

@@ -1,0 +1,197 @@
+"""The log of deliveries: listed, and replayed at a user's request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.sql import SQL, Composable
+
+from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.forwarding.destinations.destinations import fetch_destination
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import SkipReason
+from headwater.http.errors import NotFound
+from headwater.http.inputs.pagination import Page, Position, page_of, to_key
+
+queries = Queries(__name__, "delivery_log.sql")
+
+FINISHED = ("failed", "expired", "skipped")
+"""Statuses that a delivery can be replayed from."""
+NEVER_AGAIN = (SkipReason.DO_NOT_CAPI, SkipReason.DELETED, SkipReason.ERASED)
+"""Reasons for skipping that no change of settings removes."""
+REPLAYABLE = tuple(reason for reason in SkipReason if reason not in NEVER_AGAIN)
+MOST_REPLAYED = 10_000
+"""Deliveries in one request."""
+POLL_SECONDS = 0.05
+
+_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
+_BEYOND_ALL = 2**63 - 1
+_CONDITIONS = {
+    "destination_id": SQL("d.destination_id = %(destination_id)s"),
+    "event_id": SQL("d.event_id = %(event_id)s"),
+    "status": SQL("d.status = %(status)s"),
+    "reason": SQL("d.reason = %(reason)s"),
+    "platform": SQL(
+        "d.destination_id IN (SELECT t.id FROM destinations t"
+        " WHERE t.space_id = %(space_id)s AND t.platform = %(platform)s)"
+    ),
+    "start": SQL("d.created_at >= %(start)s"),
+    "end": SQL("d.created_at < %(end)s"),
+    "first_id": SQL("d.id >= %(first_id)s"),
+    "last_id": SQL("d.id <= %(last_id)s"),
+}
+_AND = SQL(" AND ")
+
+
+@dataclass(frozen=True)
+class DeliveryFilter:
+    """Conditions on deliveries; None is no condition."""
+
+    destination_id: int | None = None
+    event_id: int | None = None
+    status: str | None = None
+    reason: str | None = None
+    platform: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    """The time in which they were written, as their events were stored; `end` is not in it."""
+    first_id: int | None = None
+    last_id: int | None = None
+    """Ids outside of which there are none, as `delivery_counts.find_span` tells of a time."""
+
+    def conditions(self) -> Composable:
+        """Return the conditions on deliveries `d`."""
+        conditions = [text for name, text in _CONDITIONS.items() if getattr(self, name) is not None]
+        return _AND.join(conditions) if conditions else SQL("true")
+
+
+@dataclass(frozen=True)
+class ReplayRequest:
+    """Conditions on finished deliveries that are to be sent once more."""
+
+    statuses: tuple[str, ...] = ("failed", "expired")
+    """Some of FINISHED."""
+    reasons: tuple[str, ...] = REPLAYABLE
+    """Some of REPLAYABLE; a skipped delivery is replayed when its reason is among them."""
+    ids: tuple[int, ...] | None = None
+    """Only deliveries with these ids; None for all."""
+
+    def conditions(self) -> Composable:
+        """Return the conditions on deliveries `d`."""
+        conditions = [
+            SQL("d.status = ANY(%(statuses)s)"),
+            SQL("(d.status <> 'skipped' OR d.reason = ANY(%(reasons)s))"),
+        ]
+        if self.ids is not None:
+            conditions.append(SQL("d.id = ANY(%(ids)s)"))
+        return _AND.join(conditions)
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """Counts of a replay."""
+
+    queued: int
+    too_old: int
+    """Not replayed, as the platform takes no events of that age."""
+    more: bool
+    """True when there may be others, for another request."""
+
+
+async def list_deliveries(
+    connection: AsyncConnection,
+    space_id: int,
+    delivery_filter: DeliveryFilter,
+    per_page: int,
+    at: Position | None,
+) -> Page:
+    """Return one page of deliveries, the latest first."""
+    backward = at is not None and at.backward
+    bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
+    bound |= {"after": at.key[0] if at and backward else 0}
+    bound |= {"before": at.key[0] if at and not backward else _BEYOND_ALL}
+    statement = queries["page"].format(
+        only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
+    )
+    # Not prepared: a plan that does not know the limit and rare values may not stop early.
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return page_of(await cursor.fetchall(), per_page, at, to_key)
+
+
+async def count_deliveries(
+    connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, most: int
+) -> dict[str, int]:
+    """Return the number of deliveries by status, counting the latest `most` of them at most."""
+    statement = queries["count"].format(only=delivery_filter.conditions())
+    bound = {"space_id": space_id, "most": most, **vars(delivery_filter)}
+    cursor = await connection.execute(statement, bound, prepare=False)
+    return dict(await cursor.fetchall())
+
+
+async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
+    """Return an event's deliveries as JSON, at most one for each destination there ever was. Raises
+    NotFound for an event that never existed.
+    """
+    values = {"space_id": space_id, "event_id": event_id}
+    row = await fetch_one(connection, queries["knows_event"], values)
+    if not row[0]:
+        raise NotFound("Event")
+    of_event = DeliveryFilter(event_id=event_id)
+    return (await list_deliveries(connection, space_id, of_event, _BEYOND_ALL - 1, None)).lines
+
+
+async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
+    """Return one delivery with its attempts, as JSON. Raises NotFound."""
+    values = {"space_id": space_id, "delivery_id": delivery_id}
+    row = await fetch_optional(connection, queries["fetch"], values)
+    if row is None:
+        raise NotFound("Delivery")
+    return row[0]
+
+
+async def replay(
+    connection: AsyncConnection, space_id: int, destination_id: int, request: ReplayRequest
+) -> ReplayResult:
+    """Queue finished deliveries of a destination once more, MOST_REPLAYED at most, under the ids
+    that the platform knows. Their eligibility is decided anew. Raises NotFound.
+    """
+    destination = await fetch_destination(connection, space_id, destination_id)
+    age = registry.PLATFORMS[destination.platform].limits.age
+    bound: dict[str, Any] = {
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "age": age,
+        "limit": MOST_REPLAYED,
+        "statuses": list(request.statuses),
+        "reasons": list(request.reasons),
+        "ids": None if request.ids is None else list(request.ids),
+    }
+    conditions = request.conditions()
+    (too_old,) = await fetch_one(connection, queries["too_old"].format(only=conditions), bound)
+    replayed = await connection.execute(queries["replay"].format(only=conditions), bound)
+    return ReplayResult(replayed.rowcount, too_old, more=replayed.rowcount == MOST_REPLAYED)
+
+
+def wait_until_sent(
+    connection: Connection[Any],
+    space_id: int,
+    timeout: float,
+    wait: Callable[[float], object] = time.sleep,
+) -> bool:
+    """Wait until nothing of a Space is queued, or due to be tried again, at a destination that is
+    active, for `timeout` seconds at most. Returns whether that is so. The connection must be
+    in autocommit.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        row = connection.execute(queries["any_due"], {"space_id": space_id}).fetchone()
+        if row is not None and not row[0]:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        wait(POLL_SECONDS)

@@ -1,0 +1,319 @@
+"""The loop that sends the deliveries of one destination: one call after the other, each with the
+latest facts, and each recorded before the next.
+
+If the process is killed at any point, the deliveries still wait. Those that the platform had taken
+by then are sent once more, under the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+
+from headwater.base.failpoints import failpoint
+from headwater.base.masking import Mask
+from headwater.base.telemetry.spans import span
+from headwater.database.jobs.lease import LeaseLostError
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.forwarding.deliveries import queue
+from headwater.forwarding.deliveries.conversions import load_waiting
+from headwater.forwarding.deliveries.counters import call_seconds, count_call, count_deliveries
+from headwater.forwarding.deliveries.delivery_counts import forget_old_counts
+from headwater.forwarding.deliveries.eligibility import Later, PendingDelivery, Send, Skip, decide
+from headwater.forwarding.deliveries.queue import CallRecord, DeliveryRecord
+from headwater.forwarding.deliveries.retry_policy import (
+    CallContext,
+    CallOutcome,
+    DeliveryAttempt,
+    DestinationSuspension,
+    judge,
+)
+from headwater.forwarding.deliveries.sent_values import personal_values
+from headwater.forwarding.destinations import leases
+from headwater.forwarding.destinations.credentials import unseal_destination
+from headwater.forwarding.destinations.inputs import settings_problems
+from headwater.forwarding.destinations.leases import DestinationLease, LeasedDestination
+from headwater.forwarding.platforms.models import Conversion, Destination
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.platform_client import PlatformCall, PlatformClient
+from headwater.spaces.encryption import Unsealable
+
+BEAT_SECONDS = 5.0
+MOST_EVENTS = 1_000
+"""Events in one call, even where a platform takes more: all are in memory."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class DeliveryServices:
+    """The services that sending needs."""
+
+    database: Database
+    caller: PlatformClient
+    platforms: Mapping[str, Platform]
+    urls: Mapping[str, str]
+    """Platform → the origin of its interface."""
+    sealing_key: bytes
+    clock: Callable[[], float]
+    """Unix seconds. Due times are its; leases go by the database's."""
+    random: Callable[[], float] = field(default=random.random)
+
+
+class _Target(NamedTuple):
+    """A destination as it is for some calls, with its platform."""
+
+    platform: Platform
+    destination: Destination
+    failures: int
+    """Calls in a row that failed for all of it."""
+
+
+class _Part(NamedTuple):
+    """A delivery that is sent, and its part of the call."""
+
+    pending: PendingDelivery
+    conversion: Conversion
+    content: dict[str, Any]
+    redacted: dict[str, Any] | None
+    """The content as it is kept."""
+
+
+class DeliveryLoop:
+    """Sends to one destination until nothing is due, it has to wait, or the process stops."""
+
+    def __init__(
+        self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event
+    ) -> None:
+        self._services, self._lease, self._stopping = services, lease, stopping
+
+    async def run(self) -> None:
+        """Send all deliveries that are due, and release the lease."""
+        renewing = asyncio.create_task(self._renew())
+        try:
+            await self._work()
+        except LeaseLostError:
+            log.warning("destination lease lost", **self._lease.key._asdict())
+        finally:
+            renewing.cancel()
+            with suppress(*UNAVAILABLE):  # it then runs out
+                async with self._services.database.connection() as connection:
+                    await leases.release_lease(connection, self._lease)
+                    await forget_old_counts(connection, *self._lease.key)
+
+    async def _work(self) -> None:
+        size = 0
+        while not self._stopping.is_set():
+            now = self._services.clock()
+            async with self._services.database.connection() as connection:
+                leased = await leases.keep_lease(connection, self._lease, now)
+                if leased is None:
+                    return
+                target = self._open(leased)
+                if isinstance(target, DestinationSuspension):
+                    await self._write(leased.platform, CallRecord(now, [], destination=target))
+                    return
+                failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
+                # After a failure a single event tests the destination; then batches grow.
+                size = min(size * 2 or (1 if failures else most), most)
+                probing = size < most or failures > 0
+                ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
+            if not ids or not await self._send_all(target, ids):
+                return
+
+    def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
+        """Return the destination ready for sending, or the suspension with the reason why not."""
+        key, platform = self._lease.key, self._services.platforms.get(leased.platform)
+        if platform is None:
+            return DestinationSuspension("This version of Headwater does not know the platform.")
+        url = self._services.urls.get(platform.name, platform.url)
+        try:
+            destination = unseal_destination(self._services.sealing_key, key, leased, platform, url)
+        except msgspec.ValidationError:
+            problems = settings_problems(platform, leased.settings)
+            return DestinationSuspension(f"The settings have to be given anew. {problems}")
+        except Unsealable:
+            return DestinationSuspension(
+                "The tokens have to be given anew: they cannot be read any more."
+            )
+        return _Target(platform, destination, leased.failures)
+
+    async def _send_all(self, target: _Target, ids: list[int]) -> bool:
+        """Send deliveries in as many calls as it takes. Returns whether to go on."""
+        groups = [ids]
+        while groups:
+            ids = groups.pop(0)
+            attributes = {
+                "headwater.platform": target.platform.name,
+                "headwater.space_id": self._lease.key.space_id,
+                "headwater.destination_id": self._lease.key.id,
+                "headwater.forwarding.deliveries": len(ids),
+            }
+            with span("delivery", attributes):
+                outcome = await self._send(target, ids)
+            if outcome.destination is not None or self._stopping.is_set():
+                return False
+            if outcome.results or outcome.resend:
+                target = target._replace(failures=0)
+            groups = outcome.resend + groups
+        return True
+
+    async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
+        """Make one call with those of the deliveries that still wait, and return its outcome."""
+        now = self._services.clock()
+        key, platform = self._lease.key, target.platform
+        async with self._services.database.connection() as connection:
+            pending = await load_waiting(connection, key.space_id, key.id, ids)
+        parts, settled = _prepare(pending, target, now)
+        if settled:
+            await self._write(platform.name, CallRecord(now, settled, called=False))
+        if not parts:
+            return CallOutcome()
+        count = max(1, platform.count_fitting([part.content for part in parts]))
+        parts, later = parts[:count], parts[count:]
+        failpoint("forward_before_send")
+        sent = [part.content for part in parts]
+        with call_seconds.labels(platform.name).time():
+            call = await self._services.caller.call(platform, target.destination, sent, now)
+        count_call(platform.name, call.answer.status if call.answer else None)
+        failpoint("forward_after_send")
+        now = self._services.clock()
+        outcome = self._judge(call, target, parts, now)
+        await self._write(platform.name, _call_record(now, target, parts, call, outcome))
+        if later:
+            outcome.resend.append([part.pending.id for part in later])
+        return outcome
+
+    def _judge(
+        self, call: PlatformCall, target: _Target, parts: Sequence[_Part], now: float
+    ) -> CallOutcome:
+        retry_after = call.answer.headers.get("retry-after") if call.answer else None
+        context = CallContext(now, target.failures, retry_after, self._services.random)
+        attempts = [
+            DeliveryAttempt(
+                part.pending.id, part.pending.attempts, part.pending.ends_at(target.platform)
+            )
+            for part in parts
+        ]
+        return judge(call.verdict, attempts, context)
+
+    async def _write(self, platform: str, call: CallRecord) -> None:
+        key = self._lease.key._asdict()
+        async with self._services.database.transaction() as connection:
+            change = await queue.record(connection, self._lease, call)
+            failpoint("forward_before_commit")
+        count_deliveries(platform, call.deliveries)
+        if change == "held" and isinstance(call.destination, DestinationSuspension):
+            log.warning("destination held", reason=call.destination.reason, **key)
+        elif change == "recovered":
+            log.warning("destination recovered", **key)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            with suppress(*UNAVAILABLE):
+                async with self._services.database.connection() as connection:
+                    await leases.renew_lease(connection, self._lease)
+
+
+def _prepare(
+    pending: Sequence[PendingDelivery], target: _Target, now: float
+) -> tuple[list[_Part], list[DeliveryRecord]]:
+    """Return the parts of a call, and the deliveries that are not sent."""
+    parts: list[_Part] = []
+    settled: list[DeliveryRecord] = []
+    for delivery in pending:
+        decision = decide(delivery, target.platform, target.destination, now)
+        if isinstance(decision, Send):
+            prepared = _build(delivery, decision.conversion, target)
+            if isinstance(prepared, _Part):
+                parts.append(prepared)
+            else:
+                settled.append(prepared)
+        elif isinstance(decision, Skip):
+            settled.append(DeliveryRecord(id=delivery.id, status="skipped", reason=decision.reason))
+        elif isinstance(decision, Later):
+            settled.append(DeliveryRecord(id=delivery.id, due_at=decision.at))
+        else:
+            error = "It has become too old."
+            settled.append(DeliveryRecord(id=delivery.id, status="expired", error=error))
+    return parts, settled
+
+
+def _build(
+    delivery: PendingDelivery, conversion: Conversion, target: _Target
+) -> _Part | DeliveryRecord:
+    platform = target.platform
+    try:
+        content = platform.build(conversion, target.destination)
+    except Exception:  # an unforeseen conversion must not stop the others
+        log.exception("conversion not built", platform=platform.name, delivery=delivery.id)
+        error = "An internal error: its part of the call could not be made."
+        return DeliveryRecord(id=delivery.id, status="failed", error=error)
+    return _Part(delivery, conversion, content, _redacted(platform, content))
+
+
+def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return platform.redact(content)
+    except Exception:  # what was sent must be recorded, or it would be sent for ever
+        log.exception("part not redacted", platform=platform.name)
+        return None
+
+
+def _call_record(
+    now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
+) -> CallRecord:
+    mask = _mask_of(target, parts, call)
+    # Without an answer the error is our own and names no more than the host.
+    mask_text = mask.without_values if call.answer is None else mask.text
+    state = outcome.destination
+    if isinstance(state, DestinationSuspension):
+        state = DestinationSuspension(mask_text(state.reason))
+        deliveries = [_delivery_record(part, error=state.reason, outcome="held") for part in parts]
+    else:
+        by_id = {part.pending.id: part for part in parts}
+        deliveries = [
+            _delivery_record(
+                by_id[result.id],
+                status=result.status,
+                outcome=result.status,
+                tried=1,
+                due_at=result.due_at,
+                error=None if result.error is None else mask_text(result.error),
+            )
+            for result in outcome.results
+        ]
+    answer = call.answer
+    return CallRecord(
+        now,
+        deliveries,
+        http_status=None if answer is None else answer.status,
+        answer=None if answer is None else mask.answer(answer.body),
+        destination=state,
+    )
+
+
+def _mask_of(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
+    """Return the mask of all values of a call that the platform may quote."""
+    values = {*target.destination.secrets.values(), call.token or ""}
+    for part in parts:
+        values.update(personal_values(part.conversion, part.content, part.redacted))
+    return Mask(values, target.platform.quoted_fields)
+
+
+def _delivery_record(part: _Part, **state: Any) -> DeliveryRecord:
+    click = part.conversion.click
+    return DeliveryRecord(
+        id=part.pending.id,
+        request=part.redacted,
+        touchpoint_id=None if click is None else click.touchpoint_id,
+        **state,
+    )

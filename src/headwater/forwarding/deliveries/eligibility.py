@@ -1,0 +1,112 @@
+"""The decision whether a waiting delivery is sent, made at the time of sending: opt-outs, erasures
+and changes since the event arrived count. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason
+from headwater.forwarding.platforms.platform import Platform
+
+RETRY_SECONDS = 72 * 3600.0
+"""The seconds for which a delivery is tried again."""
+AGE_MARGIN = 60.0
+"""Seconds before a platform's limit of age at which an event is no longer sent: a call has
+to arrive before it. A limit on the future has the same margin, as clocks differ.
+"""
+
+
+class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery that waits, with its event as it is known now."""
+
+    id: int
+    attempts: int
+    queued_at: float
+    """Unix seconds of the time from which it is tried."""
+    conversion: Conversion | None
+    """None when the event has been deleted. Its click is the last paid touch, of any platform."""
+    do_not_capi: bool = False
+    erased: bool = False
+    """True when its person has been erased, or erasing them has been requested."""
+
+    def ends_at(self, platform: Platform) -> float:
+        """Return the Unix time after which the delivery is not tried again."""
+        assert self.conversion is not None
+        too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
+        return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
+
+    def sendable_at(self, platform: Platform) -> float:
+        """Return the Unix time before which the platform would refuse an event of the future."""
+        assert self.conversion is not None
+        return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
+
+
+class Skip(NamedTuple):
+    """The delivery is not sent, unless it is replayed."""
+
+    reason: SkipReason
+
+
+class Expired(NamedTuple):
+    """The event became too old while its delivery was tried."""
+
+
+class Later(NamedTuple):
+    """The event's time lies in the future: the decision is made again at this Unix time."""
+
+    at: float
+
+
+class Send(NamedTuple):
+    """The delivery is sent, with this conversion."""
+
+    conversion: Conversion
+
+
+Decision = Skip | Expired | Later | Send
+
+
+def decide(
+    delivery: PendingDelivery, platform: Platform, destination: Destination, now: float
+) -> Decision:
+    """Decide what to do with a delivery at a Unix time."""
+    if delivery.conversion is None:
+        return Skip(SkipReason.DELETED)
+    conversion = credited(delivery.conversion, platform)
+    reason = _ruled_out(delivery, conversion, platform, destination)
+    if reason is not None:
+        return Skip(reason)
+    if now > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
+        return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
+    reason = platform.skip_reason(conversion, destination)
+    if reason is not None:
+        return Skip(reason)
+    sendable_at = delivery.sendable_at(platform)
+    return Send(conversion) if now >= sendable_at else Later(sendable_at)
+
+
+def _ruled_out(
+    delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
+) -> SkipReason | None:
+    """Return the reason why it is sent to no platform, or not to this destination."""
+    if delivery.erased:
+        return SkipReason.ERASED
+    if delivery.do_not_capi:
+        return SkipReason.DO_NOT_CAPI
+    if platform.name_of(conversion, destination) is None:
+        return SkipReason.NO_MAPPING
+    if conversion.click is None and not destination.all_events:
+        return SkipReason.NOT_ATTRIBUTED
+    return None
+
+
+def credited(conversion: Conversion, platform: Platform) -> Conversion:
+    """Return a conversion with its click only if that is the platform's: the last paid touch
+    decides, and an earlier one of another platform does not count.
+    """
+    if conversion.click is None or conversion.click.source in platform.sources:
+        return conversion
+    return msgspec.structs.replace(conversion, click=None)

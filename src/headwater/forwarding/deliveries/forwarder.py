@@ -1,0 +1,133 @@
+"""The forwarder: a task for each destination with deliveries due, so that a slow or dead
+destination never delays another. Any number of processes may run; leases divide the destinations
+among them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from contextlib import suppress
+
+import structlog
+
+from headwater.database.jobs.backoff import double_pause
+from headwater.database.outage_log import OutageLog
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.row_security import serve_space
+from headwater.forwarding.deliveries import queue
+from headwater.forwarding.deliveries.delivery_loop import DeliveryLoop, DeliveryServices
+from headwater.forwarding.destinations import leases
+from headwater.forwarding.destinations.leases import DestinationKey
+
+LOOK_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 5.0
+LINGER_SECONDS = 10.0
+"""The seconds that a forwarder without work stays."""
+GRACE_SECONDS = 8.0
+"""The seconds that calls under way have left when the process stops."""
+MOST_TASKS = 200
+FAULT_SECONDS = 30.0
+"""The seconds for which a destination is left alone after an error in our own code."""
+CLOCK_SECONDS = 60.0
+
+log = structlog.get_logger()
+
+
+class DatabaseClock:
+    """The database's time, read now and then and counted on in between, so that machines agree on
+    the deliveries that are due, even if their clocks differ or jump.
+    """
+
+    def __init__(self, moment: float) -> None:
+        self._moment, self._at = moment, time.monotonic()
+
+    def __call__(self) -> float:
+        return self._moment + time.monotonic() - self._at
+
+    @property
+    def stale(self) -> bool:
+        """True when it should be set again."""
+        return time.monotonic() - self._at > CLOCK_SECONDS
+
+    def set(self, moment: float) -> None:
+        """Set it to a moment."""
+        self._moment, self._at = moment, time.monotonic()
+
+
+class Forwarder:
+    """Sends deliveries of all Spaces, until it is stopped or nothing has been due for a while."""
+
+    def __init__(
+        self, services: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
+    ) -> None:
+        self._services, self._stopping, self._linger = services, stopping, linger
+        self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Work. When the database goes away, come back to it, waiting longer each time."""
+        busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
+        while not self._stopping.is_set():
+            try:
+                await self._look()
+                failures = 0
+                outage.end()
+            except UNAVAILABLE as error:
+                failures += 1
+                outage.fail(error)
+            if self._tasks:
+                busy_at = time.monotonic()
+            elif time.monotonic() - busy_at > self._linger:
+                return
+            pause = double_pause(LOOK_SECONDS, LONGEST_PAUSE_SECONDS, failures + 1)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+        await self._finish()
+
+    async def drain(self) -> None:
+        """Start tasks for all deliveries that are due now, and wait for them."""
+        await self._look()
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
+            await self._look()
+
+    async def _look(self) -> None:
+        """Start a task for every destination that needs one."""
+        clock = self._services.clock
+        self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
+        async with self._services.database.connection() as connection:
+            if isinstance(clock, DatabaseClock) and clock.stale:
+                clock.set(await queue.read_clock(connection))
+            keys = await queue.find_due(connection, clock())
+        random.shuffle(keys)  # several forwarders should not go for the same ones
+        for key in keys:
+            if key not in self._tasks and len(self._tasks) < MOST_TASKS:
+                self._tasks[key] = asyncio.create_task(self._attend(key))
+
+    async def _attend(self, key: DestinationKey) -> None:
+        serve_space(key.space_id)
+        try:
+            async with self._services.database.connection() as connection:
+                lease = await leases.take_lease(connection, key, self._services.clock())
+            if lease is not None:
+                await DeliveryLoop(self._services, lease, self._stopping).run()
+        except UNAVAILABLE as error:
+            log.warning("destination put off", **key._asdict(), error=type(error).__name__)
+        except Exception:  # a fault of one destination is not the others'
+            log.exception("destination failed", **key._asdict())
+            with suppress(TimeoutError):  # nor is it tried in a tight loop
+                await asyncio.wait_for(self._stopping.wait(), FAULT_SECONDS)
+
+    async def _finish(self) -> None:
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+
+async def open_clock(database: Database) -> DatabaseClock:
+    """Return a clock that is set by the database."""
+    async with database.connection() as connection:
+        return DatabaseClock(await queue.read_clock(connection))

@@ -1,0 +1,46 @@
+"""The click ids and cookies that can be one, by the table in id_forms.txt. Pages store `undefined`,
+templates leave their macros unfilled: such a value would only be refused, and is never sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+
+from headwater.people.identity.junk import Junk
+
+_JUNK = Junk()
+_IN_PARTS = {"fbc": 3, "fbp": 3, "rdt_uuid": 1}
+"""Cookies of several parts with dots between them, and the index of the first random part."""
+_MACRO = re.compile(r"_{1,2}[A-Z][A-Z_]*_{1,2}", re.ASCII)
+
+
+def _read(text: str) -> dict[str, re.Pattern[str]]:
+    lines = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
+    return {name: re.compile(pattern, re.ASCII) for name, pattern in lines}
+
+
+FORMS = _read(
+    files("headwater.forwarding.deliveries").joinpath("id_forms.txt").read_text(encoding="utf-8")
+)
+
+
+def sendable(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the click ids or cookies, by name in lower case, that can be one."""
+    return {name: value for name, value in values.items() if can_be(name, value)}
+
+
+def can_be(name: str, value: str) -> bool:
+    """Return whether a value can be the click id or cookie of this name."""
+    form = FORMS.get(name)
+    if form is not None and not form.fullmatch(value):
+        return False
+    parts = [value]
+    if name in _IN_PARTS:
+        parts += value.split(".")[_IN_PARTS[name] :]
+    return not any(_is_placeholder(name, part) for part in parts)
+
+
+def _is_placeholder(name: str, text: str) -> bool:
+    return text in _JUNK or text.casefold() == name or _MACRO.fullmatch(text) is not None

@@ -1,0 +1,28 @@
+"""Gauges of deliveries and destinations for /metrics, as the database has them."""
+
+from __future__ import annotations
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from psycopg import AsyncConnection
+
+from headwater.database.queries import fetch_all
+from headwater.forwarding.deliveries.queue import queries
+
+_GAUGES = (
+    ("headwater_deliveries_due", "Deliveries that should be sent now"),
+    ("headwater_deliveries_waiting", "Deliveries to be tried again later"),
+    ("headwater_deliveries_oldest_seconds", "For how long the oldest of those due has been"),
+    ("headwater_destinations_held", "Destinations whose credentials are not accepted"),
+    ("headwater_destinations_waiting", "Destinations that are left alone for a while"),
+)
+
+
+async def delivery_gauges(connection: AsyncConnection) -> list[Metric]:
+    """Return gauges by platform; a platform without destinations has none."""
+    families = [
+        GaugeMetricFamily(name, description, labels=["platform"]) for name, description in _GAUGES
+    ]
+    for platform, *figures in await fetch_all(connection, queries["figures"]):
+        for family, figure in zip(families, figures, strict=True):
+            family.add_metric([platform], figure)
+    return list(families)

@@ -1,0 +1,135 @@
+"""The outbox: a delivery for each new event and destination, written in the event's own
+transaction, so that neither exists without the other. A delivery that is certain not to be sent is
+skipped here, where users see it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+import msgspec
+from psycopg import AsyncConnection, Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries
+from headwater.events.batch_store import Replaced, StoredEvent
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import SkipReason
+
+queries = Queries(__name__, "outbox.sql")
+
+NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
+"""The namespace of the ids of events without an idempotency key. It never changes: a platform that
+receives an event again has to recognise it."""
+
+
+_WITHDRAWAL = ("withdraw", "forget_attempts")
+"""The statements that end the deliveries of a deleted event, in this order."""
+
+
+class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
+    """The columns of a destination that decide what is queued for it."""
+
+    id: int
+    platform: str
+    status: Literal["active", "held", "paused"]
+    event_names: dict[str, str | None]
+    """Its own names for events."""
+
+
+class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
+    """A delivery's row as it is first written. One with a reason is skipped."""
+
+    destination_id: int
+    event_id: int
+    dedup_id: str
+    reason: SkipReason | None = None
+
+
+def read_targets(rows: list[dict[str, Any]] | None) -> list[OutboxDestination]:
+    """Return the destinations of a Space from their rows."""
+    return msgspec.convert(rows or [], list[OutboxDestination])
+
+
+def queue_deliveries(
+    connection: Connection[Any],
+    space_id: int,
+    events: Collection[StoredEvent],
+    targets: Collection[OutboxDestination],
+) -> None:
+    """Queue new events for every destination, or record the reason why they are not sent."""
+    if events and targets:
+        deliveries = rows(deliveries_of(space_id, events, targets))
+        connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
+
+
+def hand_over_deliveries(
+    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
+) -> None:
+    """Move the deliveries of replaced events to the events that replace them. A platform that
+    received the event does not get it again, and one that may have received it gets the id it may
+    know.
+    """
+    moves = [
+        {
+            "space_id": space_id,
+            "event_id": event.id,
+            "successor_id": event.event_id,
+            "reason": SkipReason.REPLACED,
+        }
+        for event in replaced
+    ]
+    for statuses in (["delivered"], ["queued", "retrying"]):
+        moved = [{**values, "statuses": statuses} for values in moves]
+        connection.cursor().executemany(queries["hand_over"], moved)
+    for name in _WITHDRAWAL:
+        connection.cursor().executemany(queries[name], moves)
+
+
+async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
+    """End the deliveries of an event that has been deleted, and delete their content. The code that
+    deletes an event calls this in the same transaction.
+    """
+    values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
+    for name in _WITHDRAWAL:
+        await connection.execute(queries[name], values)
+
+
+def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
+    """End the deliveries of events that have been deleted likewise."""
+    ended = [
+        {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
+        for event_id in event_ids
+    ]
+    if ended:
+        for name in _WITHDRAWAL:
+            connection.cursor().executemany(queries[name], ended)
+
+
+def deliveries_of(
+    space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
+) -> Iterator[NewDelivery]:
+    """Yield a delivery for each event and destination."""
+    for event in events:
+        dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
+        for target in targets:
+            yield NewDelivery(target.id, event.id, dedup_id, skip_reason(event, target))
+
+
+def dedup_id_of(space_id: int, event_id: int) -> str:
+    """Return the id under which an event without an idempotency key is always sent."""
+    return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
+
+
+def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
+    """Return the reason why an event is certain not to be sent to a destination, if any."""
+    if event.do_not_capi:
+        return SkipReason.DO_NOT_CAPI
+    if target.status == "paused":
+        return SkipReason.PAUSED
+    platform = registry.PLATFORMS.get(target.platform)
+    if platform is None or platform.sent_as(event.event_name, target.event_names) is None:
+        return SkipReason.NO_MAPPING
+    return None

@@ -1,0 +1,86 @@
+"""The parameters of the endpoints of deliveries and the members of a replay: defined once, for
+reading and for the API's description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from headwater.forwarding.deliveries.delivery_log import (
+    FINISHED,
+    REPLAYABLE,
+    DeliveryFilter,
+    ReplayRequest,
+)
+from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
+from headwater.forwarding.platforms.models import SkipReason
+from headwater.http.inputs.fields import one_of, whole_number
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
+from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter
+
+PER_PAGE = page_size(1000)
+STATUS = Parameter(
+    name="status",
+    kind=one_of(DELIVERY_STATUSES),
+    description="Only deliveries of this status.",
+    blank_is_absent=False,
+)
+REASON = Parameter(
+    name="reason", kind=one_of([str(reason) for reason in SkipReason]),
+    description="Only deliveries skipped for this reason.", blank_is_absent=False,
+)  # fmt: skip
+EVENT_ID = Parameter(
+    name="event_id", kind=whole_number(0, 10**18 - 1), description="Only this event's deliveries."
+)
+LIST_DOCUMENTATION = [
+    parameter.openapi() for parameter in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)
+]
+
+STATUSES = ListParameter(
+    name="status", kind=one_of(FINISHED), most=len(FINISHED), default=["failed", "expired"],
+    description="Deliveries of these statuses.",
+)  # fmt: skip
+REASONS = ListParameter(
+    name="reason", kind=one_of([str(reason) for reason in REPLAYABLE]), most=len(REPLAYABLE),
+    description="Of the skipped ones, those with these reasons only.",
+)  # fmt: skip
+IDS = ListParameter(
+    name="delivery_ids", kind=whole_number(0, 10**18 - 1), most=1000,
+    description="Of all these, the deliveries with these ids only.",
+)  # fmt: skip
+REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
+
+
+def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
+    """Read the filter of a destination's deliveries from a query, which collects the errors."""
+    return DeliveryFilter(
+        destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query)
+    )
+
+
+def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
+    """Return the cursors of a list of deliveries."""
+    sought = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
+    return Cursors(signing_key, space_id, "/deliveries", sought)
+
+
+def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
+    """Read the number of rows of a page, and its position. Raises Invalid with all errors."""
+    per_page = PER_PAGE.read(query) or 0
+    at = cursors.read_from(query)
+    query.finish()
+    return per_page, at
+
+
+def read_replay(body: dict[str, Any]) -> ReplayRequest:
+    """Read the deliveries that a body asks to replay. Raises Invalid."""
+    members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
+    query = JsonInput(members)
+    for name in [name for name, value in members.items() if value is None]:
+        query.refuse(name, "must be an array.")
+    statuses = STATUSES.read(query)
+    reasons = REASONS.read(query) or tuple(str(reason) for reason in REPLAYABLE)
+    ids = IDS.read(query) if query.several(IDS.name) else None
+    query.finish()
+    return ReplayRequest(statuses, reasons, ids)

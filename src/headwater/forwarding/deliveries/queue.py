@@ -1,0 +1,115 @@
+"""The queue of deliveries: the destinations with deliveries due, the deliveries that are due, and
+the records of their outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from psycopg import AsyncConnection, Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.jobs.lease import LEASE
+from headwater.database.queries import Queries, fetch_one
+from headwater.forwarding.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
+from headwater.forwarding.destinations import leases
+from headwater.forwarding.destinations.leases import DestinationKey, DestinationLease
+
+queries = Queries(__name__, "queue.sql")
+
+OUTAGE = 2
+"""Failed calls in a row after which the destination is at fault, and not an event."""
+
+
+StatusChange = Literal["held", "recovered"]
+"""A change of a destination that users should learn of."""
+
+
+class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of a delivery after a call, or after a decision without one."""
+
+    id: int
+    status: str | None = None
+    """None leaves the status as it was."""
+    reason: str | None = None
+    outcome: str | None = None
+    """For the log of attempts; None when it was not sent."""
+    tried: int = 0
+    due_at: float | None = None
+    error: str | None = None
+    request: dict[str, Any] | None = None
+    touchpoint_id: int | None = None
+
+
+class CallRecord(NamedTuple):
+    """The record of a call, or of decisions without one."""
+
+    now: float
+    deliveries: Sequence[DeliveryRecord]
+    http_status: int | None = None
+    answer: str | None = None
+    destination: DestinationBackoff | DestinationSuspension | None = None
+    called: bool = True
+    """True when the destination was called; it is well then if `destination` is None."""
+
+
+async def read_clock(connection: AsyncConnection) -> float:
+    """Return the database's time, as Unix seconds."""
+    row = await fetch_one(connection, queries["clock"])
+    return row[0]
+
+
+async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
+    """Return the destinations of all Spaces with deliveries due and no lease."""
+    cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
+    return [DestinationKey(*row) for row in await cursor.fetchall()]
+
+
+def spaces_due(connection: Connection[Any]) -> list[int]:
+    """Return the Spaces with deliveries due at destinations without a lease."""
+    return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
+
+
+async def next_ids(
+    connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
+) -> list[int]:
+    """Return deliveries that are due: the longest due, or for a probe the least tried."""
+    values = {**lease.values(), "now": now, "limit": limit}
+    cursor = await connection.execute(queries["probes" if probing else "due"], values)
+    return [row[0] for row in await cursor.fetchall()]
+
+
+async def record(
+    connection: AsyncConnection, lease: DestinationLease, call: CallRecord
+) -> StatusChange | None:
+    """Record the outcomes of deliveries and the state of their destination, and return its change.
+    Raises LeaseLostError.
+    """
+    failures = await leases.lock_leased(connection, lease)
+    values = {
+        **lease.key.values(),
+        "now": call.now,
+        "rows": rows(call.deliveries),
+        "ids": [delivery.id for delivery in call.deliveries],
+        "http_status": call.http_status,
+        "answer": call.answer,
+    }
+    if call.deliveries:
+        await connection.execute(queries["record"], values)
+        await connection.execute(queries["forget_erased"], values)
+        await connection.execute(queries["log_attempts"], values)
+    if not call.called:
+        return None
+    match call.destination:
+        case DestinationBackoff() as backoff:
+            await leases.postpone(connection, lease, backoff.until, backoff.failures)
+        case DestinationSuspension(reason):
+            return "held" if await leases.suspend(connection, lease, reason) else None
+        case None:
+            had_been_held = await leases.mark_well(connection, lease)
+            if failures >= OUTAGE:
+                await connection.execute(queries["wake"], values)
+            return "recovered" if had_been_held else None
+    return None

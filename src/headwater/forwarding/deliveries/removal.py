@@ -1,0 +1,30 @@
+"""Removals that end deliveries: of a destination, with those queued for it, and of an event, with
+all of its own.
+"""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+
+from headwater.database.queries import Queries
+from headwater.events.updates import delete_event
+from headwater.forwarding.deliveries.outbox import withdraw_deliveries
+from headwater.forwarding.destinations.destinations import end_destination
+from headwater.forwarding.platforms.models import SkipReason
+
+queries = Queries(__name__, "removal.sql")
+
+
+async def remove_destination(
+    connection: AsyncConnection, space_id: int, destination_id: int
+) -> None:
+    """End a destination, delete its tokens and skip what is queued for it. Raises NotFound."""
+    await end_destination(connection, space_id, destination_id)
+    values = {"space_id": space_id, "destination_id": destination_id}
+    await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
+
+
+async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
+    """Delete an event, if there is one by that id, and withdraw its deliveries."""
+    await delete_event(connection, space_id, event_id)
+    await withdraw_deliveries(connection, space_id, event_id)

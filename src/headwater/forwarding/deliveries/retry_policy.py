@@ -1,0 +1,203 @@
+"""The consequences of a platform's verdict: for each delivery of the call, for those to be sent
+once more at once, and for the destination. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Literal, NamedTuple
+
+from headwater.database.jobs.backoff import climb
+from headwater.forwarding.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    PartlyAccepted,
+    Verdict,
+)
+
+LADDER = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
+"""Seconds until the next attempt, by the number of attempts so far."""
+LONGEST_WAIT = 1800.0
+"""The longest wait of a destination, in seconds: each test of it costs an attempt of one event."""
+JITTER = 0.2
+"""The largest random addition, as a fraction of the step."""
+MOST_REQUESTED = 7200.0
+"""Seconds beyond our own step that a platform may make us wait."""
+
+Status = Literal["delivered", "failed", "retrying", "expired"]
+
+
+class DeliveryAttempt(NamedTuple):
+    """A delivery that was part of a call."""
+
+    id: int
+    attempts: int
+    """Before this one."""
+    ends_at: float
+    """The Unix time after which it is not tried again."""
+
+
+class DeliveryResult(NamedTuple):
+    """A delivery's state after the call."""
+
+    id: int
+    status: Status
+    error: str | None = None
+    due_at: float | None = None
+    """Unix time of the next attempt, for a delivery that is retried."""
+
+
+class DestinationBackoff(NamedTuple):
+    """Nothing is sent to the destination until this Unix time."""
+
+    until: float
+    failures: int
+    """Calls in a row that failed for all of it."""
+
+
+class DestinationSuspension(NamedTuple):
+    """Nothing is sent until a user has renewed the credentials: the destination is held."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """The circumstances of a call that the consequences of its verdict depend on."""
+
+    now: float
+    failures: int = 0
+    """Calls in a row that failed for the destination as a whole, before this one."""
+    retry_after: str | None = None
+    """The answer's header."""
+    random: Callable[[], float] = lambda: 0.0
+    """From 0 to 1."""
+
+    def pause(self, step: float, requested: float | None) -> float:
+        """Return the seconds to wait: never less than the step, nor than the platform requested
+        within reason.
+        """
+        own = step * (1 + JITTER * self.random())
+        return own if requested is None else max(own, min(requested, step + MOST_REQUESTED))
+
+    def requested_pause(self, verdict: CallDeferred) -> float | None:
+        """Return the seconds that the platform wants us to wait, by its header or its body."""
+        in_header = read_retry_after(self.retry_after, self.now)
+        pauses = [pause for pause in (in_header, verdict.wait_seconds) if pause is not None]
+        return max(pauses, default=None)
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """The consequences of a verdict."""
+
+    results: list[DeliveryResult] = field(default_factory=list[DeliveryResult])
+    resend: list[list[int]] = field(default_factory=list[list[int]])
+    """Deliveries to be sent at once in calls of their own."""
+    destination: DestinationBackoff | DestinationSuspension | None = None
+    """None when the destination is well."""
+
+
+def judge(
+    verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    """Return the consequences of a verdict on a call with these deliveries."""
+    match verdict:
+        case CallAccepted():
+            return CallOutcome([DeliveryResult(attempt.id, "delivered") for attempt in attempts])
+        case CallRefused(error):
+            return CallOutcome(
+                [DeliveryResult(attempt.id, "failed", error) for attempt in attempts]
+            )
+        case CallDeferred():
+            return _defer(verdict, attempts, context)
+        case CredentialsRefused(error):
+            return CallOutcome(destination=DestinationSuspension(error))
+        case PartlyAccepted():
+            return _sort_out(verdict, attempts, context)
+        case Bisect(error):
+            return _bisect(error, attempts)
+
+
+def _defer(
+    verdict: CallDeferred, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    requested = context.requested_pause(verdict)
+    failures = context.failures + 1
+    until = context.now + context.pause(min(step_after(failures), LONGEST_WAIT), requested)
+    results = [_retry(attempt, verdict.error, context, requested) for attempt in attempts]
+    return CallOutcome(results, destination=DestinationBackoff(until, failures))
+
+
+def _sort_out(
+    verdict: PartlyAccepted, attempts: Sequence[DeliveryAttempt], context: CallContext
+) -> CallOutcome:
+    count = len(attempts)
+    errors = _within(verdict.errors, count)
+    retryable = _within(verdict.retryable, count)
+    retryable = {position: error for position, error in retryable.items() if position not in errors}
+    named = errors.keys() | retryable.keys()
+    others = [attempt for position, attempt in enumerate(attempts) if position not in named]
+    if not verdict.others_taken and not named:
+        error = "The platform refused the call for an event that it does not name."
+        return _bisect(error, attempts)
+    results = [
+        *(DeliveryResult(attempts[n].id, "failed", error) for n, error in errors.items()),
+        *(_retry(attempts[n], error, context, None) for n, error in retryable.items()),
+    ]
+    if verdict.others_taken:
+        delivered = [DeliveryResult(attempt.id, "delivered") for attempt in others]
+        return CallOutcome(results + delivered)
+    return CallOutcome(results, [[attempt.id for attempt in others]] if others else [])
+
+
+def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
+    if len(attempts) == 1:
+        return CallOutcome([DeliveryResult(attempts[0].id, "failed", error)])
+    ids, half = [attempt.id for attempt in attempts], len(attempts) // 2
+    return CallOutcome(resend=[ids[:half], ids[half:]])
+
+
+def _within(errors: Mapping[int, str], count: int) -> dict[int, str]:
+    """Return the errors at positions that the call has."""
+    return {position: error for position, error in errors.items() if 0 <= position < count}
+
+
+def _retry(
+    attempt: DeliveryAttempt, error: str, context: CallContext, requested: float | None
+) -> DeliveryResult:
+    """Schedule another attempt, at the latest when the delivery's time ends, or let it expire."""
+    step = step_after(attempt.attempts + 1)
+    due = context.now + context.pause(step, requested)
+    if due > attempt.ends_at:
+        within_reason = 0.0 if requested is None else min(requested, step + MOST_REQUESTED)
+        if context.now >= attempt.ends_at or context.now + within_reason > attempt.ends_at:
+            return DeliveryResult(attempt.id, "expired", error)
+        due = attempt.ends_at
+    return DeliveryResult(attempt.id, "retrying", error, due)
+
+
+def step_after(attempts: int) -> float:
+    """Return the seconds to wait after so many attempts, before jitter."""
+    return climb(LADDER, attempts)
+
+
+def read_retry_after(text: str | None, now: float) -> float | None:
+    """Return the seconds in a Retry-After header, which is a number or a date. None for any other
+    text, and for a date in the past.
+    """
+    value = (text or "").strip()
+    if value.isascii() and value.isdigit():
+        seconds = float(value) if len(value) < 300 else math.inf
+    else:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if seconds > 0 else None

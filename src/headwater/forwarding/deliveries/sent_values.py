@@ -1,0 +1,52 @@
+"""Personal values in a call, so that they can be masked wherever the platform quotes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from headwater.forwarding.platforms.models import Conversion
+
+
+def personal_values(
+    conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
+) -> Iterator[str]:
+    """Yield the person's known values, and all values that `redacted` hides of the part."""
+    person = conversion.person
+    known = (
+        person.email, person.phone, person.first_name, person.last_name, person.external_id,
+        person.city, conversion.ip, conversion.user_agent,
+    )  # fmt: skip
+    yield from filter(None, known)
+    yield from conversion.url_click_ids.values()
+    yield from conversion.cookies.values()
+    yield from conversion.left_out
+    if (click := conversion.click) is not None:
+        yield from click.ids.values()
+        yield from click.cookies.values()
+        yield from click.left_out
+    yield from _hidden(part, redacted)
+
+
+def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
+    """Yield the values that differ between the content sent and its redacted copy."""
+    if isinstance(sent, dict):
+        kept = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
+        for name, value in cast("dict[str, Any]", sent).items():
+            yield from _hidden(value, kept.get(name))
+    elif isinstance(sent, list):
+        items = cast("list[Any]", sent)
+        kept = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
+        for value, kept_value in zip(items, kept, strict=True):
+            yield from _hidden(value, kept_value)
+    elif sent != redacted and not isinstance(sent, bool):
+        yield str(sent)
+        yield from _query_values(str(sent))
+
+
+def _query_values(text: str) -> list[str]:
+    try:
+        return [value for _, value in parse_qsl(urlsplit(text).query)]
+    except ValueError:
+        return []

@@ -1,0 +1,71 @@
+"""A destination's tokens at rest: one JSON object, sealed for its own row; and the destination with
+its tokens opened, ready for sending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from headwater.forwarding.platforms.models import Destination
+from headwater.forwarding.platforms.platform import Platform
+from headwater.spaces.encryption import seal, unseal
+
+
+@dataclass(frozen=True)
+class DestinationColumns:
+    """A destination's columns that sending depends on."""
+
+    platform: str
+    settings: dict[str, Any]
+    secrets: bytes | None
+    """Sealed."""
+    event_names: dict[str, str | None]
+    all_events: bool
+
+
+_decode = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def seal_secrets(
+    key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]
+) -> bytes | None:
+    """Return secrets in the form in which they are stored; None when there are none."""
+    if not secrets:
+        return None
+    return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))
+
+
+def open_secrets(
+    key: bytes, space_id: int, destination_id: int, sealed: bytes | None
+) -> dict[str, str]:
+    """Return the secrets that `seal_secrets` sealed. Raises Unsealable."""
+    if sealed is None:
+        return {}
+    return _decode(unseal(key, sealed, _row(space_id, destination_id)))
+
+
+def unseal_destination(
+    key: bytes, row: tuple[int, int], columns: DestinationColumns, platform: Platform, url: str
+) -> Destination:
+    """Return a destination that is reached at `url`, from its columns and the ids of its Space and
+    its own (`row`). Raises msgspec.ValidationError for settings that its platform no longer takes,
+    and Unsealable for tokens of another key.
+    """
+    space_id, destination_id = row
+    return Destination(
+        space_id=space_id,
+        id=destination_id,
+        platform=platform.name,
+        url=url,
+        settings=msgspec.convert(columns.settings, platform.settings),
+        secrets=open_secrets(key, space_id, destination_id, columns.secrets),
+        event_names=columns.event_names,
+        all_events=columns.all_events,
+    )
+
+
+def _row(space_id: int, destination_id: int) -> bytes:
+    return b"destination %d of space %d" % (destination_id, space_id)

@@ -1,0 +1,186 @@
+"""The check of a destination: one made-up conversion, sent in the platform's test or validation
+mode over the very path that real ones take.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from decimal import Decimal
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.base.masking import Mask
+from headwater.base.settings import Settings
+from headwater.events.accepted import EVENT_NAMES
+from headwater.forwarding.destinations.destinations import note_test, open_destination
+from headwater.forwarding.platforms.access_tokens import HttpSender
+from headwater.forwarding.platforms.models import (
+    AdConsent,
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    Click,
+    Conversion,
+    ConvertedPerson,
+    CredentialsRefused,
+    Destination,
+    PartlyAccepted,
+)
+from headwater.forwarding.platforms.platform import Platform
+from headwater.forwarding.platforms.platform_client import PlatformCall, PlatformClient
+
+
+class DestinationCheck(NamedTuple):
+    """The result of a check."""
+
+    ok: bool
+    status: int | None
+    """The platform's HTTP status; None when it was not called, or did not answer."""
+    message: str
+    remedy: str | None = None
+    """What to do about a check that did not go well, where the message does not say."""
+
+
+async def check_destination(
+    begin: Callable[[], AbstractAsyncContextManager[AsyncConnection]],
+    egress: HttpSender,
+    ids: tuple[int, int],
+    settings: Settings,
+    key: bytes,
+) -> tuple[DestinationCheck, Any]:
+    """Try the destination with these ids (its Space's and its own), write down how that went, and
+    return it with the destination's settings. `begin` begins a transaction: none is open during the
+    call. Raises NotFound, or Invalid when its tokens cannot be opened.
+    """
+    async with begin() as connection:
+        platform, destination = await open_destination(connection, *ids, settings, key)
+    checked = await try_destination(egress, destination, platform)
+    async with begin() as connection:
+        await note_test(
+            connection, *ids, ok=checked.ok, message=checked.message, remedy=checked.remedy
+        )
+    return checked, destination.settings
+
+
+async def try_destination(
+    egress: HttpSender, destination: Destination, platform: Platform
+) -> DestinationCheck:
+    """Send a made-up conversion so that it does not count."""
+    destination = msgspec.structs.replace(destination, test=True)
+    if problem := platform.test_event_problem(destination):
+        return _not_sent(problem)
+    now = time.time()
+    conversion = sample(platform, destination, now)
+    if conversion is None:
+        return _not_sent("No event is mapped: give event_names first.")
+    reason = platform.skip_reason(conversion, destination)
+    if reason is not None:
+        return _not_sent(f"The made-up event would be skipped: {reason}.")
+    parts = [platform.build(conversion, destination)]
+    call = await PlatformClient(egress).call(platform, destination, parts, now)
+    return _result(call, platform, destination)
+
+
+def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
+    """Return a made-up conversion a minute before `now` (Unix seconds), under the first event name
+    that the destination sends, a purchase if possible; None when it sends nothing.
+    """
+    names = sorted(EVENT_NAMES, key=lambda name: name != "purchase")
+    own_names = destination.event_names
+    name = next((name for name in names if platform.sent_as(name, own_names)), None)
+    if name is None:
+        return None
+    moment = int((now - 60) * 1000)
+    return Conversion(
+        event_id=0,
+        dedup_id=f"headwater-test-{moment}",
+        event_name=name,
+        configured_name="Test",
+        event_time=moment,
+        person=ConvertedPerson(
+            email="test@example.com", phone="+15555550100", first_name="Test", last_name="Test",
+            external_id="headwater-test", city="Testville", country="US",
+        ),
+        amount=Decimal("1.00"),
+        currency="USD",
+        order_id=f"headwater-test-{moment}",
+        url="https://example.com/",
+        ip="192.0.2.1",
+        user_agent="Mozilla/5.0 (X11; Linux x86_64) Headwater",
+        consent=AdConsent(ad_user_data=True, ad_personalization=True),
+        click=Click(
+            touchpoint_id=0, occurred_at=moment - 60_000, source=min(platform.sources, default="")
+        ),
+    )  # fmt: skip
+
+
+def _not_sent(message: str, remedy: str | None = None) -> DestinationCheck:
+    return DestinationCheck(ok=False, status=None, message=message, remedy=remedy)
+
+
+def _result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
+    if call.answer is not None and isinstance(call.verdict, CallAccepted):
+        message = f"{platform.title} took the test event."
+        return DestinationCheck(ok=True, status=call.answer.status, message=message)
+    message, remedy = _error(call.verdict), _remedy(call, platform, destination)
+    if call.answer is None:
+        # Without an answer the message is our own and holds nothing secret.
+        return _not_sent(message, remedy)
+    mask = Mask([*destination.secrets.values(), call.token or ""])
+    return DestinationCheck(
+        ok=False, status=call.answer.status, message=mask.text(message), remedy=remedy
+    )
+
+
+def _remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
+    """Return what to do, in sentences."""
+    title = platform.title
+    fields = msgspec.structs.fields(platform.settings)
+    required = [field.name.replace("_", " ") for field in fields if field.required]
+    account = " and ".join(required) or "account"
+    match call.verdict:
+        case CredentialsRefused(account=True):
+            return (
+                f"{title} knows no such {account}, or the token may not use it. Compare the"
+                f" {account} with what {title} shows, and see that the token was made for it."
+            )
+        case CredentialsRefused():
+            return (
+                f"{title} does not accept the token: it is mistyped, has expired or was made for"
+                f" another {account}. Make a new one there and replace it here."
+            )
+        case CallDeferred() if call.answer is None:
+            return (
+                f"{title} was not reached. Try again in a few minutes; if that does not help, see"
+                f" that this server may connect to {urlsplit(destination.url).hostname}."
+            )
+        case CallDeferred():
+            return f"{title} has trouble at the moment. Try again in a few minutes."
+        case _:
+            return (
+                f"{title} refused the test event itself. Compare the settings and the names of"
+                f" events with what {title} shows, first the {account}."
+            )
+
+
+def _error(
+    verdict: CallAccepted
+    | CallRefused
+    | CallDeferred
+    | CredentialsRefused
+    | PartlyAccepted
+    | Bisect,
+) -> str:
+    match verdict:
+        case CallAccepted():
+            return ""
+        case PartlyAccepted(errors, _, retryable):
+            return "; ".join([*errors.values(), *retryable.values()])
+        case _:
+            return verdict.error

@@ -1,0 +1,265 @@
+"""Destinations: created, listed, changed, paused, resumed and ended. Their tokens are sealed and
+never returned.
+
+A change of whether events are queued for a destination locks the Space first, as the pipeline does:
+a batch then sees a destination in one state, and no event is queued during the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.base.settings import Settings
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.forwarding.destinations import credentials
+from headwater.forwarding.destinations.credentials import (
+    DestinationColumns,
+    open_secrets,
+    seal_secrets,
+)
+from headwater.forwarding.destinations.inputs import DestinationChange, read_change
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.models import Destination
+from headwater.forwarding.platforms.origins import url_of
+from headwater.forwarding.platforms.platform import Platform
+from headwater.http.errors import Invalid, NotFound
+from headwater.spaces.encryption import Unsealable
+from headwater.spaces.locks import lock_identities
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "destinations.sql")
+
+STATUSES = ("active", "paused", "held")
+"""States of a destination that has not been removed."""
+DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
+MOST = 50
+"""Destinations of a Space."""
+LONGEST_TEST_MESSAGE = 300
+"""Characters that are kept of what was said of a test."""
+MOST_COUNTED = 100_000
+"""The largest count of deliveries by status; more deliveries are not counted."""
+
+
+@dataclass(frozen=True)
+class DestinationRow:
+    """A destination's columns and counts."""
+
+    id: int
+    platform: str
+    name: str
+    status: str
+    """One of STATUSES."""
+    status_reason: str | None
+    all_events: bool
+    settings: dict[str, Any]
+    secret_names: list[str]
+    event_names: dict[str, str | None]
+    event_labels: dict[str, str]
+    """The Space's names of its custom events."""
+    created_at: str
+    wait_until: str | None
+    """The time before which nothing is sent."""
+    tested_at: str | None
+    """The time of the last test; None while it was not tested as it is set up now."""
+    test_ok: bool | None
+    """True when the platform took the test event."""
+    test_message: str | None
+    test_remedy: str | None
+    """What to do about a failed test."""
+    counts: dict[str, int]
+    """Deliveries by status."""
+
+
+async def create_destination(
+    connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
+) -> DestinationRow:
+    """Create a destination, as `inputs.read_new` reads one; `key` seals its secrets.
+
+    Raises NotFound for an unknown Space, Invalid when it has as many as it may.
+    """
+    space = {"space_id": (await fetch_space(connection, space_id)).id}
+    await lock_identities(connection, space_id)
+    row = await fetch_one(connection, queries["count"], space)
+    if row[0] >= MOST:
+        raise Invalid.of("platform", f"cannot be given another: a Space has {MOST} at most.")
+    platform, change = new
+    values = space | {"platform": platform.name} | _columns(change)
+    row = await fetch_one(connection, queries["create"], values)
+    await _put_secrets(connection, space_id, row[0], {}, change.secrets, key)
+    return await fetch_destination(connection, space_id, row[0])
+
+
+async def list_destinations(
+    connection: AsyncConnection, space_id: int, most_counted: int | None = None
+) -> list[DestinationRow]:
+    """Return a Space's destinations, the oldest first. Of each status `most_counted`
+    deliveries are counted at most, MOST_COUNTED unless told.
+    """
+    return await _read(connection, space_id, None, most_counted)
+
+
+async def fetch_destination(
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    most_counted: int | None = None,
+) -> DestinationRow:
+    """Return one of them. Raises NotFound."""
+    rows = await _read(connection, space_id, destination_id, most_counted)
+    if not rows:
+        raise NotFound("Destination")
+    return rows[0]
+
+
+async def change_destination(
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    body: Mapping[str, Any],
+    key: bytes,
+    *,
+    as_text: bool = False,
+) -> DestinationRow:
+    """Change the fields of a destination that a body has; `as_text` when its settings were typed as
+    text. Raises NotFound, or Invalid naming every field at fault.
+    """
+    columns = await _lock(connection, space_id, destination_id)
+    secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
+    change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
+    values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
+    await connection.execute(queries["change"], values)
+    if change.settings is not None or change.event_names is not None:
+        await connection.execute(queries["forget_test"], values)
+    if change.secrets is not None:
+        await _put_secrets(connection, space_id, destination_id, secrets, change.secrets, key)
+    return await fetch_destination(connection, space_id, destination_id)
+
+
+async def pause_destination(
+    connection: AsyncConnection, space_id: int, destination_id: int
+) -> DestinationRow:
+    """Stop sending. New deliveries are skipped, and queued ones wait. Raises NotFound."""
+    return await _set_status(connection, space_id, destination_id, "pause")
+
+
+async def resume_destination(
+    connection: AsyncConnection, space_id: int, destination_id: int
+) -> DestinationRow:
+    """Send again, after a pause by people or a hold by the platform. Raises NotFound."""
+    return await _set_status(connection, space_id, destination_id, "resume")
+
+
+async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
+    """End a destination and delete its tokens. Raises NotFound."""
+    await lock_identities(connection, space_id)
+    values = {"space_id": space_id, "destination_id": destination_id}
+    if (await connection.execute(queries["remove"], values)).rowcount == 0:
+        raise NotFound("Destination")
+
+
+async def open_destination(
+    connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
+) -> tuple[Platform, Destination]:
+    """Return a destination ready for sending, and its platform. Raises NotFound, or Invalid when
+    its tokens cannot be opened because the installation's secret has changed.
+    """
+    columns = await _lock(connection, space_id, destination_id)
+    platform = registry.PLATFORMS[columns.platform]
+    row, url = (space_id, destination_id), url_of(settings, platform)
+    try:
+        return platform, credentials.unseal_destination(key, row, columns, platform, url)
+    except Unsealable:
+        rule = "have to be given anew: HEADWATER_SECRET_KEY has changed since."
+        raise Invalid.of("secrets", rule) from None
+
+
+async def note_test(
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    *,
+    ok: bool,
+    message: str,
+    remedy: str | None,
+) -> None:
+    """Write down that a destination was tried just now; `message` holds nothing secret."""
+    values = {"space_id": space_id, "destination_id": destination_id, "ok": ok, "remedy": remedy}
+    message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
+    await connection.execute(queries["note_test"], values | {"message": message})
+
+
+async def _set_status(
+    connection: AsyncConnection, space_id: int, destination_id: int, verb: str
+) -> DestinationRow:
+    await lock_identities(connection, space_id)
+    values = {"space_id": space_id, "destination_id": destination_id}
+    await connection.execute(queries[verb], values)
+    return await fetch_destination(connection, space_id, destination_id)
+
+
+async def _lock(
+    connection: AsyncConnection, space_id: int, destination_id: int
+) -> DestinationColumns:
+    cursor = connection.cursor(row_factory=class_row(DestinationColumns))
+    values = {"space_id": space_id, "destination_id": destination_id}
+    columns = await fetch_optional(cursor, queries["lock"], values)
+    if columns is None:
+        raise NotFound("Destination")
+    return columns
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, destination_id: int | None, most_counted: int | None
+) -> list[DestinationRow]:
+    cursor = connection.cursor(row_factory=class_row(DestinationRow))
+    values = {
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "statuses": list(DELIVERY_STATUSES),
+        "most": MOST_COUNTED if most_counted is None else most_counted,
+    }
+    return await fetch_all(cursor, queries["list"], values)
+
+
+def _open_secrets(
+    key: bytes, space_id: int, destination_id: int, sealed: bytes | None
+) -> dict[str, str]:
+    """Return the stored tokens; none when they cannot be opened and have to be entered anew."""
+    try:
+        return open_secrets(key, space_id, destination_id, sealed)
+    except Unsealable:
+        return {}
+
+
+async def _put_secrets(
+    connection: AsyncConnection,
+    space_id: int,
+    destination_id: int,
+    secrets: dict[str, str],
+    changes: dict[str, str | None] | None,
+    key: bytes,
+) -> None:
+    changed = {name: text for name, text in (secrets | (changes or {})).items() if text is not None}
+    values = {
+        "space_id": space_id,
+        "destination_id": destination_id,
+        "secrets": seal_secrets(key, space_id, destination_id, changed),
+        "names": sorted(changed),
+    }
+    await connection.execute(queries["put_secrets"], values)
+
+
+def _columns(change: DestinationChange) -> dict[str, Any]:
+    settings, event_names = change.settings, change.event_names
+    return {
+        "name": change.name,
+        "all_events": change.all_events,
+        "settings": None if settings is None else Jsonb(settings),
+        "event_names": None if event_names is None else Jsonb(event_names),
+    }

@@ -1,0 +1,49 @@
+"""Names of our events at a destination: its platform's names, or its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
+from headwater.forwarding.platforms.platform import Platform
+
+OwnNames = Mapping[str, str | None]
+"""Event name → the platform's name or id; None: the event is not sent."""
+
+
+class EventName(NamedTuple):
+    """The name under which the events of one name are sent."""
+
+    event_name: str
+    sent_as: str | None
+    """The platform's name or id; None where such events are not sent."""
+    own: bool
+    """True when the destination sets the name, and not the platform's defaults."""
+
+
+def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[EventName]:
+    """Return the names of all events: of every standard name, and of the custom ones that people
+    have named or mapped.
+    """
+    custom = [name for name in CUSTOM_NAMES if name in labels or name in own]
+    return [
+        EventName(name, platform.sent_as(name, own, labels.get(name)), name in own)
+        for name in (*STANDARD_NAMES, *custom)
+    ]
+
+
+def warnings(platform: Platform, mapped: list[EventName]) -> list[str]:
+    """Return warnings about a mapping: several of our names with one name on the platform. A person
+    who does two of those under different ids counts twice there.
+    """
+    ours: dict[str, list[str]] = {}
+    for name in mapped:
+        if name.sent_as is not None:
+            ours.setdefault(name.sent_as, []).append(name.event_name)
+    return [
+        f"{', '.join(names)} all reach {platform.title} as {theirs}: whoever does two of them "
+        "counts twice."
+        for theirs, names in ours.items()
+        if len(names) > 1
+    ]

@@ -1,0 +1,164 @@
+"""Google: Data Manager API, for ads on Google and YouTube. Pure.
+
+A part is an event whose only destination reference is its conversion action. A call lists the
+actions of its parts as destinations; with a single action, events need not name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.amounts import as_number
+from headwater.forwarding.platforms.consent import is_refused
+from headwater.forwarding.platforms.google import token
+from headwater.forwarding.platforms.google.responses import classify
+from headwater.forwarding.platforms.google.settings import GoogleSettings
+from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import bearer, json_call, list_of, present
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+MOST_ACTIONS = 10
+"""Destinations in one call."""
+
+_CLICK_IDS = ("gclid", "gbraid", "wbraid")
+_SECRETS = {
+    "service_account_json": "Key file of a service account, as JSON: Google Cloud, IAM, Service"
+    " accounts, Keys.",
+    "client_id": "Client id of an OAuth client, with client_secret and refresh_token.",
+    "client_secret": "Client secret of the OAuth client.",
+    "refresh_token": "Refresh token of a user who may send to the account.",
+}
+
+
+class Google(Platform):
+    """Conversion actions of a Google Ads account. An access token is in a header."""
+
+    name = "google"
+    title = "Google Ads"
+    url = token.URL
+    sources = frozenset({"google_ads", "youtube_ads"})
+    settings = GoogleSettings
+    secrets = _SECRETS
+    optional_secrets = frozenset(_SECRETS)
+    limits = Limits(batch=2000, age=90 * DAY)
+    name_pattern = r"[0-9]{1,20}"
+    name_rule = "must be the id of a conversion action: 1 to 20 digits."
+    kept_fields = frozenset({
+        "transactionId", "eventTimestamp", "eventSource", "currency", "conversionValue",
+        "adUserData", "adPersonalization", "destinationReferences",
+    })  # fmt: skip
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return the reason when identifiers are missing. A click is enough; without consent it is
+        the only one that may be sent.
+        """
+        if _click(conversion):
+            return None
+        if is_refused(conversion):
+            return SkipReason.NO_CONSENT
+        return None if _identifiers(conversion) else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return an event with its conversion action."""
+        settings: GoogleSettings = destination.settings
+        amount, consent = conversion.amount, conversion.consent
+        identifiers = [] if is_refused(conversion) else _identifiers(conversion)
+        return present(
+            destinationReferences=list_of(self.name_of(conversion, destination)),
+            transactionId=conversion.dedup_id,
+            eventTimestamp=_timestamp(conversion.event_time),
+            eventSource=settings.event_source,
+            adIdentifiers=_click(conversion),
+            userData=present(userIdentifiers=identifiers),
+            currency=None if amount is None else conversion.currency,
+            conversionValue=None if amount is None else as_number(amount),
+            consent=present(
+                adUserData=_consent(consent.ad_user_data),
+                adPersonalization=_consent(consent.ad_personalization),
+            ),
+        )
+
+    def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
+        """Return the number of first parts whose conversion actions fit into one call."""
+        actions: set[str] = set()
+        for position, part in enumerate(parts):
+            actions.update(part["destinationReferences"])
+            if len(actions) > MOST_ACTIONS:
+                return position
+        return len(parts)
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: GoogleSettings = destination.settings
+        actions = dict.fromkeys(name for part in parts for name in part["destinationReferences"])
+        several = len(actions) > 1
+        body = {
+            "destinations": [_destination(action, settings, named=several) for action in actions],
+            "encoding": "HEX",
+            "validateOnly": destination.test,
+            "events": parts if several else [_unaddressed(part) for part in parts],
+        }
+        url = f"{destination.url}/{settings.api_version}/events:ingest"
+        return json_call(url, body, bearer(destination.access_token))
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+    def token_request(self, destination: Destination, now: float) -> EgressRequest:
+        return token.request(destination, now)
+
+    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
+        return token.secrets_problem(secrets)
+
+
+def _destination(action: str, settings: GoogleSettings, *, named: bool) -> dict[str, Any]:
+    return present(
+        reference=action if named else None,
+        operatingAccount=_account(settings.customer_id),
+        loginAccount=_account(settings.login_customer_id) if settings.login_customer_id else None,
+        productDestinationId=action,
+    )
+
+
+def _account(customer_id: str) -> dict[str, str]:
+    return {"accountType": "GOOGLE_ADS", "accountId": customer_id}
+
+
+def _unaddressed(part: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name != "destinationReferences"}
+
+
+def _click(conversion: Conversion) -> dict[str, str]:
+    """Return the most exact click id, of the credited touchpoint or else of the event's own URL."""
+    credited = conversion.click.ids if conversion.click is not None else {}
+    for ids in (credited, conversion.url_click_ids):
+        for name in _CLICK_IDS:
+            if ids.get(name):
+                return {name: ids[name]}
+    return {}
+
+
+def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
+    # An address counts only with a postal code, which is not known, so names are of no use.
+    email = hash_in_form(conversion.person.email, google_email)
+    phone = hash_in_form(conversion.person.phone, phone_with_plus)
+    return [
+        identifier
+        for identifier in (present(emailAddress=email), present(phoneNumber=phone))
+        if identifier
+    ]
+
+
+def _consent(agreed: bool | None) -> str | None:
+    if agreed is None:
+        return None
+    return "CONSENT_GRANTED" if agreed else "CONSENT_DENIED"
+
+
+def _timestamp(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    fraction = f".{rest:03}" if rest else ""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"

@@ -1,0 +1,116 @@
+"""Answers of Google's Data Manager API. Pure.
+
+One invalid event makes Google refuse the whole call, but the answer names the fields at fault. HTTP
+200 says that the events were accepted, not that they were matched to a click.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    PartlyAccepted,
+    Verdict,
+)
+from headwater.forwarding.platforms.responses import (
+    by_status,
+    error_text,
+    objects,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
+LATER = frozenset({
+    "RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED",
+    "UNKNOWN",
+})  # fmt: skip
+PERMANENT = frozenset({
+    "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS",
+    "UNIMPLEMENTED",
+})  # fmt: skip
+
+ACCOUNT_REASONS = frozenset({
+    "TERMS_AND_CONDITIONS_NOT_SIGNED", "NOT_ALLOWLISTED",
+    "OPERATING_ACCOUNT_LOGIN_ACCOUNT_MISMATCH",
+    "DESTINATION_ACCOUNT_NOT_ENABLED_ENHANCED_CONVERSIONS_FOR_LEADS",
+    "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
+    "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
+})  # fmt: skip
+"""Reasons that concern the account and not an event."""
+LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
+
+_EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
+_DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    error = body.get("error")
+    if not isinstance(error, dict):
+        return by_status(answer, count, error_text(error), confirmed=_confirms(body, answer))
+    return _judge(cast("dict[str, Any]", error), answer, count)
+
+
+def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
+    """Return whether the events were accepted. Of a call that only validates, the answer may be an
+    empty object, but never nothing at all.
+    """
+    request_id = body.get("requestId")
+    return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
+
+
+def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+    name = error.get("status")
+    details = objects(error.get("details"))
+    reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
+    text = error_text(name or f"HTTP {answer.status}", *reasons, error.get("message"))
+    if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
+        about_account = name == "PERMISSION_DENIED" or not ACCOUNT_REASONS.isdisjoint(reasons)
+        return CredentialsRefused(text, account=about_account)
+    if name in LATER or not LATER_REASONS.isdisjoint(reasons):
+        return CallDeferred(text, wait_seconds=_delay(details))
+    if errors := _event_errors(details, reasons, count):
+        return (
+            CallRefused(next(iter(errors.values())))
+            if count == 1
+            else PartlyAccepted(errors, False)
+        )
+    if name in PERMANENT:
+        return refused(text, count)
+    verdict = by_status(answer, count, text)
+    return CallDeferred(text) if succeeded(answer) else verdict
+
+
+def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
+    """Return the first error of each event at fault, by position."""
+    errors: dict[int, str] = {}
+    for detail in details:
+        for violation in objects(detail.get("fieldViolations")):
+            field = str(violation.get("field", ""))
+            event = _EVENT.search(field)
+            if event is None or int(event[1]) >= count:
+                continue
+            reason = violation.get("reason") or " ".join(reasons)
+            errors.setdefault(
+                int(event[1]), error_text(reason, field, violation.get("description"))
+            )
+    return errors
+
+
+def _delay(details: list[dict[str, Any]]) -> float | None:
+    for detail in details:
+        delay = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
+        if delay:
+            return float(delay[1])
+    return None

@@ -1,0 +1,54 @@
+"""Settings of a Google destination."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from headwater.forwarding.platforms.settings import (
+    ConsentDenied,
+    ConsentSettings,
+    TokenUrl,
+    Version,
+    digits,
+)
+
+
+class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
+    """Settings of a Google Ads account."""
+
+    customer_id: Annotated[
+        str,
+        digits(10, 10, "1234567890"),
+        Meta(
+            description="Number of the Google Ads account that the conversion actions are in: at"
+            " the top right of Google Ads, here without dashes.",
+        ),
+    ]
+    login_customer_id: Annotated[
+        Annotated[str, digits(10, 10, "1234567890")] | None,
+        Meta(
+            description="Number of the manager account, if access to the account is through one:"
+            " without dashes.",
+        ),
+    ] = None
+    api_version: Annotated[Version, Meta(description="Version of the Data Manager API.")] = "v1"
+    event_source: Annotated[
+        Literal["WEB", "APP", "IN_STORE", "PHONE", "MESSAGE", "OTHER"],
+        Meta(description="Where events happen, as Google names it."),
+    ] = "WEB"
+    consent_denied: Annotated[
+        ConsentDenied,
+        Meta(
+            description="Events of people who denied the use of their data for ads: `limit` sends"
+            " the click id marked as denied and nothing of the person, `skip` does not send them."
+        ),
+    ] = "limit"
+    token_url: Annotated[
+        TokenUrl,
+        Meta(
+            description="Where access tokens are had. By default Google's, or /token where"
+            " HEADWATER_GOOGLE_URL names another host.",
+        ),
+    ] = None

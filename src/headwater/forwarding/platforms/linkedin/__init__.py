@@ -1,0 +1,112 @@
+"""LinkedIn: Conversions API. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.amounts import as_text
+from headwater.forwarding.platforms.identifiers import hash_in_form, plain_email
+from headwater.forwarding.platforms.linkedin import token
+from headwater.forwarding.platforms.linkedin.responses import classify
+from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import bearer, json_call, list_of, present
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+RULE = "urn:lla:llaPartnerConversion:"
+
+_SECRETS = {
+    "access_token": "Access token with rw_conversions, used as it is until it expires.",
+    "client_id": "Client id of the app, with client_secret and refresh_token.",
+    "client_secret": "Client secret of the app.",
+    "refresh_token": "Refresh token, by which access tokens are had as they expire.",
+}
+
+
+class LinkedIn(Platform):
+    """Conversion rules of an ad account. LinkedIn has no field for consent, so an event of a person
+    who refused is not sent. The token is in a header.
+    """
+
+    name = "linkedin"
+    title = "LinkedIn Ads"
+    url = token.URL
+    sources = frozenset({"linkedin_ads"})
+    settings = LinkedInSettings
+    secrets = _SECRETS
+    optional_secrets = frozenset(_SECRETS)
+    limits = Limits(batch=5000, age=90 * DAY)
+    name_pattern = rf"({RULE})?[0-9]{{1,20}}"
+    name_rule = f"must be the id of a conversion rule: 1 to 20 digits, after {RULE} or alone."
+    kept_fields = frozenset({
+        "conversion", "conversionHappenedAt", "currencyCode", "amount", "eventId", "idType",
+    })  # fmt: skip
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        known = _user_ids(conversion) or _user_info(conversion)
+        return None if known else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return one element of `elements`."""
+        rule = self.name_of(conversion, destination) or ""
+        # LinkedIn wants the list of ids even where it is empty.
+        user = {"userIds": _user_ids(conversion)} | present(
+            userInfo=_user_info(conversion), externalIds=list_of(conversion.person.external_id)
+        )
+        return present(
+            conversion=rule if rule.startswith(RULE) else f"{RULE}{rule}",
+            conversionHappenedAt=conversion.event_time,
+            conversionValue=_value(conversion),
+            eventId=conversion.dedup_id,
+            user=user,
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: LinkedInSettings = destination.settings
+        headers = {
+            "LinkedIn-Version": settings.api_version,
+            "X-Restli-Protocol-Version": "2.0.0",
+            "X-RestLi-Method": "BATCH_CREATE",
+        }
+        access_token = destination.access_token or destination.secrets.get("access_token", "")
+        url = f"{destination.url}/rest/conversionEvents"
+        return json_call(url, {"elements": parts}, bearer(access_token) | headers)
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+    def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
+        return token.request(destination)
+
+    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
+        return token.secrets_problem(secrets)
+
+    def test_event_problem(self, destination: Destination) -> str | None:
+        """Return the reason why there are no test events."""
+        return "LinkedIn has no test mode: a trial would be a conversion."
+
+
+def _user_ids(conversion: Conversion) -> list[dict[str, str]]:
+    ids = {
+        "SHA256_EMAIL": hash_in_form(conversion.person.email, plain_email),
+        "LINKEDIN_FIRST_PARTY_ADS_TRACKING_UUID": conversion.click_id("li_fat_id"),
+    }
+    return [{"idType": kind, "idValue": value} for kind, value in ids.items() if value]
+
+
+def _user_info(conversion: Conversion) -> dict[str, Any]:
+    """Return both names in clear text or neither, as LinkedIn refuses one alone."""
+    person = conversion.person
+    if not person.first_name or not person.last_name:
+        return {}
+    return present(
+        firstName=person.first_name, lastName=person.last_name, countryCode=person.country
+    )
+
+
+def _value(conversion: Conversion) -> dict[str, Any]:
+    if conversion.amount is None or not conversion.currency:
+        return {}
+    return {"currencyCode": conversion.currency, "amount": as_text(conversion.amount)}

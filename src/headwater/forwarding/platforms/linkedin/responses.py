@@ -1,0 +1,75 @@
+"""Answers of LinkedIn's Conversions API. Pure.
+
+A call with one invalid event is refused as a whole (422), and the message names the positions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
+    CallRefused,
+    CredentialsRefused,
+    PartlyAccepted,
+    Verdict,
+)
+from headwater.forwarding.platforms.responses import (
+    by_status,
+    error_text,
+    objects,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+_INDEX = re.compile(r"Index:\s*([0-9]{1,5})\s*,")
+CREATED = 201
+VERSION_GONE = 426
+NOT_IMPLEMENTED = 501
+_ABOUT_EVENTS = frozenset({400, 422})
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    message = str(body.get("message") or "")
+    text = error_text(body.get("code") or body.get("serviceErrorCode"), message)
+    if answer.status == VERSION_GONE:
+        return CredentialsRefused(
+            error_text("LinkedIn has ended this api_version; set a newer one", text)
+        )
+    if answer.status == NOT_IMPLEMENTED:
+        return refused(error_text(f"HTTP {answer.status}", text), count)
+    if errors := _event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:
+        return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, False)
+    if succeeded(answer) and (errors := _failed(body.get("elements"), count)):
+        return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, True)
+    return by_status(answer, count, text, confirmed=_confirms(body, answer, count))
+
+
+def _confirms(body: dict[str, Any], answer: EgressResponse, count: int) -> bool:
+    """Return whether the events were taken: the answer to a batch has an element for each, and a
+    single one is answered by status 201 alone.
+    """
+    return answer.status == CREATED or len(objects(body.get("elements"))) == count
+
+
+def _event_errors(message: str, count: int) -> dict[int, str]:
+    """Return errors by position: a message has the index of each event, followed by its error."""
+    pieces = _INDEX.split(message)
+    pairs = zip(pieces[1::2], pieces[2::2], strict=True)
+    return {int(index): error_text(error) for index, error in pairs if int(index) < count}
+
+
+def _failed(elements: object, count: int) -> dict[int, str]:
+    """Return the errors, by position, of elements that failed although the call succeeded."""
+    return {
+        index: error_text(element.get("status"), element.get("error"))
+        for index, element in enumerate(objects(elements)[:count])
+        if isinstance(status := element.get("status"), int) and status >= 400
+    }

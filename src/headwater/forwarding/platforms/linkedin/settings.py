@@ -1,0 +1,28 @@
+"""Settings of a LinkedIn destination."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from headwater.forwarding.platforms.settings import PlatformSettings, TokenUrl, matching
+
+
+class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
+    """Settings of an ad account. The mapping of an event's name decides its conversion rule."""
+
+    api_version: Annotated[
+        str,
+        matching(r"\A20[0-9]{2}(0[1-9]|1[0-2])\Z", "must be a year and month", "202604"),
+        Meta(
+            description="LinkedIn-Version: year and month. LinkedIn ends each after about a year.",
+        ),
+    ] = "202604"
+    token_url: Annotated[
+        TokenUrl,
+        Meta(
+            description="Where access tokens are had with a refresh token. By default LinkedIn's,"
+            " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host.",
+        ),
+    ] = None

@@ -1,0 +1,42 @@
+"""Access tokens of LinkedIn: used as they are, or issued in exchange for a refresh token. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.base.egress.models import EgressRequest
+from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
+from headwater.forwarding.platforms.models import Destination
+from headwater.forwarding.platforms.oauth import exchange
+
+URL = "https://api.linkedin.com"
+TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - where tokens are had
+
+_REFRESHING = ("client_id", "client_secret", "refresh_token")
+_NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
+
+
+def secrets_problem(secrets: Mapping[str, str]) -> str | None:
+    """Return the reason why a call cannot carry a token, or None."""
+    if all(secrets.get(name) for name in _REFRESHING):
+        return None
+    if secrets.get("refresh_token") or not secrets.get("access_token"):
+        return _NEEDED
+    return None
+
+
+def request(destination: Destination) -> EgressRequest | None:
+    """Return the call for an access token; None where the secrets hold one. Raises ValueError."""
+    if problem := secrets_problem(destination.secrets):
+        raise ValueError(problem)
+    if not destination.secrets.get("refresh_token"):
+        return None
+    fields = {name: destination.secrets[name] for name in _REFRESHING}
+    return exchange(_token_url(destination), grant_type="refresh_token", **fields)
+
+
+def _token_url(destination: Destination) -> str:
+    settings: LinkedInSettings = destination.settings
+    if settings.token_url is not None:
+        return settings.token_url
+    return TOKEN_URL if destination.url == URL else f"{destination.url}/oauth/v2/accessToken"

@@ -1,0 +1,147 @@
+"""Meta: Conversions API, for ads on Facebook and Instagram. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.amounts import as_number
+from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.meta.responses import classify
+from headwater.forwarding.platforms.meta.settings import MetaSettings
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import (
+    event_seconds,
+    json_call,
+    present,
+    value_fields,
+)
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+CLICK_LIFE = 90 * 86_400_000
+"""Milliseconds after which Meta does not take a click id any more."""
+
+_NEEDS_AMOUNT = "Purchase"
+# Each of these alone may identify a person; a user agent or a country does not.
+_IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
+_COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
+
+
+class Meta(Platform):
+    """Events of a dataset (pixel). The token is in a call's URL."""
+
+    name = "meta"
+    title = "Meta Ads"
+    url = "https://graph.facebook.com"
+    sources = frozenset({"facebook_ads", "instagram_ads"})
+    settings = MetaSettings
+    secrets = {
+        "access_token": "Access token of the dataset or of a system user: Events Manager, Settings,"
+        " Conversions API, Generate access token."
+    }
+    limits = Limits(batch=1000, age=7 * DAY, ahead=60)
+    event_names = {
+        "add_payment_info": "AddPaymentInfo",
+        "add_to_cart": "AddToCart",
+        "complete_registration": "CompleteRegistration",
+        "contact": "Contact",
+        "initiate_checkout": "InitiateCheckout",
+        "lead_generated": "Lead",
+        "purchase": "Purchase",
+        "schedule": "Schedule",
+        "sign_up": "CompleteRegistration",
+        "start_trial": "StartTrial",
+        "submit_application": "SubmitApplication",
+        "subscribe": "Subscribe",
+        "upsell_purchase": "Purchase",
+        "view_content": "ViewContent",
+        "webinar_registration": "CompleteRegistration",
+    }
+    free_names = True
+    kept_fields = frozenset({
+        "event_name", "event_time", "event_id", "action_source", "currency", "value",
+        "data_processing_options", "data_processing_options_country",
+        "data_processing_options_state",
+    })  # fmt: skip
+    kept_urls = frozenset({"event_source_url"})
+    test_code = "test_event_code"
+    test_code_place = "Events Manager, Test events"
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return the reason when a required amount or an identifier of the person is missing."""
+        if conversion.amount is None and self.name_of(conversion, destination) == _NEEDS_AMOUNT:
+            return SkipReason.NO_AMOUNT
+        known = _user_data(conversion).keys()
+        return None if known & _IDENTIFIERS or known >= {"fn", "ln"} else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return one element of `data`."""
+        on_page = conversion.url and conversion.user_agent
+        return present(
+            event_name=self.name_of(conversion, destination),
+            event_time=event_seconds(conversion),
+            event_id=conversion.dedup_id,
+            # An event on a page has both; one of a server alone, such as a renewal, has neither.
+            action_source="website" if on_page else "system_generated",
+            event_source_url=conversion.url,
+            user_data=_user_data(conversion),
+            custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),
+        ) | _limited_data_use(conversion, destination.settings)
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: MetaSettings = destination.settings
+        test_event_code = settings.test_event_code if destination.test else None
+        token = quote(destination.secrets["access_token"], safe="")
+        path = f"{settings.api_version}/{settings.pixel_id}/events"
+        return json_call(
+            f"{destination.url}/{path}?access_token={token}",
+            {"data": parts} | present(test_event_code=test_event_code),
+        )
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+
+def _user_data(conversion: Conversion) -> dict[str, Any]:
+    return hashed_person(conversion.person) | present(
+        client_ip_address=conversion.ip,
+        client_user_agent=conversion.user_agent,
+        fbc=_fbc(conversion),
+        fbp=conversion.cookie("fbp"),
+    )
+
+
+def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[str, Any]:
+    if not settings.limits(conversion):
+        return {}
+    return {
+        "data_processing_options": ["LDU"],
+        "data_processing_options_country": settings.data_processing_country,
+        "data_processing_options_state": settings.data_processing_state,
+    }
+
+
+def _fbc(conversion: Conversion) -> str | None:
+    """Return the click as Meta's own cookie has it, else built from the click id and the time of
+    the click. A click id is kept byte for byte and never gets a new time.
+    """
+    cookie = conversion.cookie("fbc")
+    written = _COOKIE.fullmatch(cookie) if cookie else None
+    if written and _in_time(int(written[1].ljust(13, "0")), conversion):
+        return cookie
+    click = conversion.click
+    if click is not None and (id_ := click.ids.get("fbclid")):
+        clicked_at = click.occurred_at
+    elif id_ := conversion.url_click_ids.get("fbclid"):
+        # Nobody saw the click itself; the event is the first that is known of it.
+        clicked_at = conversion.event_time
+    else:
+        return None
+    return f"fb.1.{clicked_at}.{id_}" if _in_time(clicked_at, conversion) else None
+
+
+def _in_time(clicked_at: int, conversion: Conversion) -> bool:
+    return 0 <= conversion.event_time - clicked_at <= CLICK_LIFE

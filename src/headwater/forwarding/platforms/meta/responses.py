@@ -1,0 +1,70 @@
+"""Answers of the Meta Conversions API. Pure.
+
+A call with one invalid event is refused as a whole, and the answer does not say which event it
+was. Most errors have a code; the status is less precise and is read last.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
+from headwater.forwarding.platforms.responses import (
+    by_status,
+    error_text,
+    is_number,
+    read_object,
+    refused,
+    succeeded,
+)
+
+PERMANENT = frozenset({3, 100, 105, 294})
+THROTTLED = frozenset({4, 17, 80003})
+CREDENTIALS = frozenset({190, 200})
+"""The token is not valid, or may not send to this dataset."""
+NO_SUCH_DATASET = 33
+"""Subcode of 100, for the whole call: the dataset does not exist, or the token may not see it."""
+PAUSE_WHEN_THROTTLED = 300.0
+"""Seconds. Meta counts calls by the hour and does not say when it accepts the next."""
+
+_CLEAR_STATUSES = frozenset({401, 403, 413})
+"""Statuses whose meaning is clear without a code."""
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return CallDeferred(error_text(f"HTTP {answer.status} with a body that cannot be read."))
+    error = body.get("error")
+    if isinstance(error, dict):
+        return _judge(cast("dict[str, Any]", error), answer, count)
+    if error is None and succeeded(answer):
+        return _by_number(body, answer, count)
+    if error is None and answer.status in _CLEAR_STATUSES:
+        return by_status(answer, count)
+    return CallDeferred(error_text(f"HTTP {answer.status} without an error code", error))
+
+
+def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+    received = body.get("events_received")
+    if is_number(received) and received < count:
+        return refused(f"{received} of {count} events were received.", count)
+    return by_status(answer, count, confirmed=is_number(received))
+
+
+def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+    code, subcode = error.get("code"), error.get("error_subcode")
+    numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
+    messages = (error.get("message"), error.get("error_user_msg"))
+    text = error_text(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
+    if code in CREDENTIALS:
+        return CredentialsRefused(text)
+    if code == 100 and subcode == NO_SUCH_DATASET:
+        return CredentialsRefused(text, account=True)
+    if code in THROTTLED:
+        return CallDeferred(text, wait_seconds=PAUSE_WHEN_THROTTLED)
+    if error.get("is_transient") is True or answer.status >= 500 or code not in PERMANENT:
+        return CallDeferred(text)
+    return refused(text, count)

@@ -1,0 +1,147 @@
+"""Microsoft Advertising: UET Conversions API. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.events.accepted import STANDARD_NAMES
+from headwater.forwarding.platforms.amounts import as_number
+from headwater.forwarding.platforms.consent import is_limited
+from headwater.forwarding.platforms.identifiers import (
+    hash_in_form,
+    phone_digits,
+    phone_with_plus,
+    plain_email,
+)
+from headwater.forwarding.platforms.microsoft.responses import classify
+from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import (
+    MEGABYTE,
+    bearer,
+    event_seconds,
+    json_call,
+    present,
+    value_fields,
+)
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+PAGE_LOAD = "pageLoad"
+
+_EVENT_NAMES = {name: name for name in STANDARD_NAMES} | {"view_content": PAGE_LOAD}
+_PAGE_TYPES = {
+    "add_to_cart": "cart",
+    "initiate_checkout": "cart",
+    "purchase": "purchase",
+    "upsell_purchase": "purchase",
+}
+_IDENTIFIERS = frozenset({"msclkid", "em", "ph", "externalId"})
+
+
+class Microsoft(Platform):
+    """Events of a UET tag. The token is in a header."""
+
+    name = "microsoft"
+    title = "Microsoft Advertising"
+    url = "https://capi.uet.microsoft.com"
+    sources = frozenset({"bing_ads"})
+    settings = MicrosoftSettings
+    secrets = {
+        "access_token": "The UET tag's Conversions API token: Conversion tracking, UET tags, the"
+        " tag's Conversions API."
+    }
+    limits = Limits(batch=1000, age=7 * DAY, size=MEGABYTE)
+    event_names = _EVENT_NAMES
+    free_names = True
+    kept_fields = frozenset({
+        "eventType", "eventName", "eventTime", "eventId", "adStorageConsent", "value", "currency",
+        "pageType",
+    })  # fmt: skip
+    kept_urls = frozenset({"eventSourceUrl"})
+    quoted_fields = frozenset({"attemptedValue"})
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return the reason when Microsoft cannot recognise the person: it needs a click, an e-mail
+        address, a phone number or an id; an IP address with its browser is not enough.
+        """
+        known = _user(conversion, destination.settings).keys()
+        return None if known & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return one element of `data`."""
+        name = self.name_of(conversion, destination) or conversion.event_name
+        return present(
+            **_type(name, conversion),
+            eventTime=event_seconds(conversion),
+            eventId=conversion.dedup_id,
+            eventSourceUrl=conversion.url,
+            adStorageConsent=_consent(conversion),
+            userData=_user(conversion, destination.settings),
+            customData=present(
+                **value_fields(conversion, as_number),
+                transactionId=conversion.order_id,
+                pageType=_PAGE_TYPES.get(conversion.event_name),
+            ),
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: MicrosoftSettings = destination.settings
+        # Of one event alone there is nothing to continue with.
+        continues = settings.continue_on_validation_error and len(parts) > 1
+        return json_call(
+            f"{destination.url}/{settings.api_version}/{settings.tag_id}/events",
+            present(data=list(parts), continueOnValidationError=continues or None),
+            bearer(destination.secrets["access_token"]),
+        )
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+    def test_event_problem(self, destination: Destination) -> str | None:
+        """Return the reason why there are no test events."""
+        return "Microsoft Advertising has no test mode: a trial counts as a conversion."
+
+
+def _type(name: str, conversion: Conversion) -> dict[str, str]:
+    """Return an event's type and name: a page load, if it has a URL, or a named event."""
+    if name == PAGE_LOAD and conversion.url:
+        return {"eventType": PAGE_LOAD}
+    event_name = conversion.event_name if name == PAGE_LOAD else name
+    return {"eventType": "custom", "eventName": event_name}
+
+
+def _consent(conversion: Conversion) -> str | None:
+    """Return the consent; None, which leaves the field out, where it is not known."""
+    if is_limited(conversion):
+        return "D"
+    return "G" if conversion.consent.ad_user_data else None
+
+
+def _user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]:
+    person = conversion.person
+    email_form = canonical_email if settings.email_form == "canonical" else plain_email
+    phone_form = phone_with_plus if settings.phone_form == "e164" else phone_digits
+    return present(
+        em=hash_in_form(person.email, email_form),
+        ph=hash_in_form(person.phone, phone_form),
+        msclkid=conversion.click_id("msclkid"),
+        externalId=_external_id(person.external_id),
+        clientIpAddress=conversion.ip,
+        clientUserAgent=conversion.user_agent,
+    )
+
+
+def canonical_email(text: str) -> str | None:
+    """Return an address like `plain_email`; at any domain without dots and `+…` before the @."""
+    if (address := plain_email(text)) is None:
+        return None
+    user, _, domain = address.rpartition("@")
+    mailbox = user.partition("+")[0].replace(".", "")
+    return f"{mailbox}@{domain}" if mailbox else None
+
+
+def _external_id(text: str | None) -> str | None:
+    """Return the id, which Microsoft takes unhashed; None for one that is an e-mail address."""
+    return None if text is None or "@" in text else text

@@ -1,0 +1,44 @@
+"""Short-lived access tokens by OAuth 2.0: the call for one, and the meaning of its answer. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
+from headwater.forwarding.platforms.responses import by_status, error_text, read_object, succeeded
+
+FORM = "application/x-www-form-urlencoded"
+_SHORTEST_LIFE = 60.0
+# Answers of the token endpoint that may be better later (RFC 6749 names the first two).
+_LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
+
+
+def exchange(url: str, **fields: str) -> EgressRequest:
+    """Return the call that requests an access token."""
+    return EgressRequest(url=url, body=urlencode(fields).encode(), content_type=FORM)
+
+
+def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
+    """Return the token and its lifetime in seconds, or the verdict. Secrets that are refused hold
+    the destination: no event is at fault.
+    """
+    body = read_object(answer)
+    if body is None:
+        return CallDeferred(f"The token endpoint answered HTTP {answer.status} without JSON.")
+    token = body.get("access_token")
+    if succeeded(answer) and isinstance(token, str) and token:
+        return token, _life(body.get("expires_in"))
+    error = body.get("error")
+    text = error_text(
+        "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
+    )
+    later = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
+    if error in _LATER or later:
+        return CallDeferred(text)
+    return CredentialsRefused(text)
+
+
+def _life(seconds: Any) -> float:
+    return max(float(seconds), _SHORTEST_LIFE) if isinstance(seconds, int | float) else 3600.0

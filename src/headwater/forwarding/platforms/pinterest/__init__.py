@@ -1,0 +1,114 @@
+"""Pinterest: API for Conversions v5. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.events.accepted import CUSTOM_NAMES
+from headwater.forwarding.platforms.amounts import as_text
+from headwater.forwarding.platforms.consent import is_limited
+from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import (
+    bearer,
+    event_seconds,
+    json_call,
+    present,
+    value_fields,
+)
+from headwater.forwarding.platforms.pinterest.responses import classify
+from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+
+
+class Pinterest(Platform):
+    """Events of an ad account. The token is in a header."""
+
+    name = "pinterest"
+    title = "Pinterest Ads"
+    url = "https://api.pinterest.com"
+    sources = frozenset({"pinterest_ads"})
+    settings = PinterestSettings
+    secrets = {
+        "access_token": "The ad account's conversion access token: Ads Manager, Conversions, API"
+        " for Conversions, Generate new token."
+    }
+    limits = Limits(batch=1000, age=7 * DAY)
+    event_names = {
+        "add_payment_info": "add_payment_info",
+        "add_to_cart": "add_to_cart",
+        "complete_registration": "signup",
+        "contact": "contact",
+        "initiate_checkout": "initiate_checkout",
+        "lead_generated": "lead",
+        "purchase": "checkout",
+        "schedule": "schedule",
+        "sign_up": "signup",
+        "start_trial": "start_trial",
+        "submit_application": "submit_application",
+        "subscribe": "subscribe",
+        "upsell_purchase": "checkout",
+        "view_content": "view_content",
+        "webinar_registration": "signup",
+        **dict.fromkeys(CUSTOM_NAMES, "custom"),
+    }
+    kept_fields = frozenset({
+        "event_name", "action_source", "event_time", "event_id", "opt_out", "opt_out_type",
+        "currency", "value",
+    })  # fmt: skip
+    kept_urls = frozenset({"event_source_url"})
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return the reason when Pinterest cannot recognise the person: it needs an e-mail address,
+        or an IP address with its browser.
+        """
+        known = _user(conversion).keys()
+        if "em" in known or known >= {"client_ip_address", "client_user_agent"}:
+            return None
+        return SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return one element of `data`."""
+        settings: PinterestSettings = destination.settings
+        return present(
+            event_name=self.name_of(conversion, destination) or conversion.event_name,
+            action_source="web",
+            event_time=event_seconds(conversion),
+            event_id=conversion.dedup_id,
+            event_source_url=conversion.url,
+            opt_out=_opt_out(conversion),
+            user_data=_user(conversion),
+            custom_data=present(
+                **value_fields(conversion, as_text),
+                order_id=conversion.order_id,
+                opt_out_type="LDP" if settings.limited_data_processing else None,
+            ),
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: PinterestSettings = destination.settings
+        account = f"{settings.api_version}/ad_accounts/{settings.ad_account_id}"
+        test = "?test=true" if destination.test else ""
+        url = f"{destination.url}/{account}/events{test}"
+        return json_call(url, {"data": parts}, bearer(destination.secrets["access_token"]))
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+
+def _opt_out(conversion: Conversion) -> bool | None:
+    """Return the refusal; None, which leaves the field out, where it is not known."""
+    if is_limited(conversion):
+        return True
+    return False if conversion.consent.ad_user_data else None
+
+
+def _user(conversion: Conversion) -> dict[str, Any]:
+    return present(
+        **hashed_person(conversion.person),
+        client_ip_address=conversion.ip,
+        client_user_agent=conversion.user_agent,
+        click_id=conversion.click_id("epik"),
+    )

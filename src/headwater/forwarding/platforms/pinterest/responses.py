@@ -1,0 +1,61 @@
+"""Answers of Pinterest: a status for each event, in their order, even where the call as a whole
+succeeded. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
+from headwater.forwarding.platforms.responses import (
+    at,
+    by_status,
+    error_text,
+    is_number,
+    objects,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+TAKEN = "processed"
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    of_events = succeeded(answer) or answer.status in (400, 422)
+    if of_events and len(events := _events(body)) == count:
+        errors = {n: _error(event) for n, event in enumerate(events) if event["status"] != TAKEN}
+        if errors:
+            return PartlyAccepted(errors, others_taken=True)
+        if succeeded(answer):
+            return CallAccepted()
+    if succeeded(answer):
+        return _by_number(body, answer, count)
+    message = body.get("message")
+    return by_status(answer, count, message if isinstance(message, str) else "")
+
+
+def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict of an answer that succeeded and has no status for each event."""
+    taken = body.get("num_events_processed")
+    if not is_number(taken) or taken >= count:
+        return by_status(answer, count, confirmed=is_number(taken))
+    return refused(
+        error_text(f"{taken} of {count} events were processed", body.get("message")), count
+    )
+
+
+def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events' statuses, which an error has among its details."""
+    events = objects(body.get("events")) or objects(at(body, "details", "events"))
+    return [event for event in events if "status" in event]
+
+
+def _error(event: dict[str, Any]) -> str:
+    return error_text(event.get("error_message")) or "not processed"

@@ -1,0 +1,99 @@
+"""A call to a platform with all its parts: the access token, the answer, and the verdict on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+
+from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
+from headwater.forwarding.platforms.access_tokens import AccessTokens, HttpSender, TokenRefusal
+from headwater.forwarding.platforms.models import (
+    Bisect,
+    CallDeferred,
+    CredentialsRefused,
+    Destination,
+    Verdict,
+)
+from headwater.forwarding.platforms.platform import Platform
+
+log = structlog.get_logger()
+
+
+class PlatformCall(NamedTuple):
+    """The result of a call, or of the failure to make it."""
+
+    verdict: Verdict
+    answer: EgressResponse | None = None
+    """None when there was no answer."""
+    token: str | None = None
+    """The access token that was used."""
+
+
+class PlatformClient:
+    """Calls platforms. One client serves all destinations."""
+
+    def __init__(self, egress: HttpSender) -> None:
+        self._egress = egress
+        self._tokens = AccessTokens(egress)
+
+    async def call(
+        self,
+        platform: Platform,
+        destination: Destination,
+        parts: Sequence[dict[str, Any]],
+        now: float,
+    ) -> PlatformCall:
+        """Send events. A token that the platform no longer accepts is replaced once, as it may have
+        been revoked; only the refusal of a new one as well is a fault of the credentials.
+        """
+        had_token = self._tokens.has(destination)
+        result = await self._call_once(platform, destination, parts, now)
+        if isinstance(result.verdict, CredentialsRefused):
+            self._tokens.forget(destination)
+            if had_token:
+                return await self._call_once(platform, destination, parts, now)
+        return result
+
+    async def _call_once(
+        self,
+        platform: Platform,
+        destination: Destination,
+        parts: Sequence[dict[str, Any]],
+        now: float,
+    ) -> PlatformCall:
+        try:
+            token = await self._tokens.fetch(platform, destination, now)
+        except EgressError as error:
+            return PlatformCall(CallDeferred(str(error)))
+        if isinstance(token, TokenRefusal):
+            return PlatformCall(token.verdict, token.answer)
+        destination = msgspec.structs.replace(destination, access_token=token)
+        call = _request(platform, parts, destination)
+        if isinstance(call, Bisect):
+            return PlatformCall(call, None, token)
+        try:
+            answer = await self._egress.send(call)
+        except EgressError as error:
+            return PlatformCall(CallDeferred(str(error)), None, token)
+        return PlatformCall(_classify(platform, answer, len(parts)), answer, token)
+
+
+def _request(
+    platform: Platform, parts: Sequence[dict[str, Any]], destination: Destination
+) -> EgressRequest | Bisect:
+    try:
+        return platform.request(parts, destination)
+    except Exception:  # an unforeseen part must not stop the others
+        log.exception("call not made", platform=platform.name)
+        return Bisect("An internal error: the call could not be made.")
+
+
+def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict:
+    try:
+        return platform.classify(answer, parts)
+    except Exception:  # an unforeseen answer must not stop the others
+        log.exception("answer not understood", platform=platform.name, status=answer.status)
+        return CallDeferred(f"{platform.title} gave an answer that is not understood.")

@@ -1,0 +1,55 @@
+"""Answers of Reddit. It refuses the whole call for one invalid event, so the events that it names
+are removed and the others sent again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
+from headwater.forwarding.platforms.responses import (
+    at,
+    by_status,
+    error_text,
+    objects,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+_POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    of_events = succeeded(answer) or answer.status in (400, 422)
+    if of_events and (errors := _event_errors(body, count)):
+        return PartlyAccepted(errors, others_taken=False)
+    message = at(body, "error", "message") or body.get("message")
+    if succeeded(answer) and objects(body.get("invalid_events")):
+        return refused(error_text(message or "invalid events"), count)
+    # The form of a success is not published; it is an object that is not empty.
+    message = message if isinstance(message, str) else ""
+    return by_status(answer, count, message, confirmed=bool(body))
+
+
+def _event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
+    """Return errors by position of the events that Reddit names: by the path of a field, such as
+    `$.data.events[0].user.uuid`, or by an error for each event.
+    """
+    errors: dict[int, list[Any]] = {}
+    for field in objects(at(body, "error", "fields")):
+        path = str(field.get("field", ""))
+        if (event := _POSITION.search(path)) and int(event[1]) < count:
+            error = error_text(path[event.end() :], field.get("message"))
+            errors.setdefault(int(event[1]), []).append(error)
+    invalid = objects(body.get("invalid_events"))
+    if not errors and len(invalid) == count:
+        errors = {n: [event.get("error_message")] for n, event in enumerate(invalid)}
+    return {n: error_text(*messages) or "invalid" for n, messages in errors.items()}

@@ -1,0 +1,41 @@
+"""The platforms by name: every folder of this package is one. A new one needs no line here."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+
+from headwater.forwarding import platforms
+from headwater.forwarding.platforms.platform import Platform
+
+_ORDER = (
+    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
+)  # fmt: skip
+"""The order of the platforms in lists. Others follow by name."""
+
+
+def find_platforms(package: ModuleType) -> dict[str, Platform]:
+    """Return a package's platforms by name. Each folder defines the platform of its name. Raises
+    LookupError where a folder defines none, several or another.
+    """
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    names.sort(key=lambda name: (ranks.get(name, len(_ORDER)), name))
+    return {name: _load(f"{package.__name__}.{name}", name) for name in names}
+
+
+def _load(module_name: str, name: str) -> Platform:
+    module = import_module(module_name)
+    classes = [
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, Platform) and member.__module__ == module_name
+    ]
+    if [platform.name for platform in classes] != [name]:
+        raise LookupError(f"{module_name} must define one platform, named {name}")
+    return classes[0]()
+
+
+PLATFORMS: dict[str, Platform] = find_platforms(platforms)

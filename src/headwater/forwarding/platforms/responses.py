@@ -1,0 +1,125 @@
+"""Functions for reading any platform's answer: its body as JSON whatever the status, the verdict of
+a status alone, and the text of errors without secrets. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeGuard, cast
+
+import msgspec
+
+from headwater.base.egress.models import EgressResponse
+from headwater.base.logs import MASKED
+from headwater.base.masking import Mask
+from headwater.forwarding.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CallRefused,
+    CredentialsRefused,
+    Verdict,
+)
+
+LONGEST_ERROR = 500
+MOST_READ = 16 * 1024
+"""Characters of a platform's error that are searched for those."""
+
+# Text that looks like a token or a person's id, which no sentence needs. A match begins only at the
+# beginning of a word, so that the time is linear in the length of the answer.
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
+_SHORTEST_QUOTED = 3
+"""Characters of a quoted value; a shorter one identifies nobody."""
+
+_mask = Mask()
+_TRANSIENT = frozenset({408, 423, 425, 429})
+_ABOUT_CONTENT = frozenset({400, 413, 422})
+"""Other refusals would be the same for every event, as that of an account there is not."""
+
+
+def succeeded(answer: EgressResponse) -> bool:
+    """Return whether the status means success; the body may still have errors."""
+    return 200 <= answer.status < 300
+
+
+def read_object(answer: EgressResponse) -> dict[str, Any] | None:
+    """Return the body as a JSON object, empty where there is none; None when it is something else,
+    such as a proxy's page.
+    """
+    if not answer.body.strip():
+        return {}
+    try:
+        body: Any = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+
+
+def is_number(value: Any) -> TypeGuard[int]:
+    """Return whether a value is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, and an empty list for any other value."""
+    if not isinstance(value, list):
+        return []
+    return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+
+
+def error_text(*parts: Any) -> str:
+    """Return an error's parts in one line of bounded length, without text that looks like
+    personal data or a token. The code that stores the error also masks all values that were sent.
+    """
+    text = ": ".join(str(part) for part in parts if part not in (None, ""))
+    return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
+
+
+def at(value: Any, *names: str) -> Any:
+    """Return the nested value under these names, the second inside the first, or None."""
+    for name in names:
+        value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def without_quoted(text: Any, value: Any) -> str:
+    """Return the text of an error without the value that it quotes."""
+    error = text if isinstance(text, str) else ""
+    quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
+    return error_text(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
+
+
+def refused(error: str, count: int) -> Verdict:
+    """Return the verdict of a refusal that does not name the events at fault."""
+    return CallRefused(error) if count == 1 else Bisect(error)
+
+
+def by_status(
+    answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False
+) -> Verdict:
+    """Return the verdict where the body names no error. `message` is its text for people;
+    `confirmed` is True when it says in the platform's own way that the events were taken. A success
+    without that may be a proxy's or a captive portal's: sending again is safe, as the platforms
+    know an event by its id.
+    """
+    status = answer.status
+    error = error_text(f"HTTP {status}", message)
+    if succeeded(answer):
+        unconfirmed = error_text(f"HTTP {status} without the platform's confirmation", message)
+        return CallAccepted() if confirmed else CallDeferred(unconfirmed)
+    if status in {401, 403}:
+        return CredentialsRefused(error)
+    if status in _TRANSIENT or status >= 500 or status < 400:
+        return CallDeferred(error)
+    return refused(error, count) if status in _ABOUT_CONTENT else CallRefused(error)
+
+
+def unreadable(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict for a body that is no JSON object. That of a success proves nothing: it
+    may be a proxy's page. Sending again is safe, as the platforms know an event by its id. A body
+    that was cut becomes readable with fewer events.
+    """
+    if succeeded(answer):
+        error = f"HTTP {answer.status} with a body that cannot be read."
+        return Bisect(error) if answer.cut and count > 1 else CallDeferred(error)
+    return by_status(answer, count)

@@ -1,0 +1,116 @@
+"""Settings that several platforms share, and the rules of any setting: a pattern for the machine
+and a sentence for people. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import Meta, inspect
+
+from headwater.forwarding.platforms.consent import is_limited
+from headwater.forwarding.platforms.models import Conversion
+
+_RULE = "rule"
+
+
+def matching(pattern: str, rule: str, example: str) -> Meta:
+    """Return the rule of text that matches a pattern; `rule` is the same in words, the rest of `The
+    setting …` up to its example.
+    """
+    words = f"{rule}, such as {example}."
+    return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
+
+
+def digits(least: int, most: int, example: str) -> Meta:
+    """Return the rule of so many digits."""
+    count = str(most) if least == most else f"{least} to {most}"
+    rule = f"must be {count} digits and nothing else"
+    return matching(rf"\A[0-9]{{{least},{most}}}\Z", rule, example)
+
+
+def code(least: int, most: int, example: str, signs: str = "") -> Meta:
+    """Return the rule of so many letters, digits and signs."""
+    kinds = ["letters", "digits", *signs]
+    allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    rule = f"must be {least} to {most} {allowed}, without spaces"
+    return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{most}}}\Z", rule, example)
+
+
+URL = Meta(
+    pattern=r"\Ahttps?://[^\s?#]+\Z",
+    max_length=500,
+    examples=["https://oauth2.example.com/token"],
+    extra={
+        _RULE: "must be an http or https address of at most 500 characters, without ? and #, such"
+        " as https://oauth2.example.com/token."
+    },
+)
+
+Version = Annotated[str, matching(r"\Av[0-9]{1,3}\Z", "must be a version", "v1")]
+PointVersion = Annotated[str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be a version", "v1.0")]
+TestEventCode = Annotated[
+    Annotated[str, code(1, 64, "TEST12345", "_-")] | None,
+    Meta(
+        description="Code that keeps test events from counting: Events Manager, Test events."
+        " Only tests carry it."
+    ),
+]
+TokenUrl = Annotated[str, URL] | None
+ConsentDenied = Annotated[
+    Literal["limit", "skip"],
+    Meta(
+        description="Events of people who denied the use of their data for ads: `limit` sends"
+        " them for limited data use, `skip` does not send them."
+    ),
+]
+LimitedDataUse = Annotated[
+    Literal["denied", "always"],
+    Meta(description="Which events are sent for limited data use: those of a denial, or all."),
+]
+
+
+class PlatformSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a platform's destinations, besides secrets. A platform annotates every field with
+    Meta(description=…).
+    """
+
+
+class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
+    """Settings of a platform that has a field for the refusal of the use of data."""
+
+    consent_denied: ConsentDenied = "limit"
+
+
+class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
+    """Settings of a platform whose field for refusals is limited data use, which may also be set
+    for all events.
+    """
+
+    limited_data_use: LimitedDataUse = "denied"
+
+    def limits(self, conversion: Conversion) -> bool:
+        """Return whether an event is sent for limited data use."""
+        return self.limited_data_use == "always" or is_limited(conversion)
+
+
+def rule_of(setting: Any) -> str:
+    """Return the rule of a setting's type in words, as the rest of a sentence."""
+    info = inspect.type_info(setting)
+    while isinstance(info, inspect.Metadata | inspect.UnionType):
+        if isinstance(info, inspect.UnionType):
+            info = next(kind for kind in info.types if not isinstance(kind, inspect.NoneType))
+        elif rule := cast("dict[str, str]", info.extra or {}).get(_RULE):  # pyright: ignore[reportUnknownMemberType] - msgspec's
+            return rule
+        else:
+            info = info.type
+    match info:
+        case inspect.LiteralType(values):
+            return f"must be one of {', '.join(sorted(map(str, values)))}."
+        case inspect.BoolType():
+            return "must be true or false."
+        case inspect.IntType(ge=least, le=most):
+            return f"must be a whole number from {least} to {most}."
+        case _:
+            return "must be a text."

@@ -1,0 +1,117 @@
+"""Snapchat: Conversions API v3. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.events.accepted import CUSTOM_NAMES
+from headwater.forwarding.platforms.amounts import as_text
+from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.payload_parts import (
+    MEGABYTE,
+    event_seconds,
+    json_call,
+    present,
+    value_fields,
+)
+from headwater.forwarding.platforms.platform import DAY, Limits, Platform
+from headwater.forwarding.platforms.snapchat.responses import classify
+from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
+
+CUSTOM_EVENTS = 5
+"""Custom events that Snap has."""
+
+
+class Snapchat(Platform):
+    """Events of a Snap pixel. The token is in a call's URL."""
+
+    name = "snapchat"
+    title = "Snapchat Ads"
+    url = "https://tr.snapchat.com"
+    sources = frozenset({"snapchat_ads"})
+    settings = SnapchatSettings
+    secrets = {
+        "access_token": "The long-lived Conversions API token of the pixel's organisation: Ads"
+        " Manager, Business details, Conversions API tokens."
+    }
+    limits = Limits(batch=2000, age=37 * DAY, size=2 * MEGABYTE)
+    event_names = {
+        "add_payment_info": "ADD_BILLING",
+        "add_to_cart": "ADD_CART",
+        "complete_registration": "SIGN_UP",
+        "contact": "CUSTOM_EVENT_1",
+        "initiate_checkout": "START_CHECKOUT",
+        "lead_generated": "CUSTOM_EVENT_2",
+        "purchase": "PURCHASE",
+        "schedule": "RESERVE",
+        "sign_up": "SIGN_UP",
+        "start_trial": "START_TRIAL",
+        "submit_application": "CUSTOM_EVENT_3",
+        "subscribe": "SUBSCRIBE",
+        "upsell_purchase": "PURCHASE",
+        "view_content": "VIEW_CONTENT",
+        "webinar_registration": "SIGN_UP",
+        **{name: name.upper() for name in CUSTOM_NAMES[:CUSTOM_EVENTS]},
+    }
+    kept_fields = frozenset({
+        "event_name", "event_time", "event_id", "action_source", "currency", "value",
+        "data_processing_options", "data_processing_options_country",
+        "data_processing_options_state",
+    })  # fmt: skip
+    kept_urls = frozenset({"event_source_url"})
+
+    def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
+        """Return the reason when Snap cannot recognise the person: it needs an e-mail address, a
+        phone number, or an IP address with its browser.
+        """
+        known = _user(conversion).keys()
+        if known & {"em", "ph"} or known >= {"client_ip_address", "client_user_agent"}:
+            return None
+        return SkipReason.NO_IDENTIFIER
+
+    def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
+        """Return one element of `data`."""
+        return present(
+            event_name=self.name_of(conversion, destination) or conversion.event_name,
+            event_time=event_seconds(conversion),
+            event_id=conversion.dedup_id,
+            event_source_url=conversion.url,
+            action_source="WEB",
+            user_data=_user(conversion),
+            custom_data=value_fields(conversion, as_text) | present(order_id=conversion.order_id),
+            **_limited_data_use(conversion, destination.settings),
+        )
+
+    def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
+        settings: SnapchatSettings = destination.settings
+        token = quote(destination.secrets["access_token"], safe="")
+        validate = "/validate" if destination.test else ""
+        path = f"{settings.api_version}/{settings.pixel_id}/events{validate}"
+        return json_call(f"{destination.url}/{path}?access_token={token}", {"data": parts})
+
+    def classify(self, answer: EgressResponse, count: int) -> Verdict:
+        return classify(answer, count)
+
+
+def _user(conversion: Conversion) -> dict[str, Any]:
+    return present(
+        **hashed_person(conversion.person),
+        client_ip_address=conversion.ip,
+        client_user_agent=conversion.user_agent,
+        sc_click_id=conversion.click_id("sccid"),
+        sc_cookie1=conversion.cookie("scid"),
+    )
+
+
+def _limited_data_use(conversion: Conversion, settings: SnapchatSettings) -> dict[str, Any]:
+    if not settings.limits(conversion):
+        return {}
+    return {
+        "data_processing_options": [settings.limited_data_use_option],
+        "data_processing_options_country": settings.limited_data_use_country,
+        "data_processing_options_state": settings.limited_data_use_state,
+    }

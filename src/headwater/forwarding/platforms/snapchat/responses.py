@@ -1,0 +1,31 @@
+"""Answers of Snap. The form of its bodies is not published, so the status decides, unless
+the body is no object at all, or has an error itself.
+"""
+
+from __future__ import annotations
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import Verdict
+from headwater.forwarding.platforms.responses import (
+    by_status,
+    error_text,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    reasons = (body.get(name) for name in ("reason", "message", "error"))
+    message = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
+    status = body.get("status")
+    if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
+        return refused(error_text(status, message), count)
+    return by_status(answer, count, message, confirmed=bool(body))

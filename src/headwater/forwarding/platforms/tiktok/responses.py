@@ -1,0 +1,61 @@
+"""Answers of TikTok's Events API. Pure.
+
+Errors come as HTTP 200 with a code in the body that is not 0, so the status counts only
+without a code.
+"""
+
+from __future__ import annotations
+
+from headwater.base.egress.models import EgressResponse
+from headwater.forwarding.platforms.models import (
+    Bisect,
+    CallAccepted,
+    CallDeferred,
+    CredentialsRefused,
+    Verdict,
+)
+from headwater.forwarding.platforms.responses import (
+    by_status,
+    error_text,
+    read_object,
+    refused,
+    succeeded,
+    unreadable,
+)
+
+OK = 0
+PARTLY = 20001
+FORBIDDEN = 40001
+INVALID = 40002
+THROTTLED = 40100
+
+
+def classify(answer: EgressResponse, count: int) -> Verdict:
+    """Return the verdict on a call with so many events."""
+    body = read_object(answer)
+    if body is None:
+        return unreadable(answer, count)
+    code = body.get("code")
+    if not isinstance(code, int):
+        return by_status(answer, count, error_text(body.get("message")))
+    text = error_text(f"Code {code}", body.get("message"))
+    taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
+    if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
+        # The answer does not name the events that were taken. Smaller calls find the others, and
+        # TikTok knows those that it took by their ids.
+        return Bisect(text)
+    if code in {OK, PARTLY}:
+        # An error status, such as a gateway's 502, means that nothing was taken.
+        return taken
+    return _judge(code, text, answer, count)
+
+
+def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
+    if code == THROTTLED:
+        return CallDeferred(text)
+    if code == FORBIDDEN or code // 100 == THROTTLED // 100:
+        # The token: not valid, expired, or without permission for this pixel.
+        return CredentialsRefused(text)
+    if code == INVALID or code // 1000 == INVALID // 1000:
+        return refused(text, count)
+    return CallDeferred(text) if succeeded(answer) else by_status(answer, count, text)

@@ -1,0 +1,1 @@
+"""What a client sends, read into values."""

@@ -1,0 +1,211 @@
+"""The types of what people send: of each its JSON schema, and the one way in which a value is read,
+be it text of a query or JSON of a body. `parameters.py` makes queries of them, `objects.py` bodies;
+what JSON type a value has is looked at in these modules and nowhere else.
+
+A value that breaks a rule raises ValueError with the rest of the sentence "The <name> …".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+
+from headwater.http.decimals import number_pattern
+from headwater.http.inputs.suggestions import Names
+
+T = TypeVar("T")
+U = TypeVar("U")
+Schema = dict[str, Any]
+
+REQUIRED = "is required."
+NULL: Schema = {"type": "null"}
+BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
+
+CONTROL_CHARACTERS = r"\x00-\x1f\x7f"
+"""The control characters that the specification forbids, for the inside of a pattern's brackets."""
+UNPRINTABLE = re.compile(rf"[{CONTROL_CHARACTERS}\ud800-\udfff]")
+"""Control characters and halves of characters, which no name or other single line may hold."""
+
+NUMBER = re.compile(number_pattern())
+
+
+@dataclass(frozen=True)
+class FieldType(Generic[T]):
+    """A type of values."""
+
+    schema: Schema
+    read: Callable[[object], T]
+    """Makes a value of what was sent. Raises ValueError with the rule it breaks."""
+
+    def then(self, parse: Callable[[T], U]) -> FieldType[U]:
+        """The type of what `parse` makes of these values; it may raise ValueError likewise."""
+        return FieldType(self.schema, lambda value: parse(self.read(value)))
+
+    def or_null(self) -> FieldType[T | None]:
+        """The type that takes null as well, as None."""
+        either = {"anyOf": [self.schema, NULL]}
+        return FieldType(either, lambda value: None if value is None else self.read(value))
+
+    def or_none(self) -> FieldType[T | None]:
+        """The type that takes null and blank text as well, as None."""
+        either = {"anyOf": [self.schema, BLANK, NULL]}
+        return FieldType(either, lambda value: None if is_blank(value) else self.read(value))
+
+    def documented(self, **schema: Any) -> FieldType[T]:
+        """The same type, with a schema that says more, or less, than its own."""
+        return FieldType(schema, self.read)
+
+
+# --------------------------------------------------------------------------------------- text
+
+
+def is_blank(value: object) -> bool:
+    """True for what counts as absent: null, or text of blanks only."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def unless_blank(value: str) -> str | None:
+    """Text that says something, as it is written; None for blanks only."""
+    return value if value.strip() else None
+
+
+def text_up_to(
+    longest: int,
+    *,
+    shortest: int = 0,
+    trim: bool = False,
+    integers: bool = False,
+    rule: str = "",
+    length_rule: str = "",
+) -> FieldType[str]:
+    """Text of bounded length, without the blanks around it where they are trimmed; `integers` are
+    taken as their digits, for ids that some senders write as numbers.
+    """
+    type_rule = rule or f"must be a string of at most {longest} characters."
+    length_rule = length_rule or type_rule
+
+    def read(value: object) -> str:
+        if integers and isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str):
+            raise ValueError(type_rule)
+        value = value.strip() if trim else value
+        if not shortest <= len(value) <= longest:
+            raise ValueError(length_rule)
+        return value
+
+    return FieldType({"type": "string", "maxLength": longest}, read)
+
+
+def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:
+    """Values that are written as text, of which `parse` makes them. A whole number in JSON, and
+    true and false, count as the text of them.
+    """
+    return FieldType(schema, lambda value: parse(text_of(value)))
+
+
+def text_of(value: object) -> str:
+    """The text of a string, a whole number, true or false. Raises ValueError for other values."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int):
+        return str(value)
+    raise ValueError("must not hold numbers with fractions, arrays or objects.")
+
+
+TEXT = written({"type": "string"}, str)
+
+
+def word_of(words: Sequence[str]) -> FieldType[str]:
+    """One of a few words, as text alone."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}.")
+        return value
+
+    return FieldType({"type": "string", "enum": list(words)}, read)
+
+
+def one_of(values: Sequence[T], in_words: str = "") -> FieldType[T]:
+    """One of a closed list of strings or integers; `in_words` is the list in words, where these
+    are shorter.
+    """
+    by_text = {str(value): value for value in values}
+    names = Names(by_text, in_words)
+
+    def parse(word: str) -> T:
+        if word not in by_text:
+            raise ValueError(names.refusal(word))
+        return by_text[word]
+
+    type_name = "integer" if isinstance(values[0], int) else "string"
+    return written({"type": type_name, "enum": list(values)}, parse)
+
+
+def _parse_boolean(word: str) -> bool:
+    if word not in ("true", "false", "1", "0"):
+        raise ValueError("must be true or false.")
+    return word in ("true", "1")
+
+
+BOOLEAN = written({"type": "boolean"}, _parse_boolean)
+
+
+# ------------------------------------------------------------------------------------ numbers
+
+
+def whole_number(low: int, high: int) -> FieldType[int]:
+    """An integer between two bounds; as text, in ASCII digits."""
+
+    def parse(digits: str) -> int:
+        value = int(digits) if re.fullmatch("[0-9]{1,18}", digits) else low - 1
+        if not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}.")
+        return value
+
+    return written({"type": "integer", "minimum": low, "maximum": high}, parse)
+
+
+def integer(digits: int) -> FieldType[int]:
+    """An integer of either sign, as a number of JSON alone."""
+    bound = 10**digits
+
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= bound:
+            raise ValueError(f"must be an integer of at most {digits} digits.")
+        return value
+
+    return FieldType({"type": "integer", "minimum": 1 - bound, "maximum": bound - 1}, read)
+
+
+def number(rule: str, *, text_rule: str = "", form: re.Pattern[str] = NUMBER) -> FieldType[Decimal]:
+    """A finite number, or text that holds one; text of another form breaks `text_rule`."""
+
+    def read(value: object) -> Decimal:
+        if isinstance(value, str):
+            if not form.fullmatch(value.strip()):
+                raise ValueError(text_rule or rule)
+            return Decimal(value.strip())
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            raise ValueError(rule)
+        # Of a float the digits that were sent, not the binary fraction's.
+        parsed = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        if not parsed.is_finite():
+            raise ValueError(rule)
+        return parsed
+
+    return FieldType({"anyOf": [{"type": "number"}, number_text(form)]}, read)
+
+
+def number_within(limit: Decimal) -> Schema:
+    """The schema of a number that is no further from 0 than a limit."""
+    return {"type": "number", "minimum": -float(limit), "maximum": float(limit)}
+
+
+def number_text(form: re.Pattern[str]) -> Schema:
+    """The schema of text that holds a number in a form, with blanks around it."""
+    return {"type": "string", "pattern": rf"^\s*{form.pattern}\s*$"}

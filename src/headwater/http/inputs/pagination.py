@@ -1,0 +1,222 @@
+"""Cursor paging: signed positions in a list, and the envelope that carries them.
+
+A cursor says "what comes after (or before) this row", never "page 7", so pages stay right while
+rows are added. Its signature covers the Space, the endpoint and the filters, so that it works
+only for the list it came from.
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from headwater.http.inputs.fields import whole_number, written
+from headwater.http.inputs.parameters import Input, Parameter, Query
+from headwater.http.inputs.timerange import TimeRange
+
+CURSOR = Parameter(
+    name="cursor",
+    kind=written({"type": "string", "pattern": r"\S"}, str),
+    description="A cursor from an earlier page of the same list; absent, the first page.",
+)
+
+SIGNATURE_BYTES = 32
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+KeyOf = Callable[[tuple[Any, ...]], tuple[int, ...]]
+
+
+class Position(msgspec.Struct, frozen=True, array_like=True):
+    """A place between two rows: just past the row whose sort key is `key`, in reading order, or
+    just before it when `backward`. The key's last number is the row's id.
+    """
+
+    backward: bool
+    key: tuple[int, ...]
+
+
+def page_size(
+    most: int, default: int = 200, description: str = "How many rows a page has at most."
+) -> Parameter[int]:
+    """The parameter with the number of rows that a page of a list has."""
+    return Parameter(
+        name="per_page", kind=whole_number(1, most), default=default, description=description
+    )
+
+
+@dataclass(frozen=True)
+class Cursors:
+    """Writes and reads the cursors of one list: one Space, endpoint and set of filters."""
+
+    signing_key: bytes
+    space_id: int
+    endpoint: str
+    filters: Any
+    """The values that decide which rows the list holds, fit to become JSON."""
+
+    def write(self, position: Position) -> str:
+        payload = msgspec.msgpack.encode(position)
+        return urlsafe_b64encode(self._signature(payload) + payload).rstrip(b"=").decode()
+
+    def read(self, text: str) -> Position:
+        """Raises ValueError for anything that `write` did not return for this list."""
+        try:
+            token = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        except ValueError:
+            raise ValueError("is not a cursor of this list.") from None
+        signature, payload = token[:SIGNATURE_BYTES], token[SIGNATURE_BYTES:]
+        # Base64 has several spellings of the same bytes; only the one given out is taken.
+        spelled = urlsafe_b64encode(token).rstrip(b"=").decode() == text
+        if not (hmac.compare_digest(signature, self._signature(payload)) and spelled):
+            raise ValueError("is not a cursor of this list.")
+        return msgspec.msgpack.decode(payload, type=Position)
+
+    def read_from(self, query: Input) -> Position | None:
+        """The position that the `cursor` parameter names, if it was given."""
+        if any(not text.strip() for text in query.texts(CURSOR.name)):
+            query.refuse(CURSOR.name, "must not be blank; leave it out for the first page.")
+            return None
+        text = CURSOR.read(query)
+        try:
+            return None if text is None else self.read(text)
+        except ValueError as error:
+            query.refuse(CURSOR.name, str(error))
+            return None
+
+    def _signature(self, payload: bytes) -> bytes:
+        bound = msgspec.json.encode(["cursor", self.space_id, self.endpoint, self.filters])
+        return hmac.digest(self.signing_key, sha256(bound).digest() + payload, "sha256")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page in reading order, and the positions of its neighbours where there are any."""
+
+    lines: list[str]
+    next: Position | None
+    previous: Position | None
+
+
+def page_of(
+    rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf
+) -> Page:
+    """The page among `rows`: up to `per_page` + 1 of them from `at` on, in reading order, each a
+    line followed by its sort values, of which `key_of` makes a key.
+
+    The extra row, the last in the direction of travel, only tells that there is more.
+    """
+    more = len(rows) > per_page
+    backward = at is not None and at.backward
+    kept = rows[-per_page:] if backward else rows[:per_page]
+    if not kept:
+        return _empty(at)
+    older = Position(backward=False, key=key_of(kept[-1][1:]))
+    newer = Position(backward=True, key=key_of(kept[0][1:]))
+    return Page(
+        [row[0] for row in kept],
+        next=older if more or backward else None,
+        previous=newer if (more if backward else at is not None) else None,
+    )
+
+
+def _empty(at: Position | None) -> Page:
+    """A page whose rows have gone leads back the way the reader came, to the row of `at` itself:
+    a key is moved past its own row by one id.
+    """
+    if at is None:
+        return Page([], None, None)
+    *rest, number = at.key
+    back = Position(backward=not at.backward, key=(*rest, number + (1 if at.backward else -1)))
+    return Page([], next=back if at.backward else None, previous=None if at.backward else back)
+
+
+def to_key(values: Sequence[Any]) -> tuple[int, ...]:
+    """Sort values as numbers, instants in microseconds since 1970."""
+    return tuple(
+        (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) else value
+        for value in values
+    )
+
+
+def from_key(key: tuple[int, ...]) -> list[datetime | int]:
+    """The sort values of a key in which every other number, from the first, is an instant."""
+    return [
+        _EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
+        for place, number in enumerate(key)
+    ]
+
+
+def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
+    """The bound values with which a list in the order of (time, id) walks a range from a position
+    on: the places between which its rows lie. The position is inside the range, so it takes the
+    place of the end that is behind the reader.
+    """
+    after, before = [time.start, 0], [time.end, 0]
+    if at and at.backward:
+        after = from_key(at.key)
+    elif at:
+        before = from_key(at.key)
+    return {
+        "after_time": after[0], "after_id": after[1],
+        "before_time": before[0], "before_id": before[1],
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PageLink:
+    """The address, query and cursors of a list, for the links to its other pages."""
+
+    url: str
+    """The absolute address of the endpoint, without a query."""
+    query: Query
+    cursors: Cursors
+
+
+def envelope(
+    page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None
+) -> bytes:
+    """The JSON body of a list, with members beside those of every list. `page.lines` are JSON
+    already and go in as they are.
+    """
+    after, before = (
+        link.cursors.write(position) if position else None
+        for position in (page.next, page.previous)
+    )
+    rest = msgspec.json.encode(
+        {
+            "path": link.url,
+            "per_page": per_page,
+            "next_cursor": after,
+            "next_page_url": after and link.query.url_with(link.url, CURSOR.name, after),
+            "prev_cursor": before,
+            "prev_page_url": before and link.query.url_with(link.url, CURSOR.name, before),
+            **(also or {}),
+        }
+    )
+    return b'{"data":[' + ",".join(page.lines).encode() + b"]," + rest[1:]
+
+
+def envelope_schema(
+    row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The JSON schema of a list whose rows have the schema `row`, with other members beside."""
+    text_or_null = {"type": ["string", "null"]}
+    members: dict[str, Any] = {
+        "data": {"type": "array", "items": row},
+        "path": {"type": "string", "format": "uri"},
+        "per_page": {"type": "integer"},
+        "next_cursor": text_or_null,
+        "next_page_url": text_or_null,
+        "prev_cursor": text_or_null,
+        "prev_page_url": text_or_null,
+        **(also or {}),
+    }
+    return {"type": "object", "required": list(members), "properties": members}

@@ -1,0 +1,274 @@
+"""Parameters: named values of a query or of a JSON object, read by definitions that document them
+too.
+
+Every broken rule is collected under its parameter's name, so one answer tells all of them.
+Parameters that no definition reads are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+from urllib.parse import unquote_to_bytes, urlencode
+
+from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.fields import REQUIRED, TEXT, FieldType, is_blank, text_of
+
+T = TypeVar("T")
+
+_INDEX = re.compile(r"\[[0-9]*\]")
+_MEMBER_NAME = re.compile("[a-z_]+")
+_MEMBER = re.compile(rf"\[([0-9]{{1,4}})\]\[({_MEMBER_NAME.pattern})\]")
+
+
+class Input(ABC):
+    """The values that a client sent by name, and the rules they have broken so far."""
+
+    def __init__(self) -> None:
+        self.errors: Errors = {}
+
+    def refuse(self, name: str, rule: str) -> None:
+        """Note that the parameter `name` breaks a rule, which reads as in `Invalid.of`."""
+        sentences = self.errors.setdefault(name, [])
+        if (sentence := f"The {name} {rule}") not in sentences:
+            sentences.append(sentence)
+
+    def read(self, name: str, kind: FieldType[T], value: object) -> T | None:
+        """Return a value of the parameter `name` as its type has it; None when it breaks a rule."""
+        try:
+            return kind.read(value)
+        except ValueError as error:
+            self.refuse(name, str(error))
+            return None
+
+    def finish(self) -> None:
+        """Raise Invalid with everything that was refused, if anything was."""
+        if self.errors:
+            raise Invalid(self.errors)
+
+    @abstractmethod
+    def single(self, name: str) -> object | None:
+        """The value of a parameter that may be given once. A blank one counts as absent."""
+
+    @abstractmethod
+    def several(self, name: str) -> Sequence[object]:
+        """The values of a parameter that may have a list of them."""
+
+    @abstractmethod
+    def texts(self, name: str) -> list[str]:
+        """The values of a parameter as text, in whatever form it was given."""
+
+    @abstractmethod
+    def objects(self, name: str) -> dict[int, dict[str, str]]:
+        """The objects that a parameter has, by their index, with their members as text."""
+
+
+class Query(Input):
+    """The part of an address after the `?`, decoded once from the raw bytes."""
+
+    def __init__(self, raw: bytes) -> None:
+        super().__init__()
+        self.pairs = [self._decode(part) for part in raw.split(b"&") if part]
+        self._values: dict[str, list[tuple[str, str]]] = {}
+        for full_name, value in self.pairs:
+            name, bracket, rest = full_name.partition("[")
+            self._values.setdefault(name, []).append((bracket + rest, value))
+
+    def single(self, name: str) -> str | None:
+        values = self._values.get(name, [])
+        if len(values) > 1 or any(bracket for bracket, _ in values):
+            self.refuse(name, "must be a single value.")
+            return None
+        return values[0][1] if values and values[0][1].strip() else None
+
+    def several(self, name: str) -> list[str]:
+        """The values of a parameter given as `name=a&name=b`, `name[]=a` or `name[0]=a`."""
+        values = self._values.get(name, [])
+        if any(bracket and not _INDEX.fullmatch(bracket) for bracket, _ in values):
+            self.refuse(name, "must be a list of single values.")
+        return [value for _, value in values]
+
+    def texts(self, name: str) -> list[str]:
+        return [value for _, value in self._values.get(name, [])]
+
+    def objects(self, name: str) -> dict[int, dict[str, str]]:
+        """Objects given as `name[0][member]=…`."""
+        objects: dict[int, dict[str, str]] = {}
+        for bracket, value in self._values.get(name, []):
+            member = _MEMBER.fullmatch(bracket)
+            if member is None:
+                self.refuse(name, f"must be given as {name}[0][member]=value.")
+                continue
+            index, key = int(member[1]), member[2]
+            if key in objects.setdefault(index, {}):
+                self.refuse(f"{name}.{index}.{key}", "must be a single value.")
+            objects[index][key] = value
+        return {index: objects[index] for index in sorted(objects)}
+
+    def url_with(self, url: str, name: str, value: str) -> str:
+        """`url` with this query, the parameter `name` being `value`."""
+        kept = [pair for pair in self.pairs if pair[0] != name]
+        return f"{url}?{urlencode([*kept, (name, value)])}"
+
+    def _decode(self, part: bytes) -> tuple[str, str]:
+        name, _, value = (
+            unquote_to_bytes(piece) for piece in part.replace(b"+", b" ").partition(b"=")
+        )
+        printable = name.decode(errors="replace")
+        try:
+            texts = name.decode(), value.decode()
+        except UnicodeDecodeError:
+            self.refuse(printable, "must be valid UTF-8.")
+            return printable, ""
+        if "\0" in texts[0] or "\0" in texts[1]:
+            self.refuse(printable, "must not contain NUL characters.")
+        return texts
+
+
+class JsonInput(Input):
+    """The members of a JSON object: single values, arrays of them, or arrays of objects of them.
+    Null counts as absent.
+    """
+
+    def __init__(self, members: Mapping[str, object]) -> None:
+        super().__init__()
+        self._singles: dict[str, object] = {}
+        self._arrays: dict[str, list[object]] = {}
+        for name, value in members.items():
+            if isinstance(value, list):
+                self._arrays[name] = cast("list[object]", value)
+                self._check_items(name)
+            elif value is not None:
+                self._singles[name] = value
+                self.read(name, TEXT, value)
+
+    def single(self, name: str) -> object | None:
+        if self._arrays.get(name):
+            self.refuse(name, "must be a single value.")
+        value = self._singles.get(name)
+        return None if is_blank(value) else value
+
+    def several(self, name: str) -> list[object]:
+        """The items of an array."""
+        items = self._items(name)
+        values = [item for item in items if not isinstance(item, dict)]
+        if name in self._singles or len(values) < len(items):
+            self.refuse(name, "must be a list of single values.")
+        return values
+
+    def texts(self, name: str) -> list[str]:
+        return [text_of(item) for item in self._items(name) if isinstance(item, str | int)]
+
+    def objects(self, name: str) -> dict[int, dict[str, str]]:
+        """The objects of an array. A member that is null is absent."""
+        objects: dict[int, dict[str, str]] = {}
+        for index, item in enumerate(self._items(name)):
+            members = None if name in self._singles else _filled_members(item)
+            if members is None or not all(map(_MEMBER_NAME.fullmatch, members)):
+                self.refuse(name, f"must be given as {name}[0][member]=value.")
+            elif members:
+                objects[index] = {
+                    key: self.read(name, TEXT, value) or "" for key, value in members.items()
+                }
+        return objects
+
+    def _items(self, name: str) -> list[object]:
+        """The items of an array, or the one value that stands in its place."""
+        single = [self._singles[name]] if name in self._singles else []
+        return self._arrays.get(name, single)
+
+    def _check_items(self, name: str) -> None:
+        """Refuse an array of nothing, and items that neither are text nor hold text."""
+        if not self._arrays[name]:
+            self.refuse(name, "must not be empty.")
+        for item in self._arrays[name]:
+            members = _filled_members(item)
+            if members == {}:
+                self.refuse(name, "must not hold empty objects.")
+            for value in [item] if members is None else members.values():
+                self.read(name, TEXT, value)
+
+
+def _filled_members(item: object) -> dict[str, object] | None:
+    """The members of an object that are not null; None for what is no object."""
+    if not isinstance(item, dict):
+        return None
+    members = cast("dict[str, object]", item)
+    return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter(Generic[T]):
+    """A parameter with a single value."""
+
+    name: str
+    kind: FieldType[T]
+    description: str
+    required: bool = False
+    default: T | None = None
+    blank_is_absent: bool = True
+
+    def read(self, query: Input) -> T | None:
+        value = query.single(self.name)
+        if value is not None:
+            return query.read(self.name, self.kind, value)
+        sound = self.name not in query.errors
+        if sound and not self.blank_is_absent and query.texts(self.name):
+            return query.read(self.name, self.kind, "")
+        if sound and self.required:
+            query.refuse(self.name, REQUIRED)
+        return self.default
+
+    def openapi(self) -> dict[str, Any]:
+        default = {} if self.default is None else {"default": self.default}
+        return {
+            "name": self.name,
+            "in": "query",
+            "required": self.required,
+            "description": self.description,
+            "schema": {**self.kind.schema, **default},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListParameter(Generic[T]):
+    """A parameter with a list of values, each given at most once."""
+
+    name: str
+    kind: FieldType[T]
+    most: int
+    description: str
+    default: list[T] = field(default_factory=list[T])
+
+    def read(self, query: Input) -> tuple[T, ...]:
+        values = query.several(self.name)
+        if len(values) > self.most:
+            query.refuse(self.name, f"must not have more than {self.most} values.")
+            return ()
+        texts = query.texts(self.name)
+        if len(set(texts)) < len(texts):
+            query.refuse(self.name, "must not have the same value twice.")
+        read = [query.read(self.name, self.kind, value) for value in values]
+        return tuple(value for value in read or self.default if value is not None)
+
+    def openapi(self) -> dict[str, Any]:
+        default = {"default": self.default} if self.default else {}
+        return {
+            "name": f"{self.name}[]",
+            "in": "query",
+            "required": False,
+            "description": self.description,
+            "style": "form",
+            "explode": True,
+            "schema": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": self.most,
+                "uniqueItems": True,
+                "items": self.kind.schema,
+                **default,
+            },
+        }

@@ -1,0 +1,1 @@
+"""How files are written: encodings, dialects, numbers, times."""

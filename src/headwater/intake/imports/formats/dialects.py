@@ -1,0 +1,195 @@
+"""The bytes of a file as a table: its encoding, and the separator of its cells. Every import reads
+files so, at a terminal and in the console.
+
+People export files from spreadsheets of every language. A file that is no table of text ends in a
+sentence that says what to do instead. Pure.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from headwater.intake.imports.formats.encodings import (
+    EncodingSurvey,
+    UnclearEncodingError,
+    judge_encoding,
+)
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+SEPARATORS = {name: delimiter for delimiter, name in DELIMITERS.items()}
+"""Separators as a user names them."""
+HEAD_BYTES = 256 * 1024
+"""Of a file's beginning, by which it is judged; a header has to fit into it."""
+
+SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
+"""The first line, where it names the separator of cells for Excel."""
+
+_TRIED_LINES = 50
+_WORKBOOK = (
+    "This is an Excel workbook, not a CSV file. In Excel choose File, Save As, “CSV UTF-8 (Comma "
+    "delimited)”, and import the file that this makes."
+)
+_COMPRESSED = "The file is compressed. Unpack it, and import the file that is inside."
+_NO_TABLES = (
+    (b"PK\x03\x04", _WORKBOOK),
+    (b"\xd0\xcf\x11\xe0", _WORKBOOK),
+    (b"\x1f\x8b", _COMPRESSED),
+    (b"7z\xbc\xaf", _COMPRESSED),
+    (b"Rar!", _COMPRESSED),
+    (b"%PDF", "This is a PDF, not a CSV file. Export the table as CSV, and import that file."),
+    (b"<", "This is a web page, not a CSV file: the download may have failed. Download it again."),
+    (b"{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
+    (b"[{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
+)
+EMPTY = "The file is empty. Export it again, and import that file."
+BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+NO_MARK = (
+    "The encoding must be another one than utf-16: the file has no byte order mark. UTF-16 without "
+    "it is utf-16 le or utf-16 be."
+)
+BAD_HEADER = (
+    "The encoding must be another one: the names of columns have bytes that are no text in it."
+)
+UNCLEAR = (
+    "The encoding of the file cannot be told. In Excel choose File, Save As, “CSV UTF-8 (Comma "
+    "delimited)”; at a terminal --encoding names it."
+)
+
+
+class UnreadableError(Exception):
+    """A file that cannot be imported at all; the text says why."""
+
+
+class WrongEncodingError(UnreadableError):
+    """The encoding of a file cannot be the one that was chosen."""
+
+
+class OpenEncodingError(WrongEncodingError):
+    """The encoding of a file has to be chosen."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The way in which the bytes of a CSV file are a table."""
+
+    encoding: str = "utf-8-sig"
+    """A key of ENCODINGS."""
+    delimiter: str = ","
+    """A key of DELIMITERS."""
+    lines_before: int = 0
+    """The lines before the header."""
+
+    @property
+    def error_handler(self) -> str:
+        """The codec's way with bytes that are no text: they are kept apart, so that the row which
+        has them is refused.
+        """
+        return "replace" if self.encoding.startswith("utf-16") else "surrogateescape"
+
+
+@dataclass
+class FileSurvey:
+    """The facts of a file that can be gathered while its bytes pass by once."""
+
+    size: int = 0
+    head: bytes = b""
+    encoding: EncodingSurvey = field(default_factory=EncodingSurvey)
+    _digest: Any = field(default_factory=hashlib.sha256)
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        self.size += len(chunk)
+        self._digest.update(chunk)
+        if len(self.head) < HEAD_BYTES:
+            self.head += chunk[: HEAD_BYTES - len(self.head)]
+        self.encoding.add(chunk)
+
+    def finish(self) -> None:
+        """Note that there are no more bytes."""
+        self.encoding.add(b"", final=True)
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of all bytes."""
+        return self._digest.digest()
+
+
+def read_dialect(
+    survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None
+) -> Dialect:
+    """Return the dialect of a file, with the encoding and the separator that the user chose, if
+    any. Raises UnreadableError for a file that is no table.
+    """
+    head = survey.head
+    if not head.strip():
+        raise UnreadableError(EMPTY)
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    for mark, sentence in _NO_TABLES:
+        if start.startswith(mark):
+            raise UnreadableError(sentence)
+    if encoding == "utf-16" and not head.startswith(_UTF_16_MARKS):
+        raise WrongEncodingError(NO_MARK)
+    encoding = encoding or _encoding_of(head, survey.encoding)
+    text = head.decode(encoding, "replace")
+    if not text.strip("\ufeff \t\r\n"):
+        raise UnreadableError(EMPTY)
+    if "\0" in text:
+        raise UnreadableError(BINARY)
+    return Dialect(encoding, delimiter or delimiter_of(text))
+
+
+def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
+    if head.startswith(_UTF_16_MARKS):
+        return "utf-16"
+    sample = head[:4096]
+    if len(sample) > 1 and b"\0" in sample:  # no text in another encoding has one
+        even, odd = sample[::2].count(0), sample[1::2].count(0)
+        if max(even, odd) < len(sample) // 8:
+            raise UnreadableError(BINARY)
+        return "utf-16-le" if odd > even else "utf-16-be"
+    if survey.is_utf8 or head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    try:
+        return judge_encoding(survey.sample)
+    except UnclearEncodingError:
+        raise OpenEncodingError(UNCLEAR) from None
+
+
+def delimiter_of(text: str) -> str:
+    """The separator of cells in a table's first lines: that which gives the most rows as many
+    cells as the header, and of those the one with the most cells; a comma where nothing does.
+    """
+    # Lines as the reader of tables has them: it knows fewer ends than Python's splitlines.
+    lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))
+    named = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    if named and named[1] in DELIMITERS:
+        return named[1]
+    scores = {delimiter: _score(lines, delimiter) for delimiter in DELIMITERS}
+    best = max(scores, key=lambda delimiter: scores[delimiter])
+    return best if scores[best] > (0.0, 0) else ","
+
+
+def _score(lines: list[str], delimiter: str) -> tuple[float, int]:
+    rows = list(_rows_of(lines, delimiter))
+    if not rows or len(rows[0]) < 2:
+        return 0.0, 0
+    if len(rows) > 2 and not lines[-1].endswith("\n"):
+        rows.pop()  # it may be cut off
+    alike = sum(len(row) == len(rows[0]) for row in rows)
+    return alike / len(rows), len(rows[0])
+
+
+def _rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from (row for row in csv.reader(lines, delimiter=delimiter) if row)
+    except csv.Error:
+        return

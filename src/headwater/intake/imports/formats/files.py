@@ -1,0 +1,257 @@
+"""A file's rows, whatever its form: NDJSON or CSV, compressed or not, a path or standard input.
+
+A row that cannot be read is a row all the same, so that it is counted and reported.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+import msgspec
+
+from headwater.http.errors import Errors, Invalid
+from headwater.http.json_decoder import decode_storable, refuse_bad_text
+from headwater.intake.imports.formats.dialects import (
+    BAD_HEADER,
+    HEAD_BYTES,
+    SEPARATOR_LINE,
+    Dialect,
+    FileSurvey,
+    UnreadableError,
+    WrongEncodingError,
+    read_dialect,
+)
+
+STANDARD_INPUT = "-"
+FORMATS = ("ndjson", "csv")
+LONGEST_ROW = 256 * 1024
+"""Bytes, as of a request that brings one event."""
+
+USUAL_DIALECT = Dialect()
+
+_LONGEST_LINE = 2 * LONGEST_ROW
+"""Characters; a row of quotes has each of them twice."""
+_SUFFIXES = {
+    ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "csv", ".tab": "csv",
+    ".txt": "csv",
+}  # fmt: skip
+_CHUNK_BYTES = 1024 * 1024
+_GZIP = b"\x1f\x8b"
+_BLANK = ' \t\r\n;,|"\ufeff\u00a0'
+"""The characters of a line, or a row, without any cell that is filled."""
+_BOM = b"\xef\xbb\xbf"
+_TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
+
+
+class FileRow(msgspec.Struct, frozen=True, gc=False):
+    """One row: its number from 1, the line it ends on, and what it holds by column."""
+
+    number: int
+    line: int
+    values: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    errors: Errors | None = None
+    """The reasons why it cannot be read."""
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """An open file. Its bytes are read from `raw`, whose position is the progress."""
+
+    raw: BinaryIO
+    form: str
+    """One of FORMATS."""
+    size: int
+    digest: bytes
+    """SHA-256 of the file as it is."""
+    dialect: Dialect = USUAL_DIALECT
+    """Of a CSV file."""
+
+    def head(self) -> bytes:
+        """The file's beginning, as it is without compression."""
+        return self._lines().read(HEAD_BYTES)
+
+    def columns(self) -> list[str] | None:
+        """The columns that a CSV file's header names. Raises UnreadableError."""
+        return next(self._table())[1] if self.form == "csv" else None
+
+    def rows(self) -> Generator[FileRow]:
+        """Every row from the beginning. Raises UnreadableError."""
+        with _sound_compression():
+            is_table = self.form == "csv"
+            yield from _csv_rows(self._table()) if is_table else _json_rows(self._lines())
+
+    def judged(self, encoding: str | None, delimiter: str | None) -> RowSource:
+        """Return the same table with its dialect, of which a part may have been chosen. Raises
+        UnreadableError.
+        """
+        survey = FileSurvey()
+        with _sound_compression():
+            stream = self._lines()
+            while chunk := stream.read(_CHUNK_BYTES):
+                survey.add(chunk)
+        survey.finish()
+        return replace(self, dialect=read_dialect(survey, encoding, delimiter))
+
+    def _table(self) -> Generator[tuple[int, list[str]]]:
+        return _table(self._lines(), self.dialect)
+
+    def _lines(self) -> BinaryIO:
+        self.raw.seek(0)
+        compressed = self.raw.read(len(_GZIP)) == _GZIP
+        self.raw.seek(0)
+        return cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if compressed else self.raw
+
+
+@contextmanager
+def _sound_compression() -> Generator[None]:
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UnreadableError(f"the compressed file is damaged: {error}") from None
+
+
+@contextmanager
+def open_source(
+    name: str, form: str | None, encoding: str | None = None, delimiter: str | None = None
+) -> Generator[RowSource]:
+    """Open a file by its path, or all of standard input; `encoding` and `delimiter` are those that
+    the user chose. Raises UnreadableError, or an OSError.
+    """
+    form = form or _form_of(name)
+    with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
+        raw = cast("BinaryIO", file)
+        if name == STANDARD_INPUT:
+            shutil.copyfileobj(sys.stdin.buffer, raw)
+            raw.seek(0)
+        digest = hashlib.file_digest(cast("Any", file), "sha256").digest()
+        source = RowSource(raw, form, raw.tell(), digest)
+        yield source.judged(encoding, delimiter) if form == "csv" else source
+
+
+def _form_of(name: str) -> str:
+    form = _SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
+    if form is None:
+        raise UnreadableError(f"{name}: say --format {' or --format '.join(FORMATS)}")
+    return form
+
+
+def _json_rows(stream: BinaryIO) -> Iterator[FileRow]:
+    number = 0
+    for line, text in enumerate(stream, start=1):
+        text = text.removeprefix(_BOM) if line == 1 else text  # noqa: PLW2901
+        if not text.strip():
+            continue
+        number += 1
+        try:
+            yield FileRow(number, line, _object(text))
+        except Invalid as invalid:
+            yield FileRow(number, line, errors=invalid.errors)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    if len(text) > LONGEST_ROW:
+        raise Invalid(_TOO_LONG)
+    value = decode_storable(text)
+    if not isinstance(value, dict):
+        raise Invalid({"row": ["The row must be a JSON object."]})
+    return cast("dict[str, Any]", value)
+
+
+def _table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]]]:
+    """The header of a CSV file and then its rows, each with the line it ends on. A row that cannot
+    be read is empty.
+    """
+    csv.field_size_limit(LONGEST_ROW)
+    text = io.TextIOWrapper(stream, dialect.encoding, errors=dialect.error_handler, newline="")
+    try:
+        lines = _bounded_lines(text)
+        for _ in range(dialect.lines_before):
+            next(lines, "")
+        skipped = dialect.lines_before
+        first = next(lines, "")
+        while first and (SEPARATOR_LINE.fullmatch(first) or not first.strip(_BLANK)):
+            first = next(lines, "")
+            skipped += 1
+        reader = csv.reader(chain([first], lines), delimiter=dialect.delimiter)
+        yield reader.line_num + skipped, _header(reader)
+        for cells in _readable(reader):
+            yield reader.line_num + skipped, cells
+    finally:
+        with suppress(ValueError):  # it is closed when an import was given up
+            text.detach()  # the stream outlives the text that was read from it
+
+
+def _bounded_lines(text: TextIO) -> Iterator[str]:
+    """The lines of a text; of one that is longer than a row may be, no more than makes it too long:
+    it must not fill the memory.
+    """
+    while line := text.readline(_LONGEST_LINE):
+        rest = line
+        while len(rest) >= LONGEST_ROW and not rest.endswith(("\n", "\r")):
+            rest = text.readline(_LONGEST_LINE)
+        yield line
+
+
+def _header(reader: Iterator[list[str]]) -> list[str]:
+    header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
+    named = [name for name in header if name]
+    try:
+        refuse_bad_text(named)
+    except Invalid:
+        raise WrongEncodingError(BAD_HEADER) from None
+    if not named:
+        raise UnreadableError("the file has no header")
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise UnreadableError(f"the header names the column {twice} twice")
+    return header
+
+
+def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield []
+        else:
+            if "".join(cells).strip():  # others are blank lines
+                yield cells
+
+
+def _csv_rows(table: Iterator[tuple[int, list[str]]]) -> Iterator[FileRow]:
+    _, header = next(table)
+    for number, (line, cells) in enumerate(table, start=1):
+        try:
+            yield FileRow(number, line, _cells(header, cells))
+        except Invalid as invalid:
+            yield FileRow(number, line, errors=invalid.errors)
+
+
+def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
+    if not cells:
+        raise Invalid({"row": ["The row cannot be read: a quotation mark in it is never closed."]})
+    if any(cells[len(header) :]):
+        raise Invalid({"row": ["The row has more cells than the header."]})
+    text = "".join(cells)
+    if len(text) > LONGEST_ROW:
+        raise Invalid(_TOO_LONG)
+    values = dict(zip(header, cells, strict=False))
+    values.pop("", None)
+    if not text.isascii() or "\0" in text:  # which is quicker than looking at each
+        refuse_bad_text(values)
+    return values

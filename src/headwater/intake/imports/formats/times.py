@@ -1,0 +1,167 @@
+"""Days and times as spreadsheets and ad platforms write them, turned into ISO 8601. A text in
+another form is left as it is, for the checks to refuse. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from headwater.http.inputs.instants import parse_iso
+
+DATES = {
+    "iso": "2026-12-31",
+    "dmy": "31.12.2026 or 31/12/2026",
+    "mdy": "12/31/2026, month first",
+}
+"""The ways to write days, each with an example."""
+LONGEST = 100
+"""Characters of a cell that may be a time."""
+
+
+def _months() -> dict[str, int]:
+    text = (
+        files("headwater.intake.imports.formats")
+        .joinpath("month_names.txt")
+        .read_text(encoding="utf-8")
+    )
+    lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
+    return {name.strip(): int(number) for number, names in lines for name in names.split(",")}
+
+
+_MONTHS = _months()
+_NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_WEEKDAY = r"(?:[^\W\d_]{2,12}\.?,?\s++)?"
+_CLOCK = (
+    r"(?:(?:,?\s|T)\s*(?P<hour>\d{1,2})(?::|h)(?P<minute>\d{2})"
+    r"(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?"
+    r"(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?"
+    r"(?:\s?(?P<offset>Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?"
+)  # fmt: skip
+_NUMERIC = re.compile(
+    rf"{_WEEKDAY}(?P<first>\d{{1,2}})(?P<sign>[./-])\s?(?P<second_part>\d{{1,2}})"
+    rf"(?P=sign)\s?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}"
+)
+_YEAR_FIRST = re.compile(
+    r"(?P<year>\d{4})(?:(?P<sign>[./-])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})"
+    rf"|年(?P<eastern_month>\d{{1,2}})月(?P<eastern_day>\d{{1,2}})日){_CLOCK}"
+)
+_COMPACT = re.compile(r"((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
+_DAY_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er|º|°)?[\s/-]*(?:de\s+)?(?P<name>{_NAME})\.?,?"
+    rf"[\s/-]*(?:del?\s+)?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}",
+    re.IGNORECASE,
+)
+_MONTH_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<name>{_NAME})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?"
+    rf"\s+(?P<year>\d{{4}}){_CLOCK}",
+    re.IGNORECASE,
+)
+_NAMED_YEAR_FIRST = re.compile(
+    rf"{_WEEKDAY}(?P<year>\d{{4}})[\s/-](?P<name>{_NAME})\.?[\s/-](?P<day>\d{{1,2}}){_CLOCK}",
+    re.IGNORECASE,
+)
+
+
+def read_time(text: str, dates: str) -> str:
+    """Return a day or a time in ISO 8601; `dates` is a key of DATES."""
+    return _read(text, dates) if len(text) <= LONGEST else text
+
+
+@lru_cache(4096)
+def _read(text: str, dates: str) -> str:
+    bare = text.strip()
+    if _is_iso(bare):
+        return text
+    if compact := _COMPACT.fullmatch(bare):
+        return "-".join(compact.groups())
+    return _read_year_first(bare) or _read_numeric(bare, dates) or _read_named(bare) or text
+
+
+def _read_year_first(text: str) -> str:
+    match = _YEAR_FIRST.fullmatch(text)
+    if match is None:
+        return ""
+    month, day = match["month"] or match["eastern_month"], match["day"] or match["eastern_day"]
+    return _written(match, int(month), day)
+
+
+def _read_numeric(text: str, dates: str) -> str:
+    match = _NUMERIC.fullmatch(text)
+    if match is None or dates == "iso":
+        return ""
+    if match["sign"] == "-" and len(match["year"]) == 2:
+        return ""  # two digits on both sides may both be the year
+    first, second = match["first"], match["second_part"]
+    day, month = (first, second) if dates == "dmy" else (second, first)
+    return _written(match, int(month), day)
+
+
+def _read_named(text: str) -> str:
+    match = (
+        _DAY_FIRST.fullmatch(text)
+        or _MONTH_FIRST.fullmatch(text)
+        or _NAMED_YEAR_FIRST.fullmatch(text)
+    )
+    return "" if match is None else _written(match, _MONTHS[match["name"].lower()], match["day"])
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        parse_iso(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _written(match: re.Match[str], month: int, day: str) -> str:
+    year = match["year"] if len(match["year"]) == 4 else f"20{match['year']}"
+    date = f"{year}-{month:02}-{int(day):02}"
+    if match["hour"] is None:
+        return date
+    offset = {None: "", "UTC": "Z", "GMT": "Z"}.get(match["offset"], match["offset"])
+    hour = _hour(int(match["hour"]), match["half"])
+    return f"{date}T{hour:02}:{match['minute']}:{match['second'] or '00'}{offset}"
+
+
+def _hour(hour: int, half: str | None) -> int:
+    if half is None:
+        return hour
+    return hour % 12 + (12 if half in "Pp" else 0)
+
+
+@dataclass
+class DatesSurvey:
+    """The way to write days, gathered from the cells of a file."""
+
+    known: str | None = None
+    """A key of DATES, as soon as a cell can be meant in one way only."""
+    unclear: str = ""
+    """The first cell that can be meant in two ways, such as 05/06/2026."""
+
+    def add(self, cells: Iterable[str]) -> None:
+        """Take cells."""
+        for cell in cells:
+            if self.known is None and cell and len(cell) <= LONGEST:
+                self._add(cell.strip())
+
+    def _add(self, cell: str) -> None:
+        match = _NUMERIC.fullmatch(cell)
+        if match is None:
+            is_decided = _is_iso(cell) or _read(cell, "iso") != cell
+            self.known = "iso" if is_decided and not self.unclear else None
+            return
+        first, second = int(match["first"]), int(match["second_part"])
+        if match["sign"] == "." or first > 12:
+            self.known = "dmy"
+        elif second > 12:
+            self.known = "mdy"
+        elif first != second:
+            self.unclear = self.unclear or cell
+
+    def decide(self) -> str | None:
+        """Return a key of DATES; None when the cells can be meant in two ways."""
+        return self.known or (None if self.unclear else "iso")

@@ -1,0 +1,36 @@
+"""Times without an offset, which files of orders are full of, and the zones they are in. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headwater.http.inputs.instants import parse_instant
+from headwater.http.inputs.timerange import first_instant
+
+_OFFSET = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)$", re.IGNORECASE | re.ASCII)
+_CLOCK = re.compile(r"[T\s]", re.IGNORECASE)
+
+
+def is_local(value: Any) -> bool:
+    """True when a value is a time without an offset. A value that is no time is left for the checks
+    to refuse.
+    """
+    if not isinstance(value, str) or re.fullmatch(r"[0-9.]+", value.strip()):
+        return False
+    try:
+        parse_instant(value)
+    except ValueError:
+        return False
+    _, *clock = _CLOCK.split(value.strip(), maxsplit=1)
+    return not (clock and _OFFSET.search(clock[0]))
+
+
+def with_offset(value: str, zone: ZoneInfo) -> str:
+    """The same time on the clock of `zone`: in a repeated hour its first, in a gap shifted forward,
+    as everywhere else.
+    """
+    local = datetime.fromtimestamp(parse_instant(value), UTC).replace(tzinfo=None)
+    return first_instant(local, zone).isoformat()

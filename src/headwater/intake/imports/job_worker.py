@@ -1,0 +1,136 @@
+"""Work on imports of uploaded files: one at a time, each as it would be done at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psycopg
+import structlog
+from obstore.exceptions import BaseError
+from prometheus_client import Counter
+from psycopg import AsyncConnection, Connection
+
+from headwater.base.failpoints import failpoint
+from headwater.base.storage import Storage
+from headwater.base.telemetry.spans import span
+from headwater.database.jobs.lease import LEASE, LeaseLostError, LeaseRenewal
+from headwater.database.jobs.stop import StopRequested
+from headwater.database.row_security import confine_session
+from headwater.intake.imports import jobs
+from headwater.intake.imports.formats.dialects import Dialect, UnreadableError
+from headwater.intake.imports.formats.files import RowSource
+from headwater.intake.imports.importer import Import, Progress
+from headwater.intake.imports.job_models import ClaimedImport, Reading, defaults_of
+from headwater.intake.imports.job_refusals import JobRefusals
+from headwater.spaces.spaces import fetch_space
+
+STORED_BEFORE = (
+    "The same file was imported in the same way before, on {date}. Nothing was stored again."
+)
+
+log = structlog.get_logger()
+tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded files", ["outcome"])
+
+
+def work(connection: Connection[Any], storage: Storage, url: str) -> int:
+    """Work on imports until none waits, and return the number of those begun. `connection` is in
+    autocommit; each import has a connection of its own to the database at `url`.
+    """
+    count = 0
+    while (job := jobs.claim_next(connection)) is not None:
+        attributes = {"headwater.space_id": job.space_id, "headwater.kind": job.kind}
+        with span("import", attributes):
+            _attempt(connection, storage, url, job)
+        count += 1
+    return count
+
+
+def _attempt(connection: Connection[Any], storage: Storage, url: str, job: ClaimedImport) -> None:
+    try:
+        with LeaseRenewal(url, lambda renewing: jobs.renew(renewing, job)) as renewal:
+            asyncio.run(_run(storage, url, job, renewal))
+        tries.labels("completed").inc()
+    except StopRequested:
+        jobs.release(connection, job)
+        raise
+    except LeaseLostError:
+        tries.labels("lost").inc()
+        log.info("import ended elsewhere", space_id=job.space_id, import_id=job.id)
+    except UnreadableError as error:
+        tries.labels("failed").inc()
+        jobs.put_back(connection, job, sentence(str(error)), final=True)
+    except Exception as error:
+        tries.labels("failed").inc()
+        log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)
+        lost = isinstance(error, FileNotFoundError)
+        jobs.put_back(connection, job, reason_of(error), final=lost)
+
+
+async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRenewal) -> None:
+    async with await AsyncConnection.connect(url, autocommit=True, connect_timeout=5) as connection:
+        await confine_session(connection, job.space_id)
+        with storage.open(job.file) as raw:
+            dialect = Dialect(job.encoding, job.delimiter, job.lines_before)
+            source = RowSource(raw, "csv", job.bytes, job.digest, dialect)
+            refusals = JobRefusals(job)
+            reading = Reading(**job.reading)
+            run = Import(
+                await fetch_space(connection, job.space_id), job.kind, source,
+                reading.columns_of(job.kind), refusals, reading.zone, reading.notation,
+                defaults_of(job.kind, job.created_at), job.is_check,
+            )  # fmt: skip
+            if not await run.begin(connection, again=False):
+                await _complete(connection, job, run.progress, _stored_before(job, run.progress))
+                return
+            async for progress in run.chunks(connection):
+                renewal.check()
+                await _advance(connection, job, progress, raw.tell())
+        failpoint("import_before_complete")
+        async with connection.transaction():
+            if job.is_check:
+                await refusals.flush(connection)
+            await _complete(connection, job, run.progress)
+
+
+def _stored_before(job: ClaimedImport, progress: Progress) -> str | None:
+    """The remark on a file that was finished before this job began with it."""
+    if job.attempts > 1 or progress.finished_at is None:
+        return None
+    return STORED_BEFORE.format(date=f"{progress.finished_at:%Y-%m-%d}")
+
+
+async def _advance(
+    connection: AsyncConnection, job: ClaimedImport, progress: Progress, position: int
+) -> None:
+    values = jobs.of_claim(job) | _counts(progress) | {"bytes_done": position, "lease": LEASE}
+    await connection.execute(jobs.queries["advance"], values)
+
+
+async def _complete(
+    connection: AsyncConnection, job: ClaimedImport, progress: Progress, note: str | None = None
+) -> None:
+    values = jobs.of_claim(job) | _counts(progress) | {"note": note}
+    await connection.execute(jobs.queries["complete"], values)
+
+
+def _counts(progress: Progress) -> dict[str, int]:
+    return {
+        "rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused,
+    }  # fmt: skip
+
+
+def sentence(text: str) -> str:
+    """Words of an error as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def reason_of(error: Exception) -> str:
+    """The reason why an attempt failed, for the person who uploaded the file."""
+    if isinstance(error, FileNotFoundError):
+        return "The uploaded file is not there any more. Upload it again."
+    if isinstance(error, BaseError | OSError):
+        return f"The uploaded file cannot be read ({type(error).__name__})."
+    if isinstance(error, psycopg.OperationalError):
+        return "The database was unavailable."
+    return f"An internal error ({type(error).__name__}); the worker's log tells more."

@@ -1,0 +1,121 @@
+"""The query parameters of an import over the API: defined once, to read and to document them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
+from headwater.http.inputs.fields import FieldType, one_of, text_up_to
+from headwater.http.inputs.parameters import ListParameter, Parameter, Query
+from headwater.intake.imports.formats.amounts import DECIMALS
+from headwater.intake.imports.formats.choices import FileChoices
+from headwater.intake.imports.formats.dialects import SEPARATORS
+from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
+from headwater.intake.imports.formats.times import DATES
+from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.uploads import MOST_COLUMNS
+from headwater.spend.inputs import FIELDS as SPEND_FIELDS
+from headwater.spend.inputs import parse_zone
+
+LONGEST_NAME = 200
+LONGEST_COLUMN = 1000
+
+
+def _column(text: str) -> tuple[str, str]:
+    column, colon, name = (part.strip() for part in text.rpartition(":"))
+    if not column or not colon:
+        raise ValueError("must be given as columns[]=COLUMN:FIELD.")
+    return column, name
+
+
+def _constant(name: str, description: str) -> Parameter[str]:
+    of_rows = SPEND_FIELDS[name].kind
+    kind: FieldType[str] = FieldType({"type": "string"}, lambda value: str(of_rows.read(value)))
+    return Parameter(name=name, kind=kind, description=description)
+
+
+def _notation(name: str, cells: str, examples: Mapping[str, str]) -> Parameter[str]:
+    """Return the parameter for a way to write some cells, each way with an example."""
+    ways = ", ".join(f"`{way}` ({example})" for way, example in examples.items())
+    return Parameter(
+        name=name, kind=one_of([*examples]),
+        description=f"How {cells} are written: {ways}. Detected unless the file can be read in two "
+        "ways.",
+    )  # fmt: skip
+
+
+NAME = Parameter(
+    name="name", kind=text_up_to(LONGEST_NAME, trim=True),
+    description="The name of the file in the list of imports.",
+)  # fmt: skip
+COLUMNS = ListParameter(
+    name="columns", kind=text_up_to(LONGEST_COLUMN).then(_column), most=MOST_COLUMNS,
+    description="`COLUMN:FIELD`, for a column that is not recognized by its name. Without a "
+    "field behind the last colon the column is left out.",
+)  # fmt: skip
+EVENT_NAME = Parameter(
+    name="event_name", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
+    description="The name of all events, for a file without such a column.",
+)  # fmt: skip
+PLATFORM = _constant("platform", "The ad platform, for a file that does not name it.")
+CURRENCY = _constant("currency", "The currency of amounts, for a file that does not name it.")
+TIMEZONE = Parameter(
+    name="timezone", kind=text_up_to(100).then(parse_zone),
+    description="The zone of times without an offset, if it is not the Space's. Of spend, the zone "
+    "of the ad account.",
+)  # fmt: skip
+DECIMALS_PARAMETER = _notation("decimals", "numbers", DECIMALS)
+DATES_PARAMETER = _notation("dates", "days", DATES)
+SEPARATOR = Parameter(
+    name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells; detected."
+)
+ENCODING = Parameter(
+    name="encoding", kind=one_of([*ENCODINGS]),
+    description="The encoding of the file; detected, or asked for where its bytes are ambiguous.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """An import as its sender describes it."""
+
+    name: str
+    choices: FileChoices
+    constants: dict[str, str]
+
+
+def parameters_of(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
+    """Return the parameters of a kind's imports."""
+    of_kind = KINDS[kind]
+    has_clock = of_kind.time is not None or kind == "spend"
+    return (
+        NAME,
+        COLUMNS,
+        *((EVENT_NAME,) if kind == "events" else ()),
+        *((PLATFORM, CURRENCY) if kind == "spend" else ()),
+        *((TIMEZONE,) if has_clock else ()),
+        *((DECIMALS_PARAMETER,) if of_kind.numbers else ()),
+        *((DATES_PARAMETER,) if of_kind.times else ()),
+        SEPARATOR,
+        ENCODING,
+    )
+
+
+def read_request(kind: str, query: Query) -> ImportRequest:
+    """Return the name, the choices and the constants of a query. Raises Invalid."""
+    values: dict[str, Any] = {each.name: each.read(query) for each in parameters_of(kind)}
+    mapped: tuple[tuple[str, str], ...] = values["columns"]
+    named = [column for column, _ in mapped]
+    if len(set(named)) < len(named):
+        query.refuse("columns", "must not name a column twice.")
+    query.finish()
+    fixed = {name: values.get(name) for name in ("event_name", "platform", "currency")}
+    choices = FileChoices(
+        mapped, None, values.get("decimals"), values.get("dates"),
+        ENCODINGS.get(values["encoding"] or ""), SEPARATORS.get(values["separator"] or ""),
+        values.get("timezone"),
+    )  # fmt: skip
+    constants = {name: value for name, value in fixed.items() if value}
+    return ImportRequest(values["name"] or f"{kind}.csv", choices, constants)

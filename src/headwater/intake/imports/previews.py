@@ -1,0 +1,96 @@
+"""The first rows of an uploaded file as they would be stored."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.http.errors import Invalid
+from headwater.intake.imports.formats.files import FileRow, RowSource
+from headwater.intake.imports.importer import Import
+from headwater.intake.imports.job_models import ImportJob, Reading
+from headwater.intake.imports.readings import explain_refusal
+from headwater.intake.imports.refusals import Refusals, Refused
+from headwater.spaces.models import Space
+
+_TIMES = ("event_time", "occurred_at")
+_UNSEEN = frozenset({"do_not_capi", "place"})
+"""Members that every row has, or that its other members say."""
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+@dataclass(frozen=True)
+class PreviewRow:
+    """A row as it would be stored, or why it would be refused."""
+
+    line: int
+    values: dict[str, str | datetime]
+    problem: str | None = None
+
+
+class _Unkept(Refusals):
+    """Refused rows that nobody keeps."""
+
+    async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
+        del connection, rows_done
+
+    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
+        del connection, refused
+
+    def finish(self, count: int) -> None:
+        del count
+
+
+def preview_rows(
+    space: Space, job: ImportJob, reading: Reading, rows: Sequence[FileRow]
+) -> list[PreviewRow]:
+    """These rows as they would be stored."""
+    source = RowSource(io.BytesIO(), "csv", 0, b"", job.dialect)
+    columns = reading.columns_of(job.kind)
+    run = Import(
+        space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults
+    )
+    return [_preview(run, reading, row) for row in run.without_totals(rows)]
+
+
+def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
+    try:
+        item = run.read(row, time.time())
+    except Invalid as invalid:
+        problem = explain_refusal(run.name, reading, row.values, invalid.errors)
+        return PreviewRow(row.line, {}, problem)
+    return PreviewRow(row.line, _values(json.loads(_encode(item))))
+
+
+def _values(item: dict[str, Any]) -> dict[str, str | datetime]:
+    values: dict[str, str | datetime] = {}
+    for name, value in item.items():
+        if name in _UNSEEN or value in (None, "", [], {}):
+            continue
+        if name in _TIMES:
+            values[name] = datetime.fromtimestamp(value / 1000, UTC)
+        elif isinstance(value, dict):
+            values |= _values(cast("dict[str, Any]", value))
+        else:
+            values[name] = _text(value)
+    return values
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    # A name of an ad stands with its kind and its id.
+    parts: list[Any] = [
+        cast("Any", each)[-1] if isinstance(each, list) else each
+        for each in cast("list[Any]", value)
+    ]
+    return ", ".join(map(str, parts))

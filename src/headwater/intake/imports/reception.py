@@ -1,0 +1,97 @@
+"""The way of an uploaded file from its first byte to its import, the same from a page and over the
+API. A file that cannot be imported leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from obstore.exceptions import BaseError
+
+from headwater.base.storage import Storage
+from headwater.database.pool import Database
+from headwater.http.errors import Conflict, Unavailable
+from headwater.intake.imports.formats.choices import NO_CHOICES, FileChoices
+from headwater.intake.imports.formats.dialects import Dialect, FileSurvey
+from headwater.intake.imports.formats.files import RowSource
+from headwater.intake.imports.job_models import Reading
+from headwater.intake.imports.jobs import discard, enqueue_job, note_upload, remove_job
+from headwater.intake.imports.uploads import judge_file, store_pieces
+
+NO_ROOM = "The storage has no room for the file. Ask the operator of this service."
+WITHDRAWN = (
+    "A person was erased from this Space during the upload, so the file was removed. Send it again."
+)
+
+ReadingChoice = Callable[[RowSource], Reading]
+"""A function that settles how a file is read. It may raise Invalid or UnreadableError, and runs in
+a thread.
+"""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that is about to arrive: its import, which is there already."""
+
+    space_id: int
+    job_id: int
+    file: str
+    """The file's name in the storage."""
+    kind: str
+    choices: FileChoices = NO_CHOICES
+
+
+@dataclass(frozen=True)
+class Received:
+    """A file that has arrived, and its reading where that is settled."""
+
+    dialect: Dialect
+    reading: Reading | None
+
+
+async def receive_file(
+    database: Database, storage: Storage, upload: Upload, pieces: AsyncIterator[bytes],
+    choose: ReadingChoice | None = None,
+) -> Received:  # fmt: skip
+    """Store a file. With `choose` its import is queued immediately, else it waits for a reading.
+
+    Raises UnreadableError, Conflict after an erasure in the meantime, Unavailable when the storage
+    fails, and the errors of `pieces` and `choose`. On every error the file and its import are
+    removed.
+    """
+    try:
+        return await _receive(database, storage, upload, pieces, choose)
+    except BaseException as error:
+        await asyncio.to_thread(discard, storage, upload.file)
+        async with database.connection() as connection:
+            await remove_job(connection, upload.space_id, upload.job_id)
+        if isinstance(error, OSError | BaseError):
+            raise Unavailable(NO_ROOM) from None
+        if isinstance(error, Conflict):
+            raise Conflict(WITHDRAWN) from None
+        raise
+
+
+async def _receive(
+    database: Database, storage: Storage, upload: Upload, pieces: AsyncIterator[bytes],
+    choose: ReadingChoice | None,
+) -> Received:  # fmt: skip
+    survey = await store_pieces(storage, upload.file, pieces)
+    dialect = await asyncio.to_thread(judge_file, upload.kind, survey, upload.choices)
+    reading = None
+    if choose is not None:
+        reading = await asyncio.to_thread(_choose, storage, upload.file, survey, dialect, choose)
+    async with database.transaction() as connection:
+        await note_upload(connection, upload.space_id, upload.job_id, survey, dialect)
+        if reading is not None:
+            await enqueue_job(connection, upload.space_id, upload.job_id, reading)
+    return Received(dialect, reading)
+
+
+def _choose(
+    storage: Storage, file: str, survey: FileSurvey, dialect: Dialect, choose: ReadingChoice
+) -> Reading:
+    with storage.open(file) as raw:
+        return choose(RowSource(raw, "csv", survey.size, survey.digest, dialect))

@@ -1,0 +1,77 @@
+"""The rows that were refused, with their reasons, in a file beside the imported one.
+
+While the import runs they are gathered under another name, one line a row, written out before the
+chunk they are of is committed; so one that was killed goes on with what it had, and the file is
+there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from psycopg import AsyncConnection
+
+from headwater.http.errors import Errors
+from headwater.intake.imports.refusals import Refusals, Refused
+
+LISTED = 20
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class RejectedRow(msgspec.Struct):
+    """A refused row as the file has it."""
+
+    row: int
+    line: int
+    errors: Errors
+    values: dict[str, object]
+
+
+class RejectedRowFile(Refusals):
+    """The refused rows of an import, for the file `target`."""
+
+    def __init__(self, target: Path, *, dry: bool) -> None:
+        """With `dry`, rows go into another file than those of an interrupted import."""
+        self.target = target
+        self.first: list[RejectedRow] = []
+        self._part = target.with_name(target.name + (".dry" if dry else ".part"))
+
+    async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
+        del connection  # they are in a file
+        gathered = self._gathered() if rows_done else []
+        kept = [line for line in gathered if _read(line).row <= rows_done]
+        self._part.write_bytes(b"".join(kept))
+        self.first = [_read(line) for line in kept[:LISTED]]
+
+    async def add(self, connection: AsyncConnection, refused: Refused) -> None:
+        """Note refused rows, safe on disk when this returns."""
+        del connection
+        rejected = [
+            RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused
+        ]
+        self.first += rejected[: LISTED - len(self.first)]
+        if rejected:
+            with self._part.open("ab") as file:
+                file.writelines(_encode(row) + b"\n" for row in rejected)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def finish(self, count: int) -> None:
+        """Give the file its name, if there is anything in it."""
+        if count:
+            self._part.replace(self.target)
+        else:
+            self._part.unlink(missing_ok=True)
+
+    def _gathered(self) -> list[bytes]:
+        for file in (self._part, self.target):  # it may have got its name just before the end
+            if file.exists():
+                lines = file.read_bytes().splitlines(keepends=True)
+                return [line for line in lines if line.endswith(b"\n")]
+        return []
+
+
+def _read(line: bytes) -> RejectedRow:
+    return msgspec.json.decode(line, type=RejectedRow)

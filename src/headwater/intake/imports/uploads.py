@@ -1,0 +1,130 @@
+"""An uploaded file on its way into the storage: piece by piece, never as a whole in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+from collections.abc import AsyncIterator
+
+from headwater.base.storage import Storage
+from headwater.intake.imports.formats.choices import NO_CHOICES, FileChoices
+from headwater.intake.imports.formats.dialects import (
+    HEAD_BYTES,
+    Dialect,
+    FileSurvey,
+    UnreadableError,
+    WrongEncodingError,
+    read_dialect,
+)
+from headwater.intake.imports.formats.files import FileRow, RowSource
+from headwater.intake.imports.formats.guesses import guess_columns
+from headwater.intake.imports.kinds import KINDS
+from headwater.intake.imports.spend import find_table
+from headwater.intake.imports.spend_rows import refuse_other_rows
+from headwater.spend.file_formats import GENERIC
+
+PIECE_BYTES = 1024 * 1024
+"""The bytes that are gathered before they are written."""
+MOST_COLUMNS = 200
+SAMPLE_ROWS = 50
+"""The rows at a file's beginning that its columns are judged by."""
+
+
+async def store_pieces(
+    storage: Storage, name: str, pieces: AsyncIterator[bytes]
+) -> FileSurvey:  # fmt: skip
+    """Store a file, and return what could be seen of it on the way. Raises OSError, and whatever
+    `pieces` raises: then there is no file.
+    """
+    survey, gathered = FileSurvey(), bytearray()
+    writing = storage.create(name, name)
+    sink = await asyncio.to_thread(writing.__enter__)
+
+    def write() -> None:
+        survey.add(bytes(gathered))
+        sink.write(bytes(gathered))
+        gathered.clear()
+
+    try:
+        async for piece in pieces:
+            gathered += piece
+            if len(gathered) >= PIECE_BYTES:
+                await asyncio.to_thread(write)
+        await asyncio.to_thread(write)
+    except BaseException:
+        await asyncio.to_thread(writing.__exit__, *sys.exc_info())
+        raise
+    await asyncio.to_thread(writing.__exit__, None, None, None)
+    survey.finish()
+    return survey
+
+
+def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES) -> Dialect:
+    """The dialect of a file that was stored. Raises UnreadableError for one that is no table of
+    this kind of rows; the text is a sentence.
+    """
+    dialect = read_dialect(survey, choices.encoding, choices.delimiter)
+    if kind == "spend":
+        dialect = _find_spend(survey, dialect, choices)
+    columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
+    if not rows:
+        raise UnreadableError("The file has a header and no rows below it.")
+    if len(columns) > MOST_COLUMNS:
+        raise UnreadableError(
+            f"The file has {len(columns)} columns; {MOST_COLUMNS} can be imported. Delete those "
+            "that are not needed, and upload it again."
+        )
+    guesses = guess_columns(kind, KINDS[kind].fields, columns, [row.values for row in rows])
+    if len(columns) == 1 and not guesses and not choices.mapped:
+        raise UnreadableError(
+            f"The file has one column only, “{columns[0][:60]}”. Its cells have to be separated by "
+            "commas, semicolons, tabs or bars: export it as CSV again."
+        )
+    return dialect
+
+
+def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> Dialect:
+    """Return the dialect of the table of spend in a file. Raises UnreadableError for a table that
+    is broken down in a way the ledger is not.
+    """
+    named = [(column, name) for column, name in choices.mapped if name]
+    try:
+        table = find_table(survey.head, dialect, named) or find_table(
+            survey.head, dialect, (), GENERIC.name
+        )
+        if table is not None:
+            refuse_other_rows(table.recognition, table.fields, table.rows)
+    except UnreadableError as error:
+        text = str(error)
+        raise UnreadableError(f"{text[:1].upper()}{text[1:]}, and upload it again.") from None
+    return dialect if table is None else table.dialect
+
+
+def sample_rows(
+    head: bytes, dialect: Dialect, *, whole: bool
+) -> tuple[list[str], list[FileRow]]:  # fmt: skip
+    """The columns and the first readable rows of a file that begins with `head`. Raises
+    UnreadableError; the text is a sentence.
+    """
+    if not whole:
+        end = max(head.rfind(b"\n"), head.rfind(b"\r"))
+        if end < 0:
+            raise UnreadableError("The first line is longer than any header: this is no CSV file.")
+        head = head[: end + 1 + (dialect.encoding == "utf-16-le" or head[:2] == b"\xff\xfe")]
+    source = RowSource(io.BytesIO(head), "csv", len(head), b"", dialect)
+    try:
+        columns = [column for column in source.columns() or [] if column]
+        rows = [row for row, _ in zip(source.rows(), range(SAMPLE_ROWS), strict=False)]
+    except WrongEncodingError:
+        raise
+    except UnreadableError as error:
+        raise UnreadableError(_explain(str(error))) from None
+    return columns, [row for row in rows if row.errors is None]
+
+
+def _explain(text: str) -> str:
+    """The fault of a header in a sentence, with what to do."""
+    if text.endswith(" twice"):
+        return f"{text[:1].upper()}{text[1:]}: rename one of them in the file, and upload it again."
+    return "The first line has to name the columns, and it is empty: add a header to the file."

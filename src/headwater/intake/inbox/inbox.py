@@ -1,0 +1,264 @@
+"""The durable inbox: requests from many connections share one commit.
+
+The flusher takes all requests that arrived during its last commit, counts them against the rate
+limits, inserts their rows, and answers them only after the commit. So nothing is acknowledged that
+a crash could lose, and the cost of a flush to disk is shared by all requests that wait. Every wait
+is bounded: a request is answered, or refused, within five seconds however the database fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+from prometheus_client import Counter, Histogram
+from psycopg import AsyncConnection
+
+from headwater.base.background import BackgroundTask
+from headwater.base.failpoints import failpoint
+from headwater.database.allowance import charge, seconds_left
+from headwater.database.outage_log import OutageLog
+from headwater.database.pool import bounded, connect
+from headwater.http.errors import Problem, RateLimited, Unavailable
+from headwater.http.rate_limits import Quota, QuotaRequest, RateLimit, give_back, take
+from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.inbox.notices import Notices
+from headwater.people.identity.senders import Sender
+
+MAX_FLUSH_ROWS = 5_000
+MAX_FLUSH_BYTES = 8 * 1024 * 1024
+MAX_WAITING_ROWS = 50_000
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""Rows can be larger than the bodies they come from, which are bounded where they are read."""
+WAIT_SECONDS = 2.0
+FLUSH_SECONDS = 2.0
+RECONNECT_SECONDS = 0.2
+rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
+flush_seconds = Histogram(
+    "headwater_flush_seconds", "Time of one group commit",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+)  # fmt: skip
+
+
+class Request(msgspec.Struct, eq=False):
+    """The rows of one HTTP request, and the result of storing them. A Struct, as all that is made
+    for each request: a dataclass takes four times as long to make.
+    """
+
+    space_id: int
+    limit: int
+    """The Space's quota for a minute."""
+    cost: int
+    """The request's part of it; more than its rows when some were invalid."""
+    rows: Sequence[bytes]
+    """Normalised payloads, as JSON."""
+    kind: str = "event"
+    kinds: Sequence[str] = ()
+    """Of each row, where they are not all of one kind."""
+    sender: Sender = Sender.API_KEY
+    senders: Sequence[Sender] = ()
+    """Of each row, where they are not all of one sender."""
+    receipts: Sequence[int] = ()
+    quota: Quota | None = None
+    failure: Problem | None = None
+    expires: float = 0.0
+    """The time on the monotonic clock until which it may wait to be committed."""
+    size: int = 0
+    """Of all rows, in bytes."""
+    done: asyncio.Future[None] | None = None
+
+    def finish(self, failure: Problem | None = None) -> None:
+        """Wake the task that waits for this request."""
+        self.failure = failure
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+
+class Inbox:
+    """A queue into which endpoints put requests, and the connection that commits them.
+
+    One connection per process: while a commit is on its way the next group gathers, so a second
+    one would halve the groups without adding much.
+    """
+
+    def __init__(self, url: str, limit: RateLimit) -> None:
+        self._url = url
+        self.limit = limit
+        self._waiting: deque[Request] = deque()
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
+        self._arrived = asyncio.Event()
+        self._notices = Notices()
+        self._outage = OutageLog("inbox")
+        self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
+
+    def start(self) -> None:
+        """Begin committing."""
+        for task in self._tasks:
+            task.start()
+
+    async def stop(self) -> None:
+        """Commit what is waiting, then end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await asyncio.gather(*(request.done for request in self._waiting if request.done))
+        for task in self._tasks:
+            await task.stop()
+
+    async def put(self, request: Request) -> Request:
+        """Return the request once its rows are on disk, with `receipts` and `quota` filled.
+
+        Raises RateLimited (with `request.quota` filled) or Unavailable; nothing is stored then,
+        except that a commit whose outcome is unknown also counts as Unavailable.
+        """
+        request.size = sum(map(len, request.rows))
+        started = time.monotonic()
+        patience = min(WAIT_SECONDS, seconds_left() - FLUSH_SECONDS)
+        if patience < 0 or self._is_full(request.size):
+            raise Unavailable
+        request.done = asyncio.get_running_loop().create_future()
+        request.expires = started + patience
+        self._waiting.append(request)
+        self._count(request, 1)
+        self._arrived.set()
+        await request.done
+        charge(time.monotonic() - started)
+        if request.failure is not None:
+            raise request.failure
+        return request
+
+    def _is_full(self, size: int) -> bool:
+        """Return whether there is no room for so many bytes. An empty queue always has room."""
+        return self._waiting_rows > MAX_WAITING_ROWS or (
+            self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
+        )
+
+    def _count(self, request: Request, sign: int) -> None:
+        self._waiting_rows += sign * len(request.rows)
+        self._waiting_bytes += sign * request.size
+
+    async def _commit(self) -> None:
+        """Connect, commit group after group, and reconnect when the connection fails."""
+        while True:
+            try:
+                async with await connect(self._url) as connection:
+                    self._outage.end()
+                    await self._commit_groups(connection)
+            except Exception as error:  # noqa: BLE001 - a new connection may work
+                self._outage.fail(error)
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _commit_groups(self, connection: AsyncConnection) -> None:
+        while True:
+            await self._arrived.wait()
+            group = self._gather()
+            if group:
+                await self._flush(connection, group)
+
+    def _gather(self) -> list[Request]:
+        group: list[Request] = []
+        rows, size, now = 0, 0, time.monotonic()
+        while self._waiting and rows < MAX_FLUSH_ROWS and size < MAX_FLUSH_BYTES:
+            request = self._waiting.popleft()
+            self._count(request, -1)
+            if request.expires < now:
+                request.finish(Unavailable())
+                continue
+            group.append(request)
+            rows += len(request.rows)
+            size += request.size
+        if not self._waiting:
+            self._arrived.clear()
+        return group
+
+    async def _flush(self, connection: AsyncConnection, group: list[Request]) -> None:
+        started = time.perf_counter()
+        with bounded(connection, FLUSH_SECONDS):
+            try:
+                admitted = await self._admit(connection, group)
+            except BaseException:
+                self._put_back(group)  # nothing was stored: another connection may take it
+                raise
+            try:
+                if admitted:
+                    failpoint("inbox_before_insert")
+                    await _insert(connection, admitted)
+                    failpoint("inbox_after_commit")
+            except BaseException:
+                for request in group:
+                    request.finish(request.failure or Unavailable())
+                raise
+        for request in group:
+            request.finish(request.failure)
+        flush_seconds.observe(time.perf_counter() - started)
+        rows_accepted.inc(sum(len(request.receipts) for request in admitted))
+        with bounded(connection, FLUSH_SECONDS):
+            await self._notices.send(connection)
+
+    def _put_back(self, group: list[Request]) -> None:
+        self._waiting.extendleft(reversed(group))
+        for request in group:
+            self._count(request, 1)
+        self._arrived.set()
+
+    async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
+        """Count the group against its Spaces' minutes and return the requests that fit."""
+        costs: dict[int, QuotaRequest] = {}
+        for request in group:
+            before = costs.get(request.space_id)
+            cost = request.cost + (before.cost if before else 0)
+            costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
+        quotas = await take(connection, self.limit.bucket, costs.values())
+        left = {space_id: quota.granted for space_id, quota in quotas.items()}
+        admitted: list[Request] = []
+        for request in group:
+            quota = quotas[request.space_id]
+            if left[request.space_id] >= request.cost:
+                left[request.space_id] -= request.cost
+                request.failure = None  # a refusal of an attempt that then failed is void
+                admitted.append(request)
+            else:
+                request.failure = RateLimited(quota.reset_in)
+            request.quota = quota.with_more(left[request.space_id])
+        for space_id, unused in left.items():
+            if unused:
+                await give_back(connection, self.limit.bucket, space_id, unused)
+        return [request for request in admitted if request.rows]
+
+    async def _sweep(self) -> None:
+        """Refuse requests that have waited too long, as when the database is away."""
+        while True:
+            await asyncio.sleep(0.1)
+            now = time.monotonic()
+            while self._waiting and self._waiting[0].expires < now:
+                request = self._waiting.popleft()
+                self._count(request, -1)
+                request.finish(Unavailable())
+
+
+async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
+    """Store the group's rows in their order and hand out the receipts. Commits by itself."""
+    rows = AcceptedRows(
+        [request.space_id for request in group for _ in request.rows],
+        [
+            kind
+            for request in group
+            for kind in request.kinds or (request.kind,) * len(request.rows)
+        ],
+        [
+            sender
+            for request in group
+            for sender in request.senders or (request.sender,) * len(request.rows)
+        ],
+        [row for request in group for row in request.rows],
+    )
+    receipts = await append(connection, rows)
+    start = 0
+    for request in group:
+        end = start + len(request.rows)
+        request.receipts = receipts[start:end]
+        start = end

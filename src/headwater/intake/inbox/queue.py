@@ -1,0 +1,124 @@
+"""The queue of waiting rows, in the order in which they were accepted: reading them, deleting those
+that are processed, and waiting until all are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from psycopg import Connection
+from psycopg.sql import Composed, Identifier
+
+from headwater.database.queries import Queries
+from headwater.intake.inbox.rows import InboxRow
+
+queries = Queries(__name__, "queue.sql")
+
+POLL_SECONDS = 0.02
+
+FROM_THE_FIRST = {"after": 0}
+"""Over all Spaces, as every id is above 0."""
+
+Version = tuple[int, str]
+"""A row's id, and the transaction that wrote it as it is."""
+
+
+@cache
+def over_spaces(name: str, queue: str = "inbox") -> Composed:
+    """Return one of the queries over the Spaces after one with rows in a queue, a table."""
+    return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
+
+
+def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
+    """Return every Space with rows in a queue, a table."""
+    query = over_spaces("spaces", queue)
+    return [space_id for (space_id,) in connection.execute(query, FROM_THE_FIRST)]
+
+
+def request_rows(
+    connection: Connection[Any],
+    space_id: int,
+    limit: int,
+    ids: Collection[int] | None = None,
+    after_id: int = 0,
+) -> Callable[[], list[InboxRow]]:
+    """Request the Space's oldest rows after one, or those of `ids`; calling the result fetches
+    them.
+    """
+    if ids is None:
+        values = {"space_id": space_id, "after_id": after_id, "limit": limit}
+        cursor = connection.execute(queries["read"], values)
+    else:
+        values = {"space_id": space_id, "ids": list(ids)}
+        cursor = connection.execute(queries["read_these"], values)
+    return lambda: list(map(InboxRow._make, cursor.fetchall()))
+
+
+def request_versions(
+    connection: Connection[Any], space_id: int, limit: int
+) -> Callable[[], list[Version]]:
+    """Request the ids of the Space's oldest rows with their versions; calling the result fetches
+    them.
+    """
+    values = {"space_id": space_id, "limit": limit}
+    return connection.execute(queries["versions"], values).fetchall
+
+
+def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
+    """Delete rows from the inbox."""
+    connection.execute(queries["delete"], {"space_id": space_id, "ids": ids})
+
+
+def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
+    """Return the ids of the Space's oldest waiting rows."""
+    values = {"space_id": space_id, "limit": limit}
+    return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
+
+
+def waiting_spaces(connection: Connection[Any]) -> list[int]:
+    """Return every Space with waiting rows."""
+    return spaces_with_rows(connection, "inbox")
+
+
+def next_waiting_spaces(connection: Connection[Any], after: int, most: int) -> list[int]:
+    """Return some Spaces with waiting rows, the first ones after a Space in the order of ids."""
+    values = {"after": after, "most": most}
+    query = over_spaces("next_spaces")
+    return [space_id for (space_id,) in connection.execute(query, values)]
+
+
+def last_waiting_space(connection: Connection[Any]) -> int:
+    """Return the last Space with waiting rows in the order of ids; 0 when there is none."""
+    row = connection.execute(queries["last_space"]).fetchone()
+    return row[0] if row else 0
+
+
+def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
+    """Return every Space whose oldest row has waited for longer, with the time since when."""
+    values = FROM_THE_FIRST | {"late": late}
+    return dict(connection.execute(over_spaces("late"), values).fetchall())
+
+
+def wait_until_processed(
+    connection: Connection[Any],
+    timeout: float,
+    wait: Callable[[float], object] = time.sleep,
+) -> bool:
+    """Wait until everything accepted before this call is processed, for `timeout` seconds at
+    most. Returns whether it is. The connection must be in autocommit.
+    """
+    row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
+    if row is None or row[0] is None:
+        return True
+    deadline = time.monotonic() + timeout
+    any_up_to = over_spaces("any_up_to")
+    while True:
+        if connection.execute(any_up_to, FROM_THE_FIRST | {"id": row[0]}).fetchone() is None:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        wait(POLL_SECONDS)

@@ -1,0 +1,95 @@
+"""Rows that could not be processed: set aside with their reason, listed without their payloads,
+which may hold personal data, and put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.http.inputs.pagination import Page, Position, page_of, to_key
+from headwater.intake.inbox.queue import spaces_with_rows
+from headwater.intake.inbox.rows import Rejection
+
+queries = Queries(__name__, "rejected.sql")
+
+_BEYOND_ALL = 2**63 - 1
+MOST_REPLAYED = 10_000
+"""The rows that one request puts back, which has not much time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItem:
+    """A row set aside, without its payload."""
+
+    space_id: int
+    id: int
+    kind: str
+    reason: str
+    """A RejectReason."""
+    detail: str
+    received_at: datetime
+    rejected_at: datetime
+
+
+def reject_rows(
+    connection: Connection[Any], space_id: int, rejections: Collection[Rejection]
+) -> None:
+    """Set rows aside. They are still to be deleted from the inbox."""
+    if rejections:
+        values = {"space_id": space_id, "rejections": rows(rejections)}
+        connection.execute(queries["reject"], values)
+
+
+def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
+    """Return rejected rows of all Spaces: the oldest `limit` of each Space, in order."""
+    items: list[RejectedItem] = []
+    for space_id in spaces_with_rows(connection, "rejected"):
+        cursor = connection.cursor(row_factory=class_row(RejectedItem))
+        cursor.execute(queries["list"], {"space_id": space_id, "limit": limit})
+        items += cursor.fetchall()
+    return items
+
+
+async def list_rejected_events(
+    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
+) -> Page:
+    """Return one page of the Space's rejected rows, the latest first. `at` is never backward."""
+    before = at.key[0] if at is not None else _BEYOND_ALL
+    bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
+    return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
+
+
+async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
+    """Put a Space's rejected rows back into the inbox, the oldest MOST_REPLAYED of them, and return
+    their number. The caller commits.
+    """
+    values = {"space_id": space_id, "limit": MOST_REPLAYED}
+    rows = await fetch_all(connection, queries["oldest"], values)
+    values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
+    count = (await connection.execute(queries["put_back"], values)).rowcount
+    await connection.execute(queries["forget"], values)
+    return count
+
+
+def replay_rejected(
+    connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
+) -> int:
+    """Put rejected rows back into the inbox under their old ids and return their number: those of
+    one Space or of all, those of `ids` or all.
+    """
+    spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
+    count = 0
+    for rejected_space_id in spaces:
+        values = {"space_id": rejected_space_id, "ids": ids}
+        with connection.transaction():
+            count += connection.execute(queries["put_back"], values).rowcount
+            connection.execute(queries["forget"], values)
+    return count

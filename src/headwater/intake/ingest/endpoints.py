@@ -1,0 +1,268 @@
+"""POST /events/track, and /events/batch and /touchpoints/batch, as plain ASGI.
+
+These carry the traffic, so they are called before the routing, and build neither a request nor a
+response object. Access, bodies, errors and limits are the same code as every other endpoint's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Raw
+from psycopg.errors import DatabaseError
+
+from headwater.database.outage_log import requests_outage
+from headwater.database.pool import UNAVAILABLE
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.http.bodies import (
+    MAX_BATCH_BODY,
+    Disconnected,
+    Receive,
+    read_body,
+    refuse_encoding,
+)
+from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, plain
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
+from headwater.http.rate_limits import Quota, RateLimit
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.ingest.forms import Form
+from headwater.intake.ingest.payload import EVENT_FORM, accept
+from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
+from headwater.spaces.access import Caller, KeyCache
+from headwater.spaces.keys import Scope
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+TRACKING = RateLimit("track", 1000)
+"""Shared by everything that an API key or a webhook sends in."""
+SCOPE: Scope = "events:write"
+QUEUED = b'{"status":202,"message":"The event is queued."'
+MAX_TRACK_BODY = 256 * 1024
+MAX_BATCH = 1000
+
+log = structlog.get_logger()
+_encode = msgspec.json.encode
+
+
+class HttpResponse(msgspec.Struct):
+    """A response not yet sent."""
+
+    status: int
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+class Ingest:
+    """The services that the endpoints share."""
+
+    def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
+        self.keys, self.inbox = keys, inbox
+
+    def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
+        """Return a request to store rows of a kind; it counts as `cost` in the caller's minute."""
+        limit = self.keys.limit(caller, self.inbox.limit)
+        return Request(caller.space_id, limit, cost, rows, kind)
+
+    async def put(self, request: Request) -> HttpResponse | None:
+        """Have the request stored. Returns None, or the response that says why it was not."""
+        try:
+            await self.inbox.put(request)
+        except Problem as problem:
+            return problem_answer(problem, request.quota)
+        return None
+
+    async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
+        """Return the response to a refused request. It too counts against the rate limit."""
+        request = self.request(caller, cost, [])
+        return await self.put(request) or problem_answer(refusal, request.quota)
+
+
+class Endpoint(ABC):
+    """An ASGI application for one route. It answers every request, whatever fails."""
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self.answer(scope, receive)
+        except Problem as problem:
+            answer = problem_answer(problem)
+        except (*UNAVAILABLE, DatabaseError) as error:
+            requests_outage.fail(error)
+            answer = problem_answer(Unavailable())
+        except asyncio.CancelledError:  # the process ends, and the request took too long for it
+            answer = problem_answer(Unavailable())
+        except Exception:
+            log.exception("ingest_failed")
+            answer = problem_answer(plain(500))
+        length = (b"content-length", b"%d" % len(answer.body))
+        headers = [(b"content-type", b"application/json"), length, *answer.headers]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    @abstractmethod
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
+        """Return the response to a request. Raises Problem, or the errors of a failing database."""
+
+
+class KeyedEndpoint(Endpoint):
+    """An endpoint for holders of API keys: access first, then the body, then the work."""
+
+    max_body: int
+
+    def __init__(self, ingest: Ingest) -> None:
+        self.ingest = ingest
+
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
+        # Of a repeated header the first counts, as everywhere else.
+        headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        caller = await self.ingest.keys.caller(headers.get(b"authorization"))
+        try:
+            caller.authorize(SCOPE)
+            refuse_encoding(headers.get(b"content-encoding", b"").decode("latin-1"))
+            body = await read_body(receive, self.max_body)
+        except Disconnected:
+            raise
+        except Problem as problem:
+            return await self.ingest.refuse(caller, 0, problem)
+        return await self.handle(caller, body)
+
+    @abstractmethod
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
+        """Return the response to an authorised request."""
+
+
+class TrackEndpoint(KeyedEndpoint):
+    """POST /events/track: one event."""
+
+    max_body = MAX_TRACK_BODY
+
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
+        request = self.ingest.request(caller, 1, [])
+        try:
+            event = accept(body, time.time())
+        except Invalid as invalid:
+            return await self.ingest.refuse(caller, 1, invalid)
+        request.rows = [_encode(event)]
+        not_stored = await self.ingest.put(request)
+        if not_stored:
+            return not_stored
+        receipt = b"%d" % request.receipts[0]
+        headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
+        content = QUEUED + b',"warnings":' + _encode(event.warnings) if event.warnings else QUEUED
+        return HttpResponse(202, content + b"}", headers)
+
+
+@dataclass(frozen=True)
+class BatchItems:
+    """The kind of items in a batch."""
+
+    name: str
+    """The plural, as the body's key and in messages."""
+    kind: str
+    """The kind of their rows in the inbox."""
+    form: Form[Any]
+    refuse: Callable[[Any, Caller], Errors | None] = lambda _item, _caller: None
+    """What only the caller's Space can refuse about an item."""
+
+
+def _refuse_source(touchpoint: AcceptedTouchpoint, caller: Caller) -> Errors | None:
+    return refuse_source(touchpoint, caller.networks)
+
+
+EVENTS = BatchItems("events", "event", EVENT_FORM)
+TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM, _refuse_source)
+
+
+class BatchEndpoint(KeyedEndpoint):
+    """Up to 1,000 items in one body, of which the valid ones are queued."""
+
+    max_body = MAX_BATCH_BODY
+
+    def __init__(self, ingest: Ingest, items: BatchItems) -> None:
+        super().__init__(ingest)
+        self.items = items
+        body = msgspec.defstruct("Body", [(items.name, list[Raw])])
+        self._decode = msgspec.json.Decoder(body).decode
+
+    async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
+        try:
+            items = self._read(body)
+        except Invalid as invalid:
+            return await self.ingest.refuse(caller, 1, invalid)
+        results, rows = _accept_all(self.items, items, caller)
+        request = self.ingest.request(caller, len(items), rows, self.items.kind)
+        not_stored = await self.ingest.put(request)
+        if not_stored:
+            return not_stored
+        receipts = iter(request.receipts)
+        for result in results:
+            if result["status"] == "queued":
+                result["receipt_id"] = str(next(receipts))
+        return HttpResponse(*self._answer(results, len(rows)), quota_headers(request.quota))
+
+    def _read(self, body: bytes) -> list[Raw]:
+        name = self.items.name
+        try:
+            items: list[Raw] = getattr(decode_typed(body, self._decode), name)
+        except msgspec.ValidationError:
+            if body.lstrip().startswith(b"{"):
+                raise Invalid.of(name, f"must be an array of {name}.") from None
+            raise Invalid(NOT_AN_OBJECT) from None
+        if not 1 <= len(items) <= MAX_BATCH:
+            raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
+        return items
+
+    def _answer(self, results: list[dict[str, Any]], queued: int) -> tuple[int, bytes]:
+        """Return the status and the body of the answer with these results."""
+        name = self.items.name
+        status = 202 if queued else 422
+        message = f"{queued} of {len(results)} {name} are queued."
+        content: dict[str, Any] = {"status": status, "message": message, "results": results}
+        if not queued:
+            content["errors"] = bound(
+                (f"{name}.{result['index']}.{field}", rules)
+                for result in results
+                for field, rules in result["errors"].items()
+            )
+        return status, _encode(content)
+
+
+def _accept_all(
+    batch: BatchItems, items: list[Raw], caller: Caller
+) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Return each item's result, in order, and the normalised rows of the valid ones."""
+    now = time.time()
+    results: list[dict[str, Any]] = []
+    rows: list[bytes] = []
+    for index, raw in enumerate(items):
+        try:
+            item = batch.form.accept(raw, now)
+        except Invalid as invalid:
+            results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            continue
+        if (errors := batch.refuse(item, caller)) is not None:
+            results.append({"index": index, "status": "invalid", "errors": errors})
+            continue
+        rows.append(_encode(item))
+        result: dict[str, Any] = {"index": index, "status": "queued"}
+        if item.warnings:
+            result["warnings"] = item.warnings
+        results.append(result)
+    return results, rows
+
+
+def problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
+    """Return a problem as a response, with the quota where one was taken."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
+    return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))
+
+
+def quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a quota, if one was taken."""
+    return quota.headers() if quota else []

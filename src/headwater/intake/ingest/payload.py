@@ -1,0 +1,239 @@
+"""The creation payload of an event: one definition that decodes, validates and documents it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS, AcceptedEvent
+from headwater.events.browsing.accepted import COOKIES
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
+from headwater.http.inputs.instants import FORMS
+from headwater.http.inputs.suggestions import Names
+from headwater.intake.ingest.forms import (
+    IDENTIFICATION,
+    Address,
+    Attribution,
+    Check,
+    Code,
+    Form,
+    Identification,
+    Identifier,
+    Parser,
+    Time,
+    code,
+    nonblank_texts,
+    require_identification,
+)
+from headwater.intake.ingest.times import parse_event_time
+from headwater.spaces.currencies import CURRENCY_RULE, parse_currency
+from headwater.spaces.custom_fields import (
+    LONGEST_TEXT,
+    NUMBER_SLOTS,
+    SLOTS,
+    TEXT_SLOTS,
+    TYPE_RULES,
+    parse_slot_date,
+    parse_slot_number,
+)
+
+Name = Annotated[str, Meta(max_length=255)] | None
+SlotText = Annotated[str, Meta(max_length=LONGEST_TEXT)] | None
+SlotNumber = str | int | float | None
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """The person's consent; None where nothing is known of it."""
+
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+
+
+class _Fields(Identification, frozen=True, kw_only=True):
+    event_name: Literal[EVENT_NAMES]  # type: ignore[valid-type]  # the list is the type
+    company_external_id: Code = None
+    company_name: Code = None
+    full_name: Name = None
+    first_name: Name = None
+    last_name: Name = None
+    phone: Annotated[str, Meta(max_length=64)] | None = None
+    user_agent: Address = None
+    event_time: Time = None
+    url: Address = None
+    amount: Raw | UnsetType = UNSET
+    order_id: Identifier = None
+    order_name: Name = None
+    checkout_token: Identifier = None
+    is_upsell: bool | None = None
+    upsell_common_id: Identifier = None
+    trk_source: Attribution = None
+    trk_network: Attribution = None
+    trk_campaign: Attribution = None
+    trk_ad_group: Attribution = None
+    trk_ad_id: Attribution = None
+    trk_keyword: Attribution = None
+    trk_type: Attribution = None
+    heard_about_us: Attribution = None
+    idempotency_key: Identifier = None
+    do_not_capi: bool | None = None
+    currency: str | None = None
+    consent: Consent | None = None
+    fbp: Identifier = None
+    fbc: Annotated[str, Meta(max_length=1024)] | None = None
+    ttp: Identifier = None
+    scid: Identifier = None
+    rdt_uuid: Identifier = None
+
+
+def slot_type(slot: int) -> Any:
+    """Return the type of a profile field's JSON value."""
+    if slot in TEXT_SLOTS:
+        return SlotText
+    return SlotNumber if slot in NUMBER_SLOTS else Time
+
+
+TrackPayload: Any = msgspec.defstruct(
+    "TrackPayload",
+    [(name, slot_type(number), None) for number, name in SLOTS],
+    bases=(_Fields,), frozen=True, kw_only=True,
+)  # fmt: skip
+"""The creation payload as it arrives."""
+
+# Text copied over as it is; a blank one counts as absent.
+PLAIN_TEXT = (
+    "trk_token", "fingerprint", "tracking_id", "phone", "user_agent", "url", "order_id",
+    "order_name", "checkout_token", "upsell_common_id", "full_name", "first_name", "last_name",
+    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
+    "trk_type", "heard_about_us", "idempotency_key",
+)  # fmt: skip
+
+
+def _currency(value: str) -> str | None:
+    return parse_currency(value) if value.strip() else None
+
+
+def parse_amount(raw: Raw) -> str | None:
+    """Return an amount as decimal text with at most 4 decimals, from a JSON number.
+
+    Raises ValueError for anything but a finite number of at most 1e14 either way.
+    """
+    text = bytes(raw).decode()
+    if _COMMON_AMOUNT.fullmatch(text):  # as text, which takes half as long as by way of Decimal
+        return text
+    if text == "null":
+        return None
+    if text[0] not in "-0123456789":
+        raise ValueError("must be a number.")
+    try:
+        return decimal_text(Decimal(text), MAX_AMOUNT, AMOUNT_STEP)
+    except InvalidOperation:
+        raise ValueError("must be a finite number.") from None
+
+
+_COMMON_AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,13})(?:\.[0-9]{0,3}[1-9])?")
+"""Amounts that are written as they are stored."""
+
+_PARSERS: dict[str, Parser] = {
+    **IDENTIFICATION,
+    "company_external_id": partial(code, longest=190),
+    "company_name": partial(code, longest=255),
+    "amount": parse_amount,
+    "currency": _currency,
+}
+
+
+class Needs(StrEnum):
+    """The least that an event has to be identified by."""
+
+    IDENTIFIER = "identifier"
+    IDENTIFIER_OR_PHONE = "identifier_or_phone"
+    NOTHING = "nothing"
+
+
+def _normalise(
+    payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER
+) -> AcceptedEvent:
+    # One dict of what is present: most of the forty fields are absent, and each costs when named.
+    values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
+    values["event_name"] = payload.event_name
+    values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
+    values |= check.present(payload, _PARSERS)
+    if needs is Needs.IDENTIFIER or (
+        needs is Needs.IDENTIFIER_OR_PHONE and ("phone" not in values or "ip" in values)
+    ):
+        require_identification(values, check)
+    if payload.is_upsell:
+        values["is_upsell"] = True
+    if payload.do_not_capi:
+        values["do_not_capi"] = True
+    if payload.consent is not None:
+        values |= msgspec.structs.asdict(payload.consent)
+    cookies = nonblank_texts(payload, COOKIES)
+    if cookies:
+        values["cookies"] = cookies
+    fields = profile_fields(payload, check)
+    if fields:
+        values["profile_fields"] = fields
+    return AcceptedEvent(**values)
+
+
+_NO_SLOTS = (None,) * len(SLOTS)
+
+
+def profile_fields(payload: Any, check: Check) -> dict[int, str]:
+    """Return the profile fields that have values, as AcceptedEvent has them."""
+    fields: dict[int, str] = {}
+    values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # they stand last in every payload
+    if values == _NO_SLOTS:  # most events
+        return fields
+    for (number, name), value in zip(SLOTS, values, strict=True):
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        if number in TEXT_SLOTS:
+            fields[number] = value
+        else:
+            parse = parse_slot_number if number in NUMBER_SLOTS else parse_slot_date
+            fields[number] = check(parse, name, value)
+    return fields
+
+
+_EVENT_NAMES = Names(EVENT_NAMES, EVENT_NAMES_IN_WORDS)
+
+
+def _event_name_rule(value: Any) -> str:
+    return _EVENT_NAMES.refusal(value if isinstance(value, str) else "")
+
+
+_RULES = {
+    "event_name": _event_name_rule,
+    "event_time": FORMS,
+    **dict.fromkeys(("company_external_id", "company_name"), "must be a string or an integer."),
+    **dict.fromkeys(("is_upsell", "do_not_capi"), "must be true or false."),
+    "currency": CURRENCY_RULE,
+    "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
+    **TYPE_RULES,
+}
+
+
+EVENT_FORM = Form(
+    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}),
+    warns=True,
+)  # fmt: skip
+accept = EVENT_FORM.accept
+RECORD_FORM = Form(
+    TrackPayload, partial(_normalise, needs=Needs.IDENTIFIER_OR_PHONE), _RULES,
+    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
+)  # fmt: skip
+"""The form of events in a business's own records, such as a shop's orders: a telephone number is
+enough to say whose an event is."""
+COUNTER_FORM = Form(
+    TrackPayload, partial(_normalise, needs=Needs.NOTHING), _RULES,
+    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
+)  # fmt: skip
+"""The form of orders without a visit, whose buyer may be unknown, as at a shop's counter."""

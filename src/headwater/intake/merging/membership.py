@@ -1,0 +1,50 @@
+"""Membership of a contact in a company, set by request. The contact's rows follow in the same
+transaction.
+"""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+
+from headwater.intake.merging.reassignment import reassign
+from headwater.people.companies.queries import require_company
+from headwater.people.contacts.lookup import resolve
+from headwater.people.contacts.updates import set_company
+from headwater.people.identity.moves import ContactMove
+from headwater.spaces.locks import lock_identities
+
+REASSIGNMENT_SECONDS = 20.0
+"""The time that a change of membership may take: a contact can have a hundred thousand events."""
+
+
+async def attach_company(
+    connection: AsyncConnection, space_id: int, contact_id: int, company_id: int
+) -> int:
+    """Make a contact a member of a company, in place of any other, and return its canonical id.
+    Raises NotFound for either.
+    """
+    await lock_identities(connection, space_id)
+    canonical = await resolve(connection, space_id, contact_id)
+    await require_company(connection, space_id, company_id)
+    await _set_membership(connection, space_id, canonical, company_id)
+    return canonical
+
+
+async def detach_company(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
+    """Take a contact out of its company, if it has one, and return its canonical id. Raises
+    NotFound.
+    """
+    await lock_identities(connection, space_id)
+    canonical = await resolve(connection, space_id, contact_id)
+    await _set_membership(connection, space_id, canonical, None)
+    return canonical
+
+
+async def _set_membership(
+    connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
+) -> None:
+    """Set the company and reassign the contact's rows, even where the membership stays: doing it
+    again repairs them.
+    """
+    await set_company(connection, space_id, contact_id, company_id)
+    await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

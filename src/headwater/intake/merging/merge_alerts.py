@@ -1,0 +1,51 @@
+"""Merges by the hour. A burst of them is the first sign of a wrong identifier, or of somebody who
+tries identities; the sooner it is noticed, the less there is to undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from prometheus_client.core import GaugeMetricFamily, Metric
+from psycopg import AsyncConnection, Connection
+
+from headwater.database.queries import fetch_all
+from headwater.intake.merging.merge_log import queries
+
+log = structlog.get_logger()
+
+
+def is_burst_beginning(lately: int, new: int, threshold: int) -> bool:
+    """Return whether the newest of an hour's merges made them a burst: true once, not with every
+    batch.
+    """
+    return lately - new < threshold <= lately
+
+
+def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
+    """Log a warning when a Space's latest merges, just committed, begin a burst."""
+    row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
+    assert row is not None
+    if is_burst_beginning(row[0], new, threshold):
+        log.warning("merge_burst", space_id=space_id, last_hour=row[0], threshold=threshold)
+
+
+def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[Metric]]]:
+    """The gauges of merges in /metrics."""
+
+    async def read(connection: AsyncConnection) -> list[Metric]:
+        merges = GaugeMetricFamily(
+            "headwater_merges_last_hour", "Contacts merged in the last hour", labels=["space"]
+        )
+        bursts = GaugeMetricFamily(
+            "headwater_merge_bursts", "Spaces where these are as many as HEADWATER_MERGE_ALERT"
+        )
+        counted = await fetch_all(connection, queries["figures"])
+        for space_id, lately in counted:
+            merges.add_metric([str(space_id)], lately)
+        bursts.add_metric([], sum(lately >= threshold for _, lately in counted))
+        return [merges, bursts]
+
+    return read

@@ -1,0 +1,85 @@
+"""The log of merges: written by the pipeline with the data for undoing them, and read by people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries, fetch_all
+from headwater.people.contacts.batch_store import Profiles
+from headwater.people.contacts.lookup import resolve
+from headwater.people.identity.directory import EMAIL, TRK_TOKEN, Merge
+
+queries = Queries(__name__, "merge_log.sql")
+
+CAUSES = {
+    EMAIL: "one event had the e-mail address of one and the tracking_id of the other",
+    TRK_TOKEN: "an event of a known contact had the trk_token of an anonymous one",
+}
+
+
+@dataclass(frozen=True)
+class LoggedMerge:
+    """One contact that was merged into another, older one."""
+
+    id: int
+    merged_at: datetime
+    merged_id: int
+    survivor_id: int
+    cause: str
+    """The kind of identifier that joined the two."""
+    receipt_id: int | None
+    """The event that carried it."""
+    sender: str | None
+    """An identity.senders.Sender."""
+    filled: list[str]
+    """The survivor's columns that were empty and took the merged contact's value."""
+    undone_at: datetime | None
+
+    @property
+    def explanation(self) -> str:
+        """The cause of the merge in words."""
+        return CAUSES[self.cause]
+
+
+def log_merges(
+    connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
+) -> None:
+    """Store the merges of a batch, with the data that undoing each of them needs."""
+    logged = [_logged(merge, profiles) for merge in merges]
+    if logged:
+        connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
+
+
+def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
+    profile = profiles.of(merge.loser)
+    return {
+        "id": merge.id,
+        "merged_id": merge.loser.id,
+        "survivor_id": merge.survivor.id,
+        "cause": merge.cause,
+        "receipt_id": merge.receipt_id,
+        "sender": merge.sender,
+        "company_id": profile.company and profile.company.id,
+        "filled": profile.filled,
+    }
+
+
+async def list_merges(
+    connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
+) -> list[LoggedMerge]:
+    """The latest merges, newest first: the Space's, or those of a contact and of the contacts that
+    are part of it. Raises NotFound.
+    """
+    values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
+    if contact_id is not None:
+        await resolve(connection, space_id, contact_id)
+    cursor = connection.cursor(row_factory=class_row(LoggedMerge))
+    statement = "list" if contact_id is None else "list_of_contact"
+    return await fetch_all(cursor, queries[statement], values)

@@ -1,0 +1,63 @@
+"""Rows that follow their contact: to a survivor when it is merged, to another company when its
+membership changes, and back when a merge is undone. Each room has the statements for its own rows;
+this module runs all of them. The caller holds the Space's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+
+from headwater.attribution.paths.changes import NOTE_CONTACTS
+from headwater.events import batch_store as events
+from headwater.events.browsing import batch_store as browsing
+from headwater.events.touchpoints import batch_store as touchpoints
+from headwater.people.identity.moves import ContactMove, ContactSplit
+
+# Statements, not functions: the pipeline's connection blocks, the API's is asynchronous, and both
+# run the same statements.
+_REASSIGN = (
+    events.REASSIGN,
+    touchpoints.REASSIGN,
+    browsing.REASSIGN_VISITS,
+    browsing.REASSIGN_HITS,
+    NOTE_CONTACTS,
+)
+_RESTORE = {
+    "events": events.RESTORE,
+    "touchpoints": touchpoints.RESTORE,
+    "visits": browsing.RESTORE_VISITS,
+    "hits": browsing.RESTORE_HITS,
+}
+
+
+def reassign_all(connection: Connection[Any], space_id: int, moves: Iterable[ContactMove]) -> None:
+    """Carry out the moves of a batch."""
+    values = [move.values(space_id) for move in moves]
+    if values:
+        for statement in _REASSIGN:
+            connection.cursor().executemany(statement, values)
+
+
+async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove) -> None:
+    """Carry out one move."""
+    values = move.values(space_id)
+    for statement in _REASSIGN:
+        await connection.execute(statement, values)
+
+
+async def restore(
+    connection: AsyncConnection, space_id: int, split: ContactSplit
+) -> dict[str, int]:
+    """Give a contact that leaves another the rows that were first stored on it. Returns the number
+    of rows of each kind.
+    """
+    values = split.values(space_id)
+    counts = {
+        kind: (await connection.execute(statement, values)).rowcount
+        for kind, statement in _RESTORE.items()
+    }
+    await connection.execute(NOTE_CONTACTS, values)
+    return counts

@@ -1,0 +1,261 @@
+"""A batch on its way through the steps: its rows, the facts that the steps add to them, and the
+rows to be written. It is one explicit object, so that each step shows what it reads and what it
+adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.batch_store import Duplicate, Recorded, RecordedEvents, Replaced, StoredEvent
+from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.events.browsing.clicks import Clicks
+from headwater.events.browsing.views import View
+from headwater.events.browsing.visits import Visit
+from headwater.events.refunds.reports import AcceptedRefund, Refund
+from headwater.events.refunds.store import OrderRefunds, StoredOrder
+from headwater.events.touchpoints.batch_store import TouchpointRange
+from headwater.events.touchpoints.models import Touch
+from headwater.events.touchpoints.tag_sets import TagSets
+from headwater.forwarding.deliveries.outbox import OutboxDestination
+from headwater.intake.inbox.queue import Version
+from headwater.intake.inbox.rows import InboxRow, Rejection
+from headwater.intake.pipeline.paths import ContactPath, EventSources
+from headwater.people.companies.assignment import Companies
+from headwater.people.contacts.batch_store import Profiles
+from headwater.people.contacts.names import Parts
+from headwater.people.identity.directory import Contact, Directory, Merge
+from headwater.people.identity.joins import Joins
+from headwater.people.identity.junk import Junk
+from headwater.people.identity.queries import KnownLink
+from headwater.people.identity.resolution import ItemIdentity
+from headwater.sources.addresses import read_address
+from headwater.sources.answers import AnswerRules, answer_rules
+from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.source_names import SourceNames, read_source_names
+from headwater.sources.space_rules import SourceRules
+
+
+@dataclass(frozen=True)
+class SpaceRules:
+    """The settings of a Space that decide how its rows are processed."""
+
+    id: int
+    timezone: str
+    currency: str
+    phone_region: str | None
+    """The country of telephone numbers without a country code."""
+    company_identity_mode: str
+    ignored_identifiers: list[str]
+    own_domains: list[str]
+    """Including the hosts of its sites' origins."""
+    excluded_referrers: list[str]
+    heeded_referrers: list[str]
+    own_names: dict[str, str]
+    """What utm_source calls listed sources here."""
+    networks: list[list[Any]]
+    """The Space's own paid networks."""
+    own_answers: dict[str, str]
+    """The self-reported sources of phrases in answers here."""
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @cached_property
+    def junk(self) -> Junk:
+        return Junk(self.ignored_identifiers)
+
+    @cached_property
+    def exclusions(self) -> Exclusions:
+        own = tuple(host for host in self.own_domains if read_address(host) is not None)
+        return exclusions_of(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
+
+    @cached_property
+    def source_names(self) -> SourceNames:
+        return read_source_names(self.own_names, self.networks)
+
+    @cached_property
+    def source_rules(self) -> SourceRules:
+        return SourceRules(self.exclusions, self.source_names)
+
+    @cached_property
+    def answer_rules(self) -> AnswerRules:
+        return answer_rules(tuple(sorted(self.own_answers.items())))
+
+
+class Item:
+    """A readable row of a batch, with the facts that the steps add: the identity and time of a
+    contact, and their event, touch, page view or details. The kind of row decides which are set.
+    """
+
+    __slots__ = (
+        "at", "contact", "event", "hit", "id", "identity", "mark", "person", "received_at", "touch",
+        "view", "warnings",
+    )  # fmt: skip
+
+    contact: Contact
+    """As resolved when the row's turn came; `contact.final()` is the one after all merges."""
+    mark: EventSources
+    """Of an event: the sources before it."""
+    view: View
+    """Of a page view: its source and visit."""
+
+    def __init__(self, arrival: InboxRow, identity: ItemIdentity) -> None:
+        self.id = arrival.id
+        self.received_at = arrival.received_at
+        self.at = identity.at
+        self.identity = identity
+        self.warnings: list[str] | None = None
+        self.event: AcceptedEvent | None = None
+        self.touch: Touch | None = None
+        """None also when it repeats a touch that is there already."""
+        self.hit: AcceptedHit | None = None
+        self.person: AcceptedPerson | None = None
+
+    def warn(self, warnings: Sequence[str]) -> None:
+        """Add warnings about the row for its sender."""
+        if warnings:
+            self.warnings = [*(self.warnings or ()), *warnings]
+
+    @property
+    def is_stored(self) -> bool:
+        """True when any part of it is still to be stored."""
+        return not (self.event is self.touch is self.hit is self.person is None)
+
+
+class ParsedRows:
+    """Rows of a Space's inbox, and what they say by themselves: by a row and the Space's rules
+    alone.
+    """
+
+    def __init__(self, space: SpaceRules, arrivals: list[InboxRow]) -> None:
+        self.space = space
+        self.arrivals = arrivals
+        self.items: list[Item] = []
+        self.rejections: list[Rejection] = []
+        self.refunds: list[tuple[InboxRow, AcceptedRefund]] = []
+        """Reports that money of orders came back."""
+        self.bots: dict[int, int] = {}
+        """Page views by bots, by site."""
+
+    def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
+        """Return whether these are the rows that wait, by their versions, and the rules are those
+        by which they were parsed.
+        """
+        return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
+
+
+@dataclass
+class RefundChanges:
+    """The orders that the batch's reports are about, and stored refunds that they change."""
+
+    orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
+    amounts: list[Refund] = field(default_factory=list[Refund])
+    withdrawn: list[int] = field(default_factory=list[int])
+    """Refunds that did not happen after all."""
+
+
+class Batch:
+    """A Space's rows that are processed in one transaction."""
+
+    def __init__(self, parsed: ParsedRows, unparsed: list[InboxRow], directory: Directory) -> None:
+        self.parsed = parsed
+        self.unparsed = unparsed
+        self.space = parsed.space
+        self.arrivals = parsed.arrivals + unparsed
+        self.directory = directory
+        self.items = parsed.items
+        self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
+        """Stored events that events of the batch may repeat."""
+        self.page_view_keys: set[str] = set()
+        """Keys of stored page views that page views of the batch may repeat."""
+        self.joins = Joins()
+        """The known contacts that browsers of the batch joined within the hour."""
+        self.links: list[KnownLink] = []
+        """Stored identifiers that rows of the batch have."""
+        self.rejections = parsed.rejections
+        self.duplicates: list[Duplicate] = []
+        self.replaced: list[Replaced] = []
+        self.events: list[StoredEvent] = []
+        """The rows of its events, once they are written."""
+        self.refunds: dict[str, OrderRefunds] = {}
+        """What is known of orders' money that came back, by every id of each order."""
+        self.orders: dict[str, StoredOrder] = {}
+        """The stored orders that refunds of the batch are of, by id."""
+        self.refund_changes = RefundChanges()
+        self.companies = Companies()
+        self.profiles = Profiles()
+        self.paths: dict[Contact, ContactPath] = {}
+        self.late_sources: dict[int, int] = {}
+        """Sources, as bits, that the batch's touches add to stored events, by event id."""
+        self.targets: list[OutboxDestination] = []
+        """The destinations that the Space's events are forwarded to."""
+        self.clicks = Clicks()
+        self.views: dict[int, View] = {}
+        """The page views that make a touchpoint or could make one, including loaded ones."""
+        self.visits: list[Visit] = []
+        self.view_spans: list[TouchpointRange] = []
+        """Spans of time in which the batch's page views may change stored touches."""
+        self.names: list[tuple[Contact, str, Parts]] = []
+        """Names with their parts as events gave them, in order of arrival."""
+        self.tag_sets = TagSets()
+        """Of the touchpoints that it writes."""
+        self.bots = parsed.bots
+
+    def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
+        """Yield the items in order of arrival, each with the merges it caused, which precede it."""
+        merges = self.directory.merges
+        position = 0
+        for item in self.items:
+            caused: list[Merge] = []
+            while position < len(merges) and merges[position].receipt_id == item.id:
+                caused.append(merges[position])
+                position += 1
+            yield item, caused
+
+    def family(self) -> Callable[[Contact], list[Contact]]:
+        """Return a function from a final contact of the batch to the stored contacts merged into
+        it, itself included.
+        """
+        merged: dict[Contact, list[Contact]] = {}
+        for merge in self.directory.merges:
+            if not merge.loser.is_new:
+                merged.setdefault(merge.loser.final(), []).append(merge.loser)
+
+        def members(contact: Contact) -> list[Contact]:
+            # The oldest contact survives, so no stored contact is merged into a new one.
+            return [] if contact.is_new else [contact, *merged.get(contact, ())]
+
+        return members
+
+    def path(self, contact: Contact) -> ContactPath:
+        """Return the contact's path; an empty one for a contact that has not been loaded."""
+        path = self.paths.get(contact)
+        if path is None:
+            path = self.paths[contact] = ContactPath(self.profiles.of(contact).source_mask)
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcome of a batch, or of several added up."""
+
+    rows: int = 0
+    stored: int = 0
+    duplicates: int = 0
+    rejected: int = 0
+    contacts: int = 0
+    merges: int = 0
+    touchpoints: int = 0
+    skipped: int = field(default=0)
+    """Batches not begun because another worker had the Space."""
+
+    def __add__(self, other: BatchResult) -> BatchResult:
+        names = [counter.name for counter in fields(self)]
+        return BatchResult(*(getattr(self, name) + getattr(other, name) for name in names))

@@ -1,0 +1,149 @@
+"""Loading of the stored facts that a batch's decisions depend on, in three reads for the whole
+batch, and one more where it has page views.
+
+The queries of one read are sent together, so a read costs one round trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.events.batch_store import SourceSeen, request_later, request_recorded
+from headwater.events.browsing import batch_store as browsing
+from headwater.events.refunds.store import load_orders, request_refunds
+from headwater.events.touchpoints.batch_store import TouchpointRange, request_touches
+from headwater.events.touchpoints.models import HALF_HOUR, Touch
+from headwater.intake.pipeline.batch import Batch
+from headwater.intake.pipeline.duplicates import idempotency_key, order_key
+from headwater.intake.pipeline.page_views import (
+    browsed_by_stored,
+    clicks_of,
+    put_beginnings,
+    put_touches,
+    put_visits,
+    visits_around,
+)
+from headwater.intake.pipeline.phones import note_stored_phones
+from headwater.intake.pipeline.refunds import orders_named, refunded_orders
+from headwater.people.companies import batch_store as companies
+from headwater.people.companies.domains import business_domain
+from headwater.people.contacts.batch_store import load_contact_rows, read_profiles
+from headwater.people.identity import queries as identity
+from headwater.people.identity.joins import browser_key
+
+
+def load_known(connection: Connection[Any], batch: Batch) -> None:
+    """Read the facts that rows may repeat, and the identifiers, clicks and companies they name."""
+    space_id = batch.space.id
+    events = [item.event for item in batch.items if item.event is not None]
+    hits = [item.hit for item in batch.items if item.hit is not None]
+    fetch_recorded = request_recorded(
+        connection,
+        space_id,
+        {key for event in events if (key := idempotency_key(event))},
+        {key for event in events if (key := order_key(event))},
+    )
+    fetch_keys = browsing.request_keys(connection, space_id, {hit.key for hit in hits})
+    fetch_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
+    identifiers = {key for item in batch.items for key in item.identity.pairs()}
+    phones = [item.identity.phone for item in batch.items if item.identity.phone]
+    fetch_phones = identity.request_phones(connection, space_id, phones)
+    fetch_links = identity.request_links(connection, space_id, identifiers)
+    fetch_joins = identity.request_joins(connection, space_id, *_unsigned_browsers(batch))
+    fetch_refunds = request_refunds(connection, space_id, orders_named(batch))
+    fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
+    batch.recorded = fetch_recorded()
+    batch.page_view_keys = fetch_keys()
+    batch.clicks = fetch_clicks()
+    batch.links = fetch_links() + fetch_phones()
+    batch.joins = fetch_joins()
+    batch.companies = fetch_companies()
+    batch.refunds = fetch_refunds()
+
+
+def load_contacts(connection: Connection[Any], batch: Batch) -> None:
+    """Read the contacts that have the identifiers, and those of refunded orders."""
+    batch.orders = load_orders(connection, batch.space.id, refunded_orders(batch))
+    ids = {link[2] for link in batch.links}
+    ids |= {order.contact_id for order in batch.orders.values()}
+    if ids:
+        contacts = load_contact_rows(connection, batch.space.id, ids, batch.directory)
+        identity.add_links(batch.directory, batch.links)
+        note_stored_phones(batch)
+        batch.profiles = read_profiles(contacts, batch.directory, batch.companies)
+
+
+def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
+    """Return the keys of the browsers that say who they are without a signature, and when the first
+    of them did.
+    """
+    claims = [
+        item.identity for item in batch.items
+        if item.identity.is_strong and not item.identity.sender.is_trusted
+    ]  # fmt: skip
+    keys = {browser_key(claim.trk_token) for claim in claims} | {
+        claim.address_key for claim in claims
+    }
+    since = min((claim.received_at for claim in claims), default=0)
+    return {key for key in keys if key is not None}, since
+
+
+def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
+    """Return the domains and the external ids by which the Space groups contacts."""
+    if batch.space.company_identity_mode == "external_id":
+        events = (item.event for item in batch.items if item.event is not None)
+        external = (event.company_external_id for event in events)
+        return set(), {name for name in external if name is not None}
+    emails = {item.identity.email for item in batch.items if item.identity.email is not None}
+    domains = map(business_domain, emails)
+    return {domain for domain in domains if domain is not None}, set()
+
+
+def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
+    """Request numbers for new contacts, merges and companies; calling the result assigns them."""
+    number_contacts = identity.request_numbers(connection, batch.directory)
+    number_companies = companies.request_numbers(connection, batch.companies)
+
+    def number() -> None:
+        number_contacts()
+        number_companies()
+
+    return number
+
+
+def load_visits(connection: Connection[Any], batch: Batch) -> None:
+    """Read the visits around the batch's page views."""
+    browsed = browsed_by_stored(batch)
+    if browsed:
+        around = visits_around(batch, browsed)
+        visits = browsing.request_visits(connection, batch.space.id, around)()
+        batch.view_spans = put_visits(batch, browsed, visits)
+
+
+def load_paths(connection: Connection[Any], batch: Batch) -> None:
+    """Read the touches and visits that decide about new touches, and the events after these."""
+    space_id = batch.space.id
+    placed = list(_touches_on_stored(batch))
+    seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
+    fetch_later = request_later(connection, space_id, seen)
+    spans = [
+        TouchpointRange(contact, touch.at - HALF_HOUR, touch.at + HALF_HOUR)
+        for contact, touch in placed
+    ]
+    fetch_beginnings = browsing.request_beginnings(connection, space_id, batch.view_spans)
+    fetch_touches = request_touches(connection, space_id, spans + batch.view_spans)
+    put_beginnings(batch, fetch_beginnings())
+    put_touches(batch, fetch_touches())
+    batch.late_sources = fetch_later()
+
+
+def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
+    """Yield every touch with the id of each stored contact that its contact is merged from."""
+    members = batch.family()
+    for item in batch.items:
+        if item.touch is not None:
+            for contact in members(item.contact.final()):
+                yield contact.id, item.touch

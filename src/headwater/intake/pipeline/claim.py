@@ -1,0 +1,56 @@
+"""The claim of a Space and its waiting rows, with which every batch begins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.queries import Queries
+from headwater.forwarding.deliveries.outbox import read_targets
+from headwater.intake.inbox.queue import Version, request_rows, request_versions
+from headwater.intake.pipeline.batch import Batch, ParsedRows, SpaceRules
+from headwater.people.identity.directory import Directory
+from headwater.spaces.locks import request_lock, try_lock
+
+queries = Queries(__name__, "claim.sql")
+
+
+def claim(
+    connection: Connection[Any],
+    space_id: int,
+    limit: int,
+    ids: Collection[int] | None = None,
+    ahead: ParsedRows | None = None,
+) -> Batch | None:
+    """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked. What was
+    parsed ahead is taken as it is if the same rows wait first, unchanged, under the same rules.
+    """
+    known = ahead.arrivals if ahead is not None else []
+    is_locked = request_lock(connection, space_id)
+    standing = connection.execute(queries["standing"], {"space_id": space_id})
+    number = connection.execute(queries["draw_number"])
+    fetch_versions = request_versions(connection, space_id, len(known)) if known else list[Version]
+    after_id = known[-1].id if known else 0
+    fetch_rows = request_rows(connection, space_id, limit - len(known), ids, after_id)
+    if not is_locked():
+        return None
+    *rules, newest, targets = standing.fetchall()[0]
+    space = SpaceRules(*rules)
+    if ahead is not None and not ahead.still_wait(space, fetch_versions()):
+        ahead, fetch_rows = None, request_rows(connection, space_id, limit)
+    directory = Directory(number.fetchall()[0][0], newest)
+    batch = Batch(ahead or ParsedRows(space, []), fetch_rows(), directory)
+    batch.targets = read_targets(targets)
+    return batch
+
+
+def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
+    """Lock the Space against batches and every other change of its identities, and return its
+    rules as they are then; None when it is locked.
+    """
+    if not try_lock(connection, space_id):
+        return None
+    *rules, _, _ = connection.execute(queries["standing"], {"space_id": space_id}).fetchall()[0]
+    return SpaceRules(*rules)

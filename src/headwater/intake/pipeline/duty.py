@@ -1,0 +1,36 @@
+"""The worker's duty of the pipeline: batches of accepted items become facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.base.settings import MERGE_ALERT
+from headwater.database.jobs.duties import Duty
+from headwater.intake.inbox.notices import CHANNEL
+from headwater.intake.merging.merge_alerts import warn_of_burst
+from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space
+from headwater.intake.pipeline.read_ahead import ReadAhead
+from headwater.intake.pipeline.rounds import Rounds
+
+TURN_SECONDS = 1.0
+"""Longer than other duties have, as what was accepted goes before all else."""
+
+
+def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
+    """Return the duty to process waiting rows, in batches of at most `limit`. `merge_alert` merges
+    in an hour raise an alert in a Space.
+    """
+    read_ahead = ReadAhead()
+    rounds = Rounds(ended=read_ahead.keep_only)
+
+    def attend(connection: Connection[Any], space_id: int) -> bool:
+        result = process_space(connection, space_id, limit, read_ahead)
+        if result.merges:
+            warn_of_burst(connection, space_id, result.merges, merge_alert)
+        if not result.rows:
+            rounds.leave()
+        return result.rows > 0
+
+    return Duty(rounds.look, attend, TURN_SECONDS, name="processing", channel=CHANNEL)

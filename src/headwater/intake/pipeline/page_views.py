@@ -1,0 +1,235 @@
+"""Page views in a batch: the stored facts loaded around them, and the rows to write for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from headwater.events.batch_store import SourceSeen
+from headwater.events.browsing.accepted import AcceptedHit
+from headwater.events.browsing.batch_store import (
+    AbsorbedVisit,
+    StoredHit,
+    StoredVisit,
+    VisitSpan,
+)
+from headwater.events.browsing.clicks import hash_of
+from headwater.events.browsing.views import View, ViewOrigin, stored_view
+from headwater.events.browsing.visits import Visit
+from headwater.events.touchpoints.batch_store import StoredTouch, TouchpointRange
+from headwater.events.touchpoints.models import DIRECTLY, HALF_HOUR
+from headwater.intake.pipeline.batch import Batch, Item
+from headwater.people.identity.directory import Contact
+from headwater.sources.clicks import AD_CLICKS
+from headwater.sources.outcomes import Ad
+from headwater.sources.parameters import read_parameters
+
+
+def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
+    """Return the hashes of the ad clicks in page views' URLs."""
+    return {
+        hash_of(name, value)
+        for hit in hits
+        if "?" in hit.url or "#" in hit.url
+        for name, value in read_parameters(hit.url, AD_CLICKS, AD_CLICKS).items()
+    }
+
+
+# ------------------------------------------------------------------------------------- loading
+
+
+Browsed = dict[Contact, dict[str, list[int]]]
+"""Times of page views, by final contact and browser."""
+
+
+def browsed_by_stored(batch: Batch) -> Browsed:
+    """Return the batch's page views of contacts that include a stored one."""
+    browsed: Browsed = {}
+    for item in batch.items:
+        if item.hit is not None:
+            devices = browsed.setdefault(item.contact.final(), {})
+            devices.setdefault(item.view.device, []).append(item.at)
+    members = batch.family()
+    return {contact: devices for contact, devices in browsed.items() if members(contact)}
+
+
+def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
+    """Return the spans in which stored visits may include these page views."""
+    members = batch.family()
+    return [
+        VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
+        for contact, devices in browsed.items()
+        for member in members(contact)
+        for device, times in devices.items()
+    ]
+
+
+def put_visits(
+    batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]
+) -> list[TouchpointRange]:
+    """Add stored visits to the batch, and return the spans in which touches may change: near these
+    page views, and near the next one with a campaign in a visit, however much later.
+    """
+    after = _add_visits(batch, rows)
+    members = batch.family()
+    return [
+        TouchpointRange(member.id, first, last)
+        for contact, devices in browsed.items()
+        for first, last in _moments(devices.values(), after.get(contact, ()))
+        for member in members(contact)
+    ]
+
+
+def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the spans around a contact's page views. A joined visit may swallow the next one, so
+    direct visits up to an hour later are decided anew.
+    """
+    yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
+    for moment in after:
+        yield moment - HALF_HOUR, moment + HALF_HOUR
+
+
+def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
+    """Add stored visits; return the times of later page views with a campaign, by contact."""
+    visits: dict[int, Visit] = {}
+    after: dict[Contact, list[int]] = {}
+    for contact_id, device, visit_id, first, last, beside, *columns in rows:
+        owner = batch.directory.contacts[contact_id]
+        visit = visits.get(visit_id)
+        if visit is None:
+            visit = visits[visit_id] = Visit(visit_id, device, owner, first, last)
+            visit.is_stored = True
+            batch.path(owner).load_visit(visit)
+        if beside is None:
+            continue
+        view = stored_view(tuple(columns), device, owner)
+        view.visit = visit
+        view.is_context = beside == "before"
+        visit.views.append(view)
+        batch.views[view.id] = view
+        if beside == "after":
+            after.setdefault(owner.final(), []).append(view.at)
+    batch.visits += visits.values()
+    for visit in visits.values():
+        visit.views.sort(key=lambda view: (view.at, view.id))
+        beginning = visit.views[0] if visit.views else None
+        if beginning and beginning.at == visit.first and beginning.is_direct:
+            beginning.claims = True
+            batch.path(visit.owner).load_direct(beginning)
+    return after
+
+
+def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Add the stored first page views of direct visits to the batch."""
+    first: dict[int, tuple[Any, ...]] = {}
+    for row in rows:
+        _, visit_id, view_id, *_ = row
+        if visit_id not in first or view_id < first[visit_id][2]:
+            first[visit_id] = row
+    for contact_id, _, *columns in first.values():
+        path = batch.path(batch.directory.contacts[contact_id])
+        view = stored_view(tuple(columns), "", batch.directory.contacts[contact_id])
+        if view.is_direct and view.id not in batch.views:
+            view.claims = True
+            batch.views[view.id] = view
+            path.load_direct(view)
+
+
+def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
+    """Add stored touches to the batch."""
+    for touch in touches:
+        owner = batch.directory.contacts[touch.contact_id]
+        path = batch.path(owner)
+        path.load_touch(touch.key, touch.at)
+        if not touch.is_direct_view:
+            path.load_known_source(touch.at)
+        elif touch.id not in batch.views:
+            view = batch.views[touch.id] = _direct_view(touch, owner)
+            path.load_direct(view)
+
+
+def _direct_view(touch: StoredTouch, owner: Contact) -> View:
+    """Return a direct visit's first page view, with the fields that withdrawing its touch needs."""
+    view = View(touch.id, touch.at, "", owner)
+    source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
+    ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
+    view.origin = ViewOrigin(DIRECTLY, source_id, ad)
+    view.claims = view.is_touch = view.was_touch = True
+    return view
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+def hit_row(item: Item) -> StoredHit | None:
+    """Return the row of a page view."""
+    hit = item.hit
+    if hit is None:
+        return None
+    view = item.view
+    return StoredHit(
+        id=item.id,
+        key=hit.key,
+        contact_id=item.contact.final().id,
+        origin_id=origin_of(view.owner),
+        visit_id=view.visit.final().id,
+        occurred_at=item.at,
+        event_name=hit.event_name,
+        url=hit.url,
+        referrer_host=view.referrer_host,
+        source_id=view.origin.source_id,
+        country=hit.country,
+        device_type=hit.device_type,
+        browser=hit.browser,
+        os=hit.os,
+        language=hit.language,
+        campaign=view.campaign,
+        touch=view.origin if view.is_candidate else None,
+    )
+
+
+def visit_rows(batch: Batch) -> list[StoredVisit]:
+    """Return the rows of visits that are new or have grown."""
+    written: list[StoredVisit] = []
+    for visit in batch.visits:
+        if visit.into is not None or not visit.changed:
+            continue
+        contact = visit.owner.final()
+        company = batch.profiles.of(contact).company
+        written.append(
+            StoredVisit(
+                id=visit.id,
+                contact_id=contact.id,
+                origin_id=origin_of(visit.owner),
+                company_id=company and company.id,
+                device=visit.device,
+                started_at=visit.first,
+                last_hit_at=visit.last,
+            )
+        )
+    return written
+
+
+def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
+    """Return stored visits that have become part of others."""
+    return [
+        AbsorbedVisit(
+            visit.id, visit.owner.final().id, visit.final().id, visit.first, visit.last
+        )
+        for visit in batch.visits
+        if visit.into is not None and visit.is_stored
+    ]  # fmt: skip
+
+
+def sources_seen(batch: Batch) -> list[SourceSeen]:
+    """Return the sources that stored events after the batch's page views may lack."""
+    return [
+        SourceSeen(contact.id, view.at, view.touch().source_bit)
+        for view in batch.views.values()
+        if view.made and not (contact := view.owner.final()).is_new
+    ]
+
+
+def origin_of(owner: Contact) -> int | None:
+    """Return the contact that a row belonged to at first, if it was merged later in the batch."""
+    return owner.id if owner.merged_into is not None else None

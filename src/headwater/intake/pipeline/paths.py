@@ -1,0 +1,170 @@
+"""A contact's path as far as a batch needs it: earlier touches, sources, visits, and the batch's
+own events. It begins with the stored state and is changed item by item in order of arrival, so
+that the split into batches makes no difference. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from headwater.events.browsing.views import View
+from headwater.events.browsing.visits import Visit, place
+from headwater.events.touchpoints.models import HALF_HOUR, Touch, TouchpointKey
+
+
+class EventSources:
+    """The sources before an event of the batch."""
+
+    __slots__ = ("at", "source_mask")
+
+    def __init__(self, at: int, source_mask: int) -> None:
+        self.at = at
+        self.source_mask = source_mask
+
+
+# One contact, three page views, two campaigns, an event; G and M are sources of ads, D is direct:
+#
+#     10:00            10:20            10:40              11:00
+#     page view        page view        page view in       purchase
+#     spring (G)       summer (M)       another browser
+#     touch G          touch M          no touch: D        sources G, M
+#
+# - Spring and summer are one visit and two touches: see events/browsing/visits.py.
+# - The third begins a visit of its own, whose source is not known. M, 20 minutes before, has a
+#   known source, so D makes no touch; at 10:51 it would.
+# - The purchase begins with the sources that the path has when its turn comes. If the page view of
+#   10:20 arrives after it, M is added to it then, as the touch lies before it in time.
+# - Until that page view arrives, D makes a touch: G prevents one up to 10:30 only. `_reconsider`
+#   then withdraws the touch. The purchase keeps D among its sources, which may be too many, never
+#   too few: they only say for which events to look for credit.
+# - A sign-up at 10:15 that names spring's campaign itself repeats G and makes no second touch; one
+#   at 10:31 makes one.
+# - When two contacts merge, each has what either path has, and so has every event on them.
+
+
+class ContactPath:
+    """The path of one contact."""
+
+    __slots__ = (
+        "_direct", "_known_times", "_times", "_visits", "marks", "merged_mask", "source_mask",
+    )  # fmt: skip
+
+    def __init__(self, source_mask: int) -> None:
+        self.source_mask = source_mask
+        self.merged_mask = 0
+        """Sources that a merge in this batch put on every event before it."""
+        self.marks: list[EventSources] = []
+        self._times: dict[TouchpointKey, list[int]] = {}
+        self._known_times: list[int] = []
+        """Times of touches with a known source, so other than direct visits, in order."""
+        self._direct: list[View] = []
+        """The first page views of visits whose source is not known."""
+        self._visits: dict[str, list[Visit]] = {}
+        """By device."""
+
+    def load_touch(self, key: TouchpointKey, at: int) -> None:
+        """Add a stored touch of any origin."""
+        self._times.setdefault(key, []).append(at)
+
+    def load_known_source(self, at: int) -> None:
+        """Add the time of a stored touch with a known source."""
+        insort(self._known_times, at)
+
+    def load_direct(self, view: View) -> None:
+        """Add the stored first page view of a direct visit, whether it is a touch or not."""
+        self._direct.append(view)
+
+    def load_visit(self, visit: Visit) -> None:
+        self._visits.setdefault(visit.device, []).append(visit)
+
+    def repeats(self, touch: Touch) -> bool:
+        """Return whether there is an equal touch in the half hour before this one."""
+        return any(
+            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ())
+        )
+
+    def add_touch(self, touch: Touch) -> None:
+        """Add a touch of an event, or one that was sent by itself."""
+        self._add(touch)
+        self._add_known_time(touch.at)
+
+    def add_view(self, view: View) -> None:
+        """Add a page view, and decide anew about the page views whose role it changes."""
+        for changed in place(self._visits.setdefault(view.device, []), view):
+            if changed.is_direct:
+                self._claim_directly(changed)
+            elif changed.claims:
+                self._make(changed)
+                self._add_known_time(changed.at)
+            else:
+                self._unmake(changed)
+                self._remove_known_time(changed.at)
+
+    def add_event(self, at: int) -> EventSources:
+        """Add an event of the batch, which begins with all sources known so far."""
+        mark = EventSources(at, self.source_mask)
+        self.marks.append(mark)
+        return mark
+
+    def absorb(self, other: ContactPath) -> None:
+        """Add the path of a contact merged into this one. Decisions made on either path stay."""
+        for key, times in other._times.items():
+            self._times.setdefault(key, []).extend(times)
+        self._known_times = sorted(self._known_times + other._known_times)
+        self._direct += other._direct
+        for device, visits in other._visits.items():
+            self._visits.setdefault(device, []).extend(visits)
+        self.source_mask |= other.source_mask
+        self.merged_mask = self.source_mask
+        self.marks += other.marks
+        for mark in self.marks:
+            mark.source_mask |= self.source_mask
+
+    def _claim_directly(self, view: View) -> None:
+        if view.claims:
+            self._direct.append(view)
+            self._decide_directly(view)
+        else:
+            self._direct.remove(view)
+            if view.is_touch:
+                self._unmake(view)
+
+    def _add_known_time(self, at: int) -> None:
+        insort(self._known_times, at)
+        self._reconsider(at)
+
+    def _remove_known_time(self, at: int) -> None:
+        self._known_times.remove(at)
+        self._reconsider(at)
+
+    def _reconsider(self, at: int) -> None:
+        """Decide anew about direct visits in the half hour after a changed touch."""
+        for view in self._direct:
+            if at <= view.at <= at + HALF_HOUR:
+                self._decide_directly(view)
+
+    def _decide_directly(self, view: View) -> None:
+        """Make or withdraw the touch of a direct visit: it makes none in the half hour after a
+        touch with a known source.
+        """
+        nearest = bisect_left(self._known_times, view.at - HALF_HOUR)
+        follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.at
+        if follows_better and view.is_touch:
+            self._unmake(view)
+        elif not follows_better and not view.is_touch:
+            self._make(view)
+
+    def _make(self, view: View) -> None:
+        view.is_touch = view.made = True
+        self._add(view.touch())
+
+    def _unmake(self, view: View) -> None:
+        view.is_touch = False
+        self._times[view.touch().key].remove(view.at)
+
+    def _add(self, touch: Touch) -> None:
+        self._times.setdefault(touch.key, []).append(touch.at)
+        self.source_mask |= touch.source_bit
+        for mark in self.marks:
+            if mark.at >= touch.at:
+                mark.source_mask |= touch.source_bit

@@ -1,0 +1,280 @@
+"""The worker's duty to apply a changed name of a source to what was processed before it: piece by
+piece, each in a transaction under its Space's lock, which also writes down how far it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+from psycopg import Connection
+
+from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.former_rows import keep_touchpoints
+from headwater.attribution.history.revisions import DRAW_REVISION
+from headwater.attribution.paths.changes import note_touches
+from headwater.base.failpoints import failpoint
+from headwater.database.jobs.connection import TRANSIENT_ERRORS
+from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
+from headwater.database.queries import Queries
+from headwater.events.batch_store import SourceSeen, add_seen
+from headwater.events.browsing.batch_store import write_origins
+from headwater.events.browsing.views import ViewOrigin, read_origin
+from headwater.events.touchpoints.batch_store import TouchpointSource, write_sources
+from headwater.events.touchpoints.models import Touch
+from headwater.events.touchpoints.tag_sets import TagSets
+from headwater.intake.pipeline.batch import SpaceRules
+from headwater.intake.pipeline.batch_runner import describe
+from headwater.intake.pipeline.claim import lock_space
+from headwater.people.contacts.batch_store import add_sources
+from headwater.sources.outcomes import Ad
+from headwater.sources.reclassification import (
+    ClassifiedTouch,
+    TouchKind,
+    classify_anew,
+    name_in,
+    networks_in,
+)
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.reclassifications import (
+    RECLASSIFIED,
+    WorkPiece,
+    finish_piece,
+    network_in,
+    next_piece,
+    spaces_to_reclassify,
+)
+
+queries = Queries(__name__, "reclassification.sql")
+
+MOST_ROWS = 2_000
+"""The touchpoints, and the page views, of a piece: the Space is locked meanwhile."""
+PATIENCE = "20s"
+"""The longest that a statement may take."""
+
+_URL_AT = {"touchpoints": 4, "views": 3}
+
+log = structlog.get_logger()
+
+
+class _Stored(NamedTuple):
+    """A stored touch, or a page view that could make one, whose link has one of the names."""
+
+    id: int
+    contact_id: int
+    at: int
+    """In µs since 1970."""
+    touch: ClassifiedTouch
+    origin: ViewOrigin | None
+    """Of a page view."""
+    is_touchpoint: bool
+    name: str = ""
+    """The name for which it is classified anew."""
+
+
+@dataclass
+class _Changes:
+    """The changes of a piece."""
+
+    tag_sets: TagSets = field(default_factory=TagSets)
+    touchpoints: list[TouchpointSource] = field(default_factory=list[TouchpointSource])
+    origins: dict[int, ViewOrigin] = field(default_factory=dict[int, ViewOrigin])
+    touches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """The contact and time of each changed touchpoint."""
+    since: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """The earliest time by contact and new source, as a bit."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """Changed touchpoints by name."""
+
+
+Apply = Callable[[SpaceRules, Iterator[_Stored]], _Changes]
+
+
+def reclassify_next(connection: Connection[Any], space_id: int, most: int = MOST_ROWS) -> bool:
+    """Apply a Space's changed names to the next piece of its touchpoints and page views. Returns
+    whether there was one. Needs a connection in autocommit.
+
+    Nothing that is stored may stop it: where a piece fails it is done row by row, and a row that
+    fails stays as it is.
+    """
+    try:
+        return _reclassify(connection, space_id, most)
+    except TRANSIENT_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
+        log.warning("reclassification failed", space_id=space_id, error=describe(error))
+    if most > 1:
+        return reclassify_next(connection, space_id, 1)
+    return _reclassify(connection, space_id, 1, apply=_leave)
+
+
+def _reclassify(
+    connection: Connection[Any], space_id: int, most: int, apply: Apply | None = None
+) -> bool:
+    """Do a piece, by a function that returns its changes."""
+    started = time.perf_counter()
+    with connection.transaction():
+        connection.execute(queries["bound_statements"], {"patience": PATIENCE})
+        connection.execute(queries["bound_waiting"].format(patience=PATIENCE))
+        rules = lock_space(connection, space_id)
+        piece = next_piece(connection, space_id) if rules is not None else None
+        if rules is None or piece is None:
+            return False
+        piece = _bounded(connection, space_id, piece, most)
+        stored = _read(connection, space_id, piece, rules.source_names)
+        changes = (apply or _decide)(rules, stored)
+        _write(connection, space_id, changes)
+        ended = finish_piece(connection, space_id, piece.names, piece.until_id, changes.counts)
+        failpoint("reclassification_before_commit")
+    seconds = round(time.perf_counter() - started, 4)
+    changed = changes.counts.total()
+    log.debug("touchpoints reclassified", space_id=space_id, changed=changed, seconds=seconds)
+    if ended:
+        log.info("reclassification finished", space_id=space_id, names=ended)
+    return True
+
+
+RECLASSIFICATION_DUTY = Duty(
+    spaces_to_reclassify, reclassify_next, pause_seconds=SCARCE_SECONDS, name="reclassification"
+)
+"""The worker's duty to apply changed names of sources to the past."""
+
+
+def _bounded(connection: Connection[Any], space_id: int, piece: WorkPiece, most: int) -> WorkPiece:
+    """Return the beginning of a piece, with at most so many rows of a kind."""
+    values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
+    row = connection.execute(queries["last_id"], values | {"most": most}).fetchone()
+    assert row is not None
+    return piece._replace(until_id=row[0])
+
+
+class _Wanted(NamedTuple):
+    """The names of a piece."""
+
+    values: frozenset[str]
+    """Values of utm_source."""
+    networks: frozenset[str]
+    """Paid networks of the Space's own."""
+    sources: SourceNames
+
+    @classmethod
+    def read(cls, names: list[str], sources: SourceNames) -> _Wanted:
+        networks = {network for name in names if (network := network_in(name)) is not None}
+        return cls(frozenset(names), frozenset(networks), sources)
+
+    def find(self, url: str, source: str | None = None) -> str | None:
+        """Return the name that a link has, or that the touch's source is."""
+        if (value := name_in(url)) in self.values:
+            return value
+        if not self.networks:
+            return None
+        matches = self.networks & {*networks_in(url, self.sources), source}
+        return RECLASSIFIED + min(matches) if matches else None
+
+
+def _read(
+    connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
+) -> Iterator[_Stored]:
+    """Yield the touches and page views of a piece whose link or source is one of its names."""
+    wanted = _Wanted.read(piece.names, sources)
+    values = {
+        "space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id,
+        "networks": [sources.numbers[network] for network in wanted.networks],
+    }  # fmt: skip
+    readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
+    readers = {"touchpoints": _stored_touch, "views": _stored_view}
+    for kind, read in readers.items():
+        for row in connection.execute(queries[kind], values).fetchall():
+            url = row[_URL_AT[kind]] or ""
+            if not wanted.networks and wanted.find(url) is None:
+                continue
+            stored = read(row, sources)
+            if stored is not None and (name := wanted.find(url, stored.touch.source)) is not None:
+                yield stored._replace(name=name)
+
+
+def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
+    touch_id, contact_id, at, sent, url, referrer_host = row[:6]
+    source_id: int = row[6]
+    touch = ClassifiedTouch(
+        kind=TouchKind.SENT if sent else TouchKind.EVENT, url=url or "",
+        referrer_host=referrer_host, source=sources.name_of(source_id), rule=row[7],
+        ad=Ad(*row[8:]),
+    )  # fmt: skip
+    return _Stored(touch_id, contact_id, at, touch, None, is_touchpoint=True)
+
+
+def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
+    """Return a page view; None for one that came back from where no touch comes from."""
+    view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
+    origin = read_origin(text)
+    if origin.source_id is None:
+        return None
+    touch = ClassifiedTouch(
+        kind=TouchKind.VIEW, url=url, referrer_host=referrer_host,
+        source=sources.name_of(origin.source_id), rule=origin.rule, ad=origin.ad,
+        stale=frozenset(origin.stale),
+    )  # fmt: skip
+    return _Stored(view_id, contact_id, at, touch, origin, is_touchpoint)
+
+
+def _decide(rules: SpaceRules, stored: Iterator[_Stored]) -> _Changes:
+    """Return what changes of some touches by a Space's names as they are now."""
+    changes = _Changes()
+    for each in stored:
+        touch = classify_anew(each.touch, rules.exclusions, rules.source_names)
+        if touch == each.touch:
+            continue
+        source_id = rules.source_names.numbers[touch.source]
+        if each.origin is not None:
+            changes.origins[each.id] = msgspec.structs.replace(
+                each.origin, rule=touch.rule, source_id=source_id, ad=touch.ad
+            )
+        if each.is_touchpoint:
+            _change_touchpoint(changes, each, touch, source_id)
+    return changes
+
+
+def _leave(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
+    """Return no changes."""
+    return _Changes()
+
+
+def _change_touchpoint(
+    changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source_id: int
+) -> None:
+    made = Touch(
+        at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url
+    )
+    changes.touchpoints.append(
+        TouchpointSource(
+            id=stored.id, source_id=source_id, source_rule=touch.rule,
+            tag_set=changes.tag_sets.add(made),
+        )
+    )  # fmt: skip
+    changes.touches.append((stored.contact_id, stored.at))
+    if touch.source != stored.touch.source:
+        seen = stored.contact_id, made.source_bit
+        changes.since[seen] = min(stored.at, changes.since.get(seen, stored.at))
+    changes.counts[stored.name] += 1
+
+
+def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
+    """Store the changes, put the sources on contacts and on events after them, and note these."""
+    connection.execute(DRAW_REVISION, {"space_id": space_id})
+    changed = [touch.id for touch in changes.touchpoints]
+    keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)
+    write_sources(connection, space_id, changes.touchpoints, changes.tag_sets)
+    write_origins(connection, space_id, changes.origins)
+    masks: Counter[int] = Counter()
+    for contact_id, bit in changes.since:
+        masks[contact_id] |= bit
+    add_sources(connection, space_id, masks)
+    seen = [SourceSeen(contact, at, bit) for (contact, bit), at in changes.since.items()]
+    add_seen(connection, space_id, seen)
+    note_touches(connection, space_id, changes.touches)

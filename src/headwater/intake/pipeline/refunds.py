@@ -1,0 +1,240 @@
+"""Refunds of a batch: reports that money of orders came back become negative events of the orders'
+contacts, as soon as both the report and the order are there. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.batch_store import Duplicate
+from headwater.events.refunds.reports import (
+    EVERYTHING,
+    AcceptedRefund,
+    MoneyBack,
+    OrderMoney,
+    Refund,
+    RefundReport,
+    add_reports,
+    count_refunds,
+)
+from headwater.events.refunds.store import OrderRefunds
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
+from headwater.intake.inbox.rows import InboxRow
+from headwater.intake.pipeline.batch import Batch, Item
+from headwater.intake.pipeline.duplicates import order_key
+from headwater.people.identity.directory import Contact
+from headwater.people.identity.resolution import ItemIdentity
+from headwater.people.identity.senders import BUSINESS_RECORDS, Sender
+
+
+class KnownOrder(NamedTuple):
+    """An order that refunds are of, stored or of the batch."""
+
+    order_id: str
+    contact: Contact
+    event_name: str
+    money: OrderMoney
+    order_name: str | None
+    do_not_capi: bool
+
+
+def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
+    """Return the refund that a webhook or import reports as a negative event with the order's id:
+    as an event it would be a duplicate of the order, or the order one of it.
+    """
+    amount = Decimal(event.amount or 0)
+    if amount >= 0 or order_key(event) is None or event.order_id is None:
+        return None
+    if Sender(arrival.sender) not in BUSINESS_RECORDS:
+        return None
+    item = event.idempotency_key or f"receipt {arrival.id}"
+    return AcceptedRefund(
+        order_ids=(event.order_id,),
+        at=event.event_time,
+        currency=event.currency,
+        statements=(MoneyBack(item=item, amount=f"{-amount:f}", version=event.event_time),),
+    )
+
+
+def orders_named(batch: Batch) -> set[str]:
+    """Return the ids of orders that the batch has, or has refunds of."""
+    named = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    events = (item.event for item in batch.items if item.event is not None)
+    return named | {key[1] for event in events if (key := order_key(event))}
+
+
+def refunded_orders(batch: Batch) -> set[str]:
+    """Return the ids of orders that have refunds, of the batch or earlier ones."""
+    named = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    return named | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
+
+
+def settle_refunds(batch: Batch) -> None:
+    """Take in the batch's reports, and add the refunds that follow as events to the batch."""
+    if not batch.parsed.refunds and not batch.refunds:
+        return
+    changed: dict[str, OrderRefunds] = {}
+    in_batch = dict(_orders_of_batch(batch))
+    for name in in_batch:
+        if name in batch.refunds:
+            changed[batch.refunds[name].order_id] = batch.refunds[name]
+    for arrival, accepted in batch.parsed.refunds:
+        refunds = _refunds_of(batch, accepted.order_ids)
+        changed[refunds.order_id] = refunds
+        _take_in(batch, refunds, arrival, accepted, in_batch)
+    arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
+    for refunds in changed.values():
+        _settle(batch, refunds, _find_order(batch, refunds, in_batch), arrivals)
+        _correct(batch, refunds)
+    batch.refund_changes.orders = list(changed.values())
+
+
+def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
+    """Yield the batch's own orders by id, the business's last."""
+    orders = [
+        (key[1], item)
+        for item in batch.items
+        if item.event is not None
+        and (key := order_key(item.event))
+        and Decimal(item.event.amount or 0) >= 0
+    ]
+    for order_id, item in sorted(orders, key=lambda order: order[1].identity.sender.is_trusted):
+        event = item.event
+        assert event is not None
+        money = _money(batch, Decimal(event.amount) if event.amount else None, event.currency)
+        yield (
+            order_id,
+            KnownOrder(
+                order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi
+            ),
+        )
+
+
+def _find_order(
+    batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOrder]
+) -> KnownOrder | None:
+    for name in refunds.order_ids:
+        if name in in_batch:
+            return in_batch[name]
+    for name in refunds.order_ids:
+        stored = batch.orders.get(name)
+        if stored is not None:
+            return KnownOrder(
+                name,
+                batch.directory.contacts[stored.contact_id],
+                stored.event_name,
+                _money(batch, stored.amount, stored.currency),
+                stored.order_name,
+                stored.do_not_capi,
+            )
+    return None
+
+
+def _refunds_of(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
+    """Return what is known of an order by any of its ids, all of which now lead there."""
+    known = (batch.refunds[name] for name in order_ids if name in batch.refunds)
+    refunds = next(known, None) or OrderRefunds(order_ids[0], [])
+    for name in order_ids:
+        if batch.refunds.setdefault(name, refunds) is refunds and name not in refunds.order_ids:
+            refunds.order_ids.append(name)
+    return refunds
+
+
+def _take_in(
+    batch: Batch,
+    refunds: OrderRefunds,
+    arrival: InboxRow,
+    accepted: AcceptedRefund,
+    in_batch: dict[str, KnownOrder],
+) -> None:
+    """Add a report to an order, and to the duplicates if it changes nothing."""
+    sender = Sender(arrival.sender)
+    currency = _own_currency(batch, accepted.currency)
+    new = [
+        RefundReport(
+            statement=statement,
+            receipt=arrival.id,
+            at=accepted.at,
+            currency=currency,
+            sender=sender.value,
+        )
+        for statement in accepted.statements
+    ]
+    refunds.reports = add_reports(refunds.reports, new)
+    order = _find_order(batch, refunds, in_batch)
+    money = order.money if order is not None else None
+    before = refunds.counted
+    refunds.counted = count_refunds(refunds.reports, before, money)
+    if before == refunds.counted and any(
+        statement.amount != "0" for statement in accepted.statements
+    ):
+        event_id = refunds.stored[-1].receipt if refunds.stored else None
+        batch.duplicates.append(
+            Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender)
+        )
+
+
+def _settle(
+    batch: Batch,
+    refunds: OrderRefunds,
+    order: KnownOrder | None,
+    arrivals: dict[int, InboxRow],
+) -> None:
+    """Add an order's new refunds to the batch's events."""
+    if order is None:
+        waits = not all(refund.is_event for refund in refunds.counted)
+        now = batch.arrivals[-1].received_at
+        refunds.waiting_since = (refunds.waiting_since or now) if waits else None
+        return
+    refunds.waiting_since = None
+    counted = count_refunds(refunds.reports, refunds.counted, order.money)
+    for refund in counted:
+        if not refund.is_event:
+            arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
+            batch.items.append(_item(refund, order, arrival.received_at))
+    refunds.counted = [msgspec.structs.replace(refund, is_event=True) for refund in counted]
+
+
+def _correct(batch: Batch, refunds: OrderRefunds) -> None:
+    """Note the stored refunds that are other ones now, or none."""
+    present = {refund.receipt: refund for refund in refunds.counted}
+    for former in refunds.stored:
+        refund = present.get(former.receipt)
+        if refund is None:
+            batch.refund_changes.withdrawn.append(former.receipt)
+        elif refund != former:
+            batch.refund_changes.amounts.append(refund)
+
+
+def _item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
+    assert refund.amount != EVERYTHING
+    sender = Sender(refund.sender)
+    arrival = InboxRow(refund.receipt, "refund", sender, received_at, "", "")
+    identity = ItemIdentity(
+        receipt_id=refund.receipt, at=refund.at * 1000, received_at=received_at, sender=sender
+    )
+    item = Item(arrival, identity)
+    item.contact = order.contact
+    item.event = AcceptedEvent(
+        event_name=order.event_name,
+        event_time=refund.at,
+        amount=decimal_text(-refund.amount, MAX_AMOUNT, AMOUNT_STEP),
+        currency=refund.currency,
+        order_name=order.order_name or order.order_id,
+        do_not_capi=order.do_not_capi,
+    )
+    return item
+
+
+def _money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderMoney:
+    return OrderMoney(amount, _own_currency(batch, currency))
+
+
+def _own_currency(batch: Batch, currency: str | None) -> str | None:
+    """Return a currency as refunds have it: None for the Space's."""
+    return None if currency == batch.space.currency else currency

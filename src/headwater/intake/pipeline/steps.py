@@ -1,0 +1,327 @@
+"""The decisions of the pipeline, one step per function, in the order of `batch_runner.process`.
+
+All of them are pure: they read nothing but the batch, and walk its items in order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.batch_store import Duplicate
+from headwater.events.browsing.accepted import (
+    AcceptedBots,
+    AcceptedHit,
+    AcceptedPerson,
+)
+from headwater.events.browsing.views import read_view
+from headwater.events.refunds.reports import AcceptedRefund
+from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.events.touchpoints.classification import touch_of, touch_of_event, touch_of_landing
+from headwater.events.touchpoints.models import Touch
+from headwater.intake.inbox.rows import InboxRow, Rejection, RejectReason
+from headwater.intake.pipeline.batch import Batch, Item, ParsedRows
+from headwater.intake.pipeline.paths import ContactPath
+from headwater.intake.pipeline.phones import note_phone, read_only_phone, wanted_digits
+from headwater.intake.pipeline.refunds import refund_sent_as_event
+from headwater.people.companies.assignment import Company
+from headwater.people.companies.domains import business_domain
+from headwater.people.contacts.names import explicit_parts, full_name
+from headwater.people.contacts.profiles import DEVICE, PLACE
+from headwater.people.identity.joins import SIGNED_ONLY
+from headwater.people.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
+from headwater.people.identity.senders import BUSINESS_RECORDS, Sender
+from headwater.sources.evidence import Landing
+from headwater.sources.outcomes import NoTouch
+
+EVENT = "event"
+TOUCHPOINT = "touchpoint"
+HIT = "hit"
+IDENTIFY = "identify"
+BOTS = "bots"
+REFUND = "refund"
+
+LANGUAGE = ("language",)
+
+_decode_event = msgspec.json.Decoder(AcceptedEvent).decode
+_decode_touchpoint = msgspec.json.Decoder(AcceptedTouchpoint).decode
+_decode_hit = msgspec.json.Decoder(AcceptedHit).decode
+_decode_person = msgspec.json.Decoder(AcceptedPerson).decode
+_decode_bots = msgspec.json.Decoder(AcceptedBots).decode
+_decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
+
+
+def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
+    """Read the payloads of rows, and add what they say; rows that cannot be read are rejected at
+    once.
+    """
+    for arrival in arrivals:
+        read = _READERS.get(arrival.kind)
+        if read is None:
+            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no kind that is known")
+            parsed.rejections.append(rejection)
+            continue
+        try:
+            read(parsed, arrival)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            detail = type(error).__name__
+            rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
+            parsed.rejections.append(rejection)
+
+
+def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
+    event = _decode_event(arrival.payload)
+    refund = refund_sent_as_event(event, arrival)
+    if refund is not None:
+        parsed.refunds.append((arrival, refund))
+        return
+    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_rules)
+    item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
+    item.event, item.touch = event, touch
+    _identify_by_phone(parsed, item, event.phone)
+    item.warn(event.warnings)
+
+
+def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
+    touchpoint = _decode_touchpoint(arrival.payload)
+    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_rules)
+    if isinstance(touch, NoTouch):
+        detail = f"{touch.reason}: {touch.detail}"
+        parsed.rejections.append(Rejection(arrival.id, RejectReason.NO_TOUCH, detail))
+        return
+    item = _add_item(parsed, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
+    item.touch = touch
+    item.warn(touchpoint.warnings)
+
+
+def _read_hit(parsed: ParsedRows, arrival: InboxRow) -> None:
+    hit = _decode_hit(arrival.payload)
+    identifiers = Identifiers(None, None, hit.trk_token, hit.fingerprint, hit.ip)
+    _add_item(parsed, arrival, identifiers, hit.occurred_at).hit = hit
+
+
+def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
+    person = _decode_person(arrival.payload)
+    item = _add_item(parsed, arrival, _identifiers(person), person.occurred_at, person)
+    item.person = person
+    if person.landing is not None:
+        landing, at = person.landing, person.landing.occurred_at * 1000
+        visit = Landing(landing.url, landing.referrer)
+        item.touch = touch_of_landing(visit, at, parsed.space.source_rules)
+
+
+def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
+    bots = _decode_bots(arrival.payload)
+    parsed.bots[bots.site_id] = parsed.bots.get(bots.site_id, 0) + bots.hits
+
+
+def _read_refund(parsed: ParsedRows, arrival: InboxRow) -> None:
+    parsed.refunds.append((arrival, _decode_refund(arrival.payload)))
+
+
+_READERS: dict[str, Callable[[ParsedRows, InboxRow], None]] = {
+    EVENT: _read_event,
+    TOUCHPOINT: _read_touchpoint,
+    HIT: _read_hit,
+    IDENTIFY: _read_person,
+    BOTS: _read_bots,
+    REFUND: _read_refund,
+}
+
+
+def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+    return Identifiers(
+        accepted.email, accepted.tracking_id, accepted.trk_token, accepted.fingerprint, accepted.ip
+    )
+
+
+def _add_item(
+    parsed: ParsedRows,
+    arrival: InboxRow,
+    identifiers: Identifiers,
+    at: int,
+    claim: AcceptedEvent | AcceptedPerson | None = None,
+) -> Item:
+    """Add an item with an identity and a time, in ms since 1970, to the rows. `claim` is one that
+    may say who a browser is.
+    """
+    sender = Sender(arrival.sender)
+    kept, warnings = without_junk(identifiers, parsed.space.junk)
+    seen_with = kept.fingerprint is not None and kept.ip is not None
+    identity = ItemIdentity(
+        receipt_id=arrival.id,
+        at=at * 1000,
+        received_at=arrival.received_at,
+        email=kept.email,
+        tracking_id=kept.tracking_id,
+        trk_token=kept.trk_token,
+        fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
+        sender=sender,
+        address_key=claim.address_key if claim is not None else None,
+        may_join=claim is None or claim.join_rule != SIGNED_ONLY,
+    )
+    item = Item(arrival, identity)
+    item.warn(warnings)
+    parsed.items.append(item)
+    return item
+
+
+def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
+    """Identify an event of the business's records by its telephone number, if it has nothing else
+    to go by.
+    """
+    identity = item.identity
+    if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
+        return
+    number = read_only_phone(phone, identity.sender, parsed.space)
+    item.identity = msgspec.structs.replace(identity, phone=number)
+    if number is None:
+        item.warn(["phone ignored: not an identifier"])
+
+
+def match_and_merge(batch: Batch) -> None:
+    """Find, create and merge the contacts of the items: one item after another, as each is matched
+    against the result of those before it. Identifiers that a page may not add to a contact are
+    left out from here on, with a warning.
+    """
+    wanted = wanted_digits(batch)
+    for item in batch.items:
+        presented = item.identity
+        item.contact, item.identity = identify(batch.directory, presented, batch.joins)
+        if item.identity.is_refused and item.person is not None:
+            item.person = item.touch = None  # they describe somebody else
+        if item.identity is not presented:
+            refused = [
+                kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None
+            ]
+            warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
+            item.warnings = [*(item.warnings or ()), *warnings]
+        if wanted:
+            note_phone(batch, item, wanted)
+
+
+def describe_contacts(batch: Batch) -> None:
+    """Fill in the contacts' profiles from events, page views and merged contacts."""
+    directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
+    for item, merges in batch.timeline():
+        for merge in merges:
+            profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
+        profile, described = profiles.of(item.contact), item.event or item.person
+        trusted = item.identity.sender.is_trusted
+        if item.hit is not None:
+            _describe_by_hit(batch, item, item.hit)
+        if described is None:
+            profile.learn(item.identity.email, None, None)
+            continue
+        name = full_name(described.full_name, described.first_name, described.last_name)
+        profile.learn(item.identity.email, name, described.phone)
+        if described.profile_fields:
+            profile.set_fields(described.profile_fields, zone, replace=trusted)
+        if name is not None and (trusted or profile.name == name):
+            directory.link(item.contact, ("name", name), item.at, item.id)
+            parts = explicit_parts(described.full_name, described.first_name, described.last_name)
+            if parts is not None:
+                batch.names.append((item.contact, name, parts))
+        if described.phone is not None and (trusted or profile.phone == described.phone):
+            directory.link(item.contact, ("phone", described.phone), item.at, item.id)
+
+
+def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
+    profile = batch.profiles.of(item.contact)
+    profile.notice(PLACE, hit)
+    profile.notice(DEVICE, hit)
+    profile.notice(LANGUAGE, hit)
+    location = ", ".join(filter(None, (hit.city, hit.state, hit.country)))
+    if location:
+        profile.locate(location)
+        batch.directory.link(item.contact, ("location", location), item.at, item.id)
+
+
+def read_views(batch: Batch) -> None:
+    """Read the sources of the page views, and the clicks that they are the first to have."""
+    for item in batch.items:
+        if item.hit is not None:
+            item.view = read_view(
+                item.hit,
+                item.identity,
+                item.contact,
+                batch.clicks,
+                batch.space.exclusions,
+                batch.space.source_names,
+            )
+
+
+def group_companies(batch: Batch) -> None:
+    """Give contacts their companies; a survivor keeps its own or takes the merged contact's."""
+    by_external_id = batch.space.company_identity_mode == "external_id"
+    for item, merges in batch.timeline():
+        for merge in merges:
+            batch.profiles.of(merge.survivor).join_company(batch.profiles.of(merge.loser))
+        profile = batch.profiles.of(item.contact)
+        if by_external_id:
+            if item.identity.sender.is_trusted or profile.company is None:
+                profile.company = _named_company(batch, item) or profile.company
+        elif profile.company is None:
+            profile.company = _employer(batch, item)
+
+
+def _named_company(batch: Batch, item: Item) -> Company | None:
+    event = item.event
+    if event is None or event.company_external_id is None:
+        return None
+    return batch.companies.of_external_id(
+        event.company_external_id, event.company_name, item.received_at,
+        rename=item.identity.sender.is_trusted,
+    )  # fmt: skip
+
+
+def _employer(batch: Batch, item: Item) -> Company | None:
+    domain = business_domain(item.identity.email) if item.identity.email is not None else None
+    return batch.companies.of_domain(domain, item.received_at) if domain is not None else None
+
+
+def walk_paths(batch: Batch) -> None:
+    """Decide which touches become touchpoints, and which sources precede each event."""
+    for item, merges in batch.timeline():
+        for merge in merges:
+            batch.path(merge.survivor).absorb(batch.path(merge.loser))
+        path = batch.path(item.contact)
+        if item.hit is not None:
+            path.add_view(item.view)
+            continue
+        if item.touch is not None:
+            _add_touch(batch, path, item, item.touch)
+        if item.event is not None:
+            item.mark = path.add_event(item.at)
+
+
+def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> None:
+    if not path.repeats(touch):
+        path.add_touch(touch)
+        return
+    item.touch = None
+    if item.event is None and item.person is None:
+        repeated = Duplicate(
+            item.id, "repeated_touch", None, item.received_at, item.identity.sender
+        )
+        batch.duplicates.append(repeated)
+
+
+def settle(batch: Batch) -> None:
+    """Copy the results of the walks to the rows of the contacts, whose numbers are now known."""
+    for item in batch.items:
+        if item.hit is None:
+            continue
+        view = item.view
+        if view.is_candidate:
+            batch.views[view.id] = view
+        if view.visit.id == view.id:
+            batch.visits.append(view.visit)
+    for contact, path in batch.paths.items():
+        profile = batch.profiles.of(contact)
+        if path.source_mask != profile.source_mask:
+            profile.source_mask, profile.changed = path.source_mask, True
+    for profile in batch.profiles:
+        profile.changed |= profile.company is not profile.original_company

@@ -1,0 +1,308 @@
+"""POST of browsers' reports: as plain ASGI, like the other endpoints that carry the traffic.
+
+A page may write to a site by its origin, as the site key is public. Bodies are sent as text/plain,
+so that browsers send no preflight request; one that comes all the same is answered.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from prometheus_client import Counter
+
+from headwater.events.browsing.accepted import AcceptedBots
+from headwater.events.browsing.agents import read_agent
+from headwater.events.browsing.places import Places
+from headwater.http.bodies import Receive, read_body, refuse_encoding
+from headwater.http.clients import Networks, address_subject, client_address
+from headwater.http.errors import (
+    Forbidden,
+    Invalid,
+    Problem,
+    RateLimited,
+    Unauthorized,
+    bound,
+)
+from headwater.intake.ingest.endpoints import (
+    Endpoint,
+    HttpResponse,
+    Ingest,
+    Send,
+    problem_answer,
+    quota_headers,
+)
+from headwater.intake.tracker.browser_reports import (
+    TOKEN,
+    Body,
+    Browser,
+    BrowserReport,
+    language_tag,
+)
+from headwater.intake.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
+from headwater.intake.tracker.shares import Shares
+from headwater.people.identity.joins import address_key
+from headwater.people.identity.senders import Sender
+from headwater.spaces.sites.origins import OPAQUE, cookie_domain, sent_host
+from headwater.spaces.sites.refusals import RefusalReason
+from headwater.spaces.sites.sites import REPORTING, SCOPE, ActiveSite, SiteCache
+
+MAX_BODY = 256 * 1024
+COOKIE = "trk_token"
+COOKIE_SECONDS = 400 * 86_400
+"""The longest that browsers keep any cookie."""
+LONGEST_USER_AGENT = 2048
+
+_COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=({TOKEN.pattern})\s*(?=;|\Z)")
+
+bot_hits = Counter("headwater_bot_hits", "Page views by bots, which are left out")
+refused = Counter("headwater_refused_reports", "Reports of foreign pages", ["reason"])
+
+Headers = dict[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class ItemResults:
+    """The results of a report's items, and the rows of the valid ones."""
+
+    results: list[dict[str, Any]]
+    rows: Sequence[bytes]
+    kinds: Sequence[str]
+    senders: Sequence[Sender]
+    faults: Sequence[tuple[RefusalReason, str]] = ()
+    """Why items were refused, and the fields at fault."""
+
+
+class HitsEndpoint(Endpoint):
+    """POST: the page views, persons and events that a browser reports."""
+
+    def __init__(self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks) -> None:
+        self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
+        self._shares = Shares()
+        # Compiles the patterns now, and not while the first visitor waits.
+        read_agent("Mozilla/5.0")
+
+    async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
+        # Of a repeated header the first counts, as everywhere else.
+        headers: Headers = dict(reversed(scope["headers"]))
+        origin = _text(headers, b"origin").strip()
+        try:
+            refuse_encoding(_text(headers, b"content-encoding"))
+            body = Body(await read_body(receive, MAX_BODY))
+        except Problem as problem:
+            # Any origin may read this answer: a script that cannot would send the report for ever.
+            return _granted(problem_answer(problem), origin)
+        site = await self._admit(body.site(), origin)
+        try:
+            site.caller.authorize(SCOPE)
+            answer = await self._handle(site, body, scope, headers)
+        except Problem as problem:
+            answer = problem_answer(problem)
+        return _granted(answer, origin)
+
+    async def _handle(
+        self, site: ActiveSite, body: Body, scope: Any, headers: Headers
+    ) -> HttpResponse:
+        address = client_address(scope, self._trusted)
+        try:
+            items = body.items()
+            self._count(site, address, len(items))
+            report = body.report(time.time())
+        except Invalid as invalid:
+            self._count(site, address, 1)
+            return await self._ingest.refuse(site.caller, 0, invalid)
+        browser = self._browser(address, headers, report)
+        answer = await self._take(site, items, browser)
+        if browser.token and not browser.agent.is_bot:
+            origin, host = _text(headers, b"origin").strip(), _text(headers, b"host")
+            answer.headers += _cookie_headers(browser.token, origin, host)
+        return answer
+
+    async def _admit(self, key: str, origin: str) -> ActiveSite:
+        """Return the site of a report. Raises Unauthorized or Forbidden, and notes either."""
+        try:
+            _check_origin(origin)
+            site = await self._sites.site(key)
+        except Unauthorized:
+            refused.labels("site").inc()
+            if origin != OPAQUE:  # it says nothing of whose key was meant
+                self._sites.refusals.note_key(origin, key)
+            raise
+        except Forbidden:
+            refused.labels("origin").inc()
+            raise
+        try:
+            site.admit(origin)
+        except Forbidden:
+            refused.labels("origin").inc()
+            if origin != OPAQUE:  # nobody should be advised to take all such frames
+                self._note(site, RefusalReason.ORIGIN, origin)
+            raise
+        return site
+
+    def _note(self, site: ActiveSite, reason: RefusalReason, detail: str) -> None:
+        self._sites.refusals.note(site.caller.space_id, site.id, reason, detail)
+
+    def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
+        """Count items. Raises RateLimited when the sender has used up its share of the Space's
+        minute. Items are counted before they are validated, which costs more.
+        """
+        limit = self._ingest.keys.limit(site.caller, REPORTING)
+        sender = address_subject(address)
+        try:
+            self._shares.take(site.caller.space_id, sender, items, limit, time.time())
+        except RateLimited:
+            refused.labels("share").inc()
+            raise
+
+    def _browser(self, ip: str | None, headers: Headers, report: BrowserReport) -> Browser:
+        user_agent = _text(headers, b"user-agent")[:LONGEST_USER_AGENT]
+        kept = _COOKIE.search(_text(headers, b"cookie"))
+        return Browser(
+            token=kept[1] if kept else report.token,
+            fingerprint=report.fingerprint,
+            ip=ip,
+            user_agent=user_agent,
+            agent=read_agent(user_agent),
+            place=self._places.find(ip),
+            language=report.language or language_tag(_text(headers, b"accept-language")),
+            cookies=report.cookies,
+            consent=report.consent,
+            address_key=address_key(address_subject(ip)),
+            landing=report.landing,
+        )
+
+    async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
+        """Have the valid items stored and counted, and return every item's result."""
+        is_bot = browser.agent.is_bot
+        outcome = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
+        for reason, detail in outcome.faults:
+            self._note(site, reason, detail)
+        cost = len(items) if is_bot else len(outcome.rows)
+        request = self._ingest.request(site.caller, cost, list(outcome.rows))
+        request.kinds, request.senders = outcome.kinds, outcome.senders
+        not_stored = await self._ingest.put(request)
+        if not_stored:
+            return not_stored
+        if is_bot:
+            bot_hits.inc(sum(map(is_page, items)))
+        receipts = iter(request.receipts)
+        for result in outcome.results:
+            if result["status"] == "queued":
+                result["receipt_id"] = str(next(receipts))
+        status, body = _body(outcome, None if is_bot else browser.token)
+        return HttpResponse(status, body, quota_headers(request.quota))
+
+
+def _check_origin(origin: str) -> None:
+    """Raise Forbidden for an origin that no page of the web has. Which sites take frames without an
+    origin is looked up with the site.
+    """
+    if origin != OPAQUE and sent_host(origin) is None:
+        raise Forbidden("A report needs the Origin header of a page.")
+
+
+def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
+    """Return the results of a bot's items: only the number of its page views is stored."""
+    results = [{"index": index, "status": "ignored"} for index in range(len(items))]
+    hits = sum(map(is_page, items))
+    row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
+    if not hits:
+        return ItemResults(results, [], [], [])
+    return ItemResults(results, [row], ["bots"], [Sender.BROWSER])
+
+
+def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
+    """Return each item's result, in order, and the rows of the valid ones."""
+    now = time.time()
+    results: list[dict[str, Any]] = []
+    accepted: list[AcceptedItem] = []
+    faults: list[tuple[RefusalReason, str]] = []
+    for index, raw in enumerate(items):
+        try:
+            accepted.append(accept_item(raw, browser, site, now))
+        except Invalid as invalid:
+            results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            faults.append(fault_of(raw, invalid))
+        else:
+            results.append({"index": index, "status": "queued"})
+    kinds, rows = [item.kind for item in accepted], [item.row for item in accepted]
+    return ItemResults(results, rows, kinds, [item.sender for item in accepted], faults)
+
+
+def _body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
+    """Return the status and the body of an answer."""
+    counts = dict.fromkeys(("queued", "ignored", "invalid"), 0)
+    for result in outcome.results:
+        counts[result["status"]] += 1
+    status = 422 if counts["invalid"] == len(outcome.results) else 202
+    message = f"{counts['queued']} of {len(outcome.results)} items are queued."
+    content: dict[str, Any] = {
+        "status": status,
+        "message": message,
+        "token": token,
+        "results": outcome.results,
+    }
+    if status == 422:
+        content["errors"] = bound(
+            (f"items.{result['index']}.{name}", rules)
+            for result in outcome.results
+            for name, rules in result["errors"].items()
+        )
+    return status, msgspec.json.encode(content)
+
+
+def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
+    """Return the token as a cookie of the page's own domain, if our host belongs to it.
+
+    Set here and not by the script, as Safari keeps what a script sets for seven days only. The
+    script has to read it, as trkToken() answers at once: so it is not HttpOnly.
+    """
+    domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
+    if domain is None:
+        return []
+    domain_part = f"; Domain={domain}" if domain else ""
+    secure = "; Secure" if origin.startswith("https:") else ""
+    text = f"{COOKIE}={token}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax{domain_part}{secure}"
+    return [(b"set-cookie", text.encode())]
+
+
+def grant(origin: str) -> list[tuple[bytes, bytes]]:
+    """Return the headers that let a page of this origin read the answer and use cookies."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        (b"vary", b"Origin"),
+    ]
+
+
+def _granted(answer: HttpResponse, origin: str) -> HttpResponse:
+    if sent_host(origin) is not None:
+        answer.headers += grant(origin)
+    return answer
+
+
+async def preflight(scope: Any, _: Receive, send: Send) -> None:
+    """Answer OPTIONS, by which a browser asks whether it may send JSON. Any page may: the origin is
+    checked with the report itself, which names the site.
+    """
+    origin = _text(dict(reversed(scope["headers"])), b"origin").strip()
+    headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
+    if sent_host(origin) is not None:
+        headers += [
+            *grant(origin)[:2],
+            (b"access-control-allow-methods", b"POST"),
+            (b"access-control-allow-headers", b"content-type"),
+            (b"access-control-max-age", b"86400"),
+        ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _text(headers: Headers, name: bytes) -> str:
+    return headers.get(name, b"").decode("latin-1")

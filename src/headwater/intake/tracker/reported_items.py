@@ -1,0 +1,268 @@
+"""The items of a browser's report: page views, persons and events. Each is validated by itself and
+becomes a row of the inbox. Pure: the row depends on the item and the request alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Raw
+
+from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
+from headwater.http.errors import Invalid
+from headwater.http.inputs.emails import parse_written_email
+from headwater.intake.ingest.forms import Address, Check, Code, Form, Identifier, nonblank_texts
+from headwater.intake.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
+from headwater.intake.tracker.browser_reports import MAX_AGO, Browser
+from headwater.people.identity.joins import SIGNED_ONLY
+from headwater.people.identity.senders import Sender
+from headwater.sources.addresses import read_address
+from headwater.spaces.custom_fields import SLOTS, TYPE_RULES
+from headwater.spaces.sites.refusals import RefusalReason
+from headwater.spaces.sites.signatures import Signature, WrongTimeError
+from headwater.spaces.sites.sites import ActiveSite
+
+_KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+_encode = msgspec.json.encode
+_members_of = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class WrongClock(Invalid):
+    """An item whose time cannot be right: the clock of whoever gave it is wrong."""
+
+
+class _Item(msgspec.Struct, frozen=True, kw_only=True):
+    type: Literal["page", "identify", "event"]
+    key: str
+    ago: int | float
+
+
+class _Page(_Item, frozen=True, kw_only=True):
+    url: Annotated[str, Meta(max_length=2048)]
+    referrer: Address = None
+
+
+_NAMES = ("full_name", "first_name", "last_name", "phone", "tracking_id")
+
+
+class _Named(_Item, frozen=True, kw_only=True):
+    email: Annotated[str, Meta(max_length=320)] | None = None
+    tracking_id: Identifier = None
+    full_name: Identifier = None
+    first_name: Identifier = None
+    last_name: Identifier = None
+    phone: Annotated[str, Meta(max_length=64)] | None = None
+
+
+_Person: Any = msgspec.defstruct(
+    "_Person", [(name, slot_type(number), None) for number, name in SLOTS],
+    bases=(_Named,), frozen=True, kw_only=True,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _KeyAndTime:
+    key: str
+    occurred_at: int
+
+
+def _read_key_and_time(payload: _Item, now: float, check: Check) -> _KeyAndTime:
+    if not _KEY.fullmatch(payload.key):
+        check.add("key", _RULES["key"])
+    if not 0 <= payload.ago <= MAX_AGO:
+        check.add("ago", _RULES["ago"])
+        return _KeyAndTime("", 0)
+    return _KeyAndTime(payload.key.lower(), int(now * 1000 - payload.ago))
+
+
+def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
+    item = _read_key_and_time(payload, now, check)
+    if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
+        check.add("url", _RULES["url"])
+    referrer = nonblank_texts(payload, ("referrer",)).get("referrer")
+    return AcceptedHit(
+        key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer
+    )
+
+
+def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
+    item = _read_key_and_time(payload, now, check)
+    texts: dict[str, Any] = nonblank_texts(payload, ("email", *_NAMES))
+    if "email" in texts:
+        texts["email"] = check(parse_written_email, "email", texts["email"])
+    fields = profile_fields(payload, check)
+    if not (texts or fields or check.errors):
+        check.add("email", "is required unless another field is given.")
+    return AcceptedPerson(occurred_at=item.occurred_at, profile_fields=fields, **texts)
+
+
+class _Signed(msgspec.Struct, frozen=True):
+    signed_at: Code = None
+    signature: Identifier = None
+
+
+def _signature(payload: _Signed, _: float, check: Check) -> Signature | None:
+    signed_at = "" if payload.signed_at is None else str(payload.signed_at).strip()
+    digest = (payload.signature or "").strip()
+    if not digest:
+        return None
+    if not _SECONDS.fullmatch(signed_at):
+        check.add("signed_at", _RULES["signed_at"])
+    return Signature(signed_at, digest)
+
+
+_RULES = {
+    "signed_at": "must be the Unix seconds that were signed.",
+    "type": "must be page, identify or event.",
+    "key": "must be a UUID.",
+    "ago": f"must be a number of milliseconds from 0 to {MAX_AGO}.",
+    "url": "must be an http:// or https:// address of at most 2048 characters.",
+    **TYPE_RULES,
+}
+_STAND_INS: dict[str, Any] = {
+    "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,
+}  # fmt: skip
+
+WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
+PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
+PERSON_FORM = Form(_Person, _person, _RULES, _STAND_INS, alternatives=())
+SIGNATURE_FORM = Form(_Signed, _signature, _RULES, {}, alternatives=())
+
+
+class _Type(msgspec.Struct):
+    type: Any = None
+
+
+_type_of = msgspec.json.Decoder(_Type).decode
+
+
+def fault_of(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
+    """Return the reason why an item was refused, and the field at fault after the item's type."""
+    fields = list(invalid.errors)
+    is_clock = isinstance(invalid, WrongClock) or fields == ["ago"]
+    reason = RefusalReason.CLOCK if is_clock else RefusalReason.INVALID
+    return reason, f"{_type_text(raw)}.{fields[0] if fields else 'item'}"
+
+
+def _type_text(raw: Raw) -> str:
+    try:
+        kind = _type_of(raw).type
+    except msgspec.DecodeError:
+        return "item"
+    return kind if kind in ("page", "identify", "event") else "item"
+
+
+def is_page(raw: Raw) -> bool:
+    """Return whether an item is a page view, valid or not."""
+    try:
+        return _type_of(raw).type == "page"
+    except msgspec.DecodeError:
+        return False
+
+
+class AcceptedItem(NamedTuple):
+    """A row of the inbox, its kind, and its sender."""
+
+    kind: str
+    row: bytes
+    sender: Sender = Sender.BROWSER
+
+
+def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
+    """Return the row of an item for the inbox. Raises Invalid naming every field at fault."""
+    try:
+        kind = _type_of(raw).type
+    except msgspec.DecodeError:
+        kind = None  # no object; the form raises that
+    if kind == "event":
+        return AcceptedItem("event", _event(raw, browser, site, now))
+    if kind not in ("page", "identify"):
+        WHEN_FORM.accept(raw, now)  # raises with what is wrong
+    visitor = browser.visitor()
+    if not visitor:
+        raise Invalid.of("token", "is required unless fingerprint is given.")
+    if kind == "identify":
+        person = PERSON_FORM.accept(raw, now)
+        claim = _claim(browser, site)
+        landing = None if browser.token else browser.landing
+        row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
+        return AcceptedItem("identify", row, _sender(raw, person, site, now))
+    hit = PAGE_FORM.accept(raw, now)
+    row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
+    return AcceptedItem("hit", row)
+
+
+def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
+    """Return the sender of a person's fields: with a valid signature the business vouches for them.
+    Raises Invalid for an invalid signature, so that the business learns of its mistake.
+    """
+    signature = SIGNATURE_FORM.accept(raw, now)
+    if signature is None:
+        return Sender.BROWSER
+    try:
+        signature.check(person.email, person.tracking_id, site.secrets, now)
+    except WrongTimeError as error:
+        raise WrongClock.of("signature", str(error)) from None
+    except ValueError as error:
+        raise Invalid.of("signature", str(error)) from None
+    return Sender.SIGNED_BROWSER
+
+
+def _claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
+    """Return what limits the known contacts that a browser may say it is."""
+    rule = SIGNED_ONLY if site.signed_only else None
+    return {"address_key": browser.address_key, "join_rule": rule}
+
+
+def _technical_fields(browser: Browser) -> dict[str, Any]:
+    return {
+        "cookies": browser.cookies,
+        "country": browser.place.country,
+        "state": browser.place.state,
+        "city": browser.place.city,
+        "device_type": browser.agent.device_type,
+        "browser": browser.agent.browser,
+        "os": browser.agent.os,
+        "language": browser.language,
+    }
+
+
+_OF_THE_SERVER = (
+    "type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time",
+)  # fmt: skip
+
+
+def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
+    """Return the row of an event, by the form of all events. Fields that the request itself has are
+    not taken from the page, which can send any values.
+    """
+    item = WHEN_FORM.accept(raw, now)
+    members = _members_of(raw)
+    for name in _OF_THE_SERVER:
+        members.pop(name, None)
+    defaults: dict[str, Any] = {"idempotency_key": item.key, **browser.cookies}
+    if browser.consent != Consent():
+        defaults["consent"] = browser.consent
+    known: dict[str, Any] = {**browser.visitor(), "event_time": item.occurred_at / 1000}
+    if browser.user_agent:
+        known["user_agent"] = browser.user_agent
+    event = EVENT_FORM.accept(_encode({**defaults, **members, **known}), now)
+    if event.amount is not None:
+        _check_amount(event.amount, site)
+    if event.email or event.tracking_id:
+        event = msgspec.structs.replace(event, **_claim(browser, site))
+    return _encode(event)
+
+
+def _check_amount(amount: str, site: ActiveSite) -> None:
+    """Raise Invalid for an amount that a page may not report."""
+    if not site.accepts_amounts:
+        raise Invalid.of("amount", "is not accepted from pages of this site.")
+    if Decimal(amount) < 0:
+        raise Invalid.of("amount", "must not be negative: a page gives no refunds.")

@@ -1,0 +1,221 @@
+"""The last deliveries of each webhook: kept as they came, listed, replayed.
+
+A delivery is stored before its event is accepted, and its outcome afterwards. The other way round,
+somebody who is erased in between would come back with the delivery.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.base.masking import Mask
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Conflict, NotFound
+from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.intake.webhooks.drafts import Draft, make_draft
+from headwater.intake.webhooks.interpretation import finish, headers_kept
+from headwater.intake.webhooks.models import (
+    Delivery,
+    DeliverySummary,
+    ReadContext,
+    Status,
+    WebhookOutcome,
+    WebhookRequest,
+)
+from headwater.intake.webhooks.webhooks import fetch_webhook, find_buyer
+from headwater.people.identity.senders import Sender
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "deliveries.sql")
+
+IDENTIFYING = (
+    "email", "phone", "full_name", "first_name", "last_name", "ip", "fingerprint", "user_agent",
+    "tracking_id", "trk_token",
+)  # fmt: skip
+PAUSED = WebhookOutcome(
+    Status.PAUSED, "It came while the webhook was paused. Resume it, and replay this delivery."
+)
+KEPT = 200
+KEPT_REFUSED = 20
+"""Of the deliveries whose signature is missing or wrong: anybody who knows the URL sends them."""
+UNFINISHED = "It was not finished; the sender will try again."
+
+
+async def outcome_of(
+    connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest,
+    draft: Draft | None = None,
+) -> WebhookOutcome:  # fmt: skip
+    """Return the outcome of a message that passed the signature check. The draft is made here
+    unless it was made before.
+    """
+    draft = draft or await make_draft(space_id, reader, message)
+    if isinstance(draft, WebhookOutcome):
+        return _masked(draft, {})
+    order = draft.mapped.order_of_buyer
+    buyer = {} if order is None else await find_buyer(connection, space_id, order)
+    return _masked(finish(draft, buyer, message.received_at), draft.mapped.payload)
+
+
+def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
+    """Return an outcome without personal data in its detail: a topic is whatever the sender or a
+    mapping says.
+    """
+    mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
+    return replace(outcome, detail=mask.text(outcome.detail))
+
+
+async def begin_delivery(
+    connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
+) -> int:
+    """Store a delivery, delete the oldest ones beyond the limit, and return its id."""
+    kept = KEPT if columns["believed"] else KEPT_REFUSED
+    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **columns}
+    row = await fetch_one(connection, queries["begin"], values)
+    await connection.execute(queries["trim"], values)
+    return row[0]
+
+
+def delivery_columns(
+    reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
+) -> dict[str, Any]:
+    """Return a delivery's columns as they are before its event, if there is one, is accepted. A
+    body that failed the signature check is not kept: it may hold anything.
+    """
+    kept = headers_kept(reader)
+    headers = {name: text for name, text in message.headers.items() if name in kept}
+    accepted = outcome.status is Status.ACCEPTED
+    return {
+        "received_at": datetime.fromtimestamp(message.received_at, UTC),
+        "headers": Jsonb({name: text.replace("\0", "") for name, text in headers.items()}),
+        "body": _text(message.body) if believed else None,
+        "status": Status.REFUSED if accepted else outcome.status,
+        "detail": UNFINISHED if accepted else outcome.detail,
+        "dedup_key": _key(outcome),
+        "believed": believed,
+        "is_test": outcome.is_test,
+    }
+
+
+async def finish_delivery(
+    connection: AsyncConnection, space_id: int, delivery_id: int, outcome: WebhookOutcome,
+    receipt_id: int | None,
+) -> None:  # fmt: skip
+    """Store the outcome of a delivery."""
+    values = {
+        "space_id": space_id, "id": delivery_id, "status": outcome.status,
+        "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
+        "is_test": outcome.is_test,
+    }  # fmt: skip
+    await connection.execute(queries["finish"], values)
+
+
+async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
+    """Delete a delivery that was refused for now and will be sent again."""
+    await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
+
+
+async def list_deliveries(
+    connection: AsyncConnection, space_id: int, webhook_id: int | None, limit: int
+) -> list[Delivery]:
+    """Return the latest deliveries, the latest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    if webhook_id is not None:
+        await fetch_webhook(connection, space_id, webhook_id)
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    values = {"space_id": space_id, "webhook_id": webhook_id, "limit": limit}
+    return await fetch_all(cursor, queries["list"], values)
+
+
+async def replay_delivery(
+    connection: AsyncConnection, space_id: int, delivery_id: int
+) -> tuple[WebhookOutcome, int | None]:
+    """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
+    event. Returns the outcome and the receipt. A delivery that was accepted before keeps its
+    idempotency key, so its event is dropped as a duplicate, even if keys are made otherwise by now.
+
+    Raises NotFound, and Conflict for one whose body was not kept.
+    """
+    await fetch_space(connection, space_id)
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    await cursor.execute(queries["hold"], {"space_id": space_id, "id": delivery_id})
+    delivery = await cursor.fetchone()
+    if delivery is None:
+        raise NotFound("Delivery")
+    if delivery.body is None:
+        raise Conflict("Nothing proved who had sent this delivery, so its body was not kept.")
+    webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
+    reader = ReadContext(webhook.type, webhook.settings)
+    received_at = delivery.received_at.timestamp()
+    message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
+    outcome = await outcome_of(connection, space_id, reader, message)
+    if outcome.event and delivery.dedup_key is not None:
+        event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
+        outcome = replace(outcome, event=event)
+    kinds, payloads = inbox_rows(outcome)
+    count = len(payloads)
+    rows = AcceptedRows([space_id] * count, kinds, [Sender.WEBHOOK] * count, payloads)
+    receipt_id = next(iter(await append(connection, rows)), None)
+    await finish_delivery(connection, space_id, delivery_id, outcome, receipt_id)
+    return outcome, receipt_id
+
+
+def inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
+    """Return the rows of the inbox that an outcome makes: their kinds and payloads."""
+    rows = [("event", outcome.event), ("refund", outcome.refund)]
+    made = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
+    return [kind for kind, _ in made], [payload for _, payload in made]
+
+
+async def replay_failed(
+    connection: AsyncConnection, space_id: int, webhook_id: int
+) -> Counter[Status]:
+    """Replay the kept deliveries of a webhook that were refused, or came while it was paused, the
+    oldest first, and return the number of each outcome. Raises NotFound.
+    """
+    await fetch_webhook(connection, space_id, webhook_id)
+    values = {"space_id": space_id, "webhook_id": webhook_id}
+    outcomes: Counter[Status] = Counter()
+    for (delivery_id,) in await fetch_all(connection, queries["failed"], values):
+        outcome, _ = await replay_delivery(connection, space_id, delivery_id)
+        outcomes[outcome.status] += 1
+    return outcomes
+
+
+async def summarize_deliveries(
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
+) -> dict[int, DeliverySummary]:
+    """Return, by webhook, the counts of the kept deliveries and the latest of them."""
+    cursor = connection.cursor(row_factory=class_row(DeliverySummary))
+    values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
+    rows = await fetch_all(cursor, queries["summarize"], values)
+    return {row.webhook_id: row for row in rows}
+
+
+async def fetch_delivery(
+    connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
+) -> Delivery:
+    """Return a kept delivery of a webhook. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(Delivery))
+    values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
+    delivery = await fetch_optional(cursor, queries["fetch"], values)
+    if delivery is None:
+        raise NotFound("Delivery")
+    return delivery
+
+
+def _key(outcome: WebhookOutcome) -> str | None:
+    return outcome.event.idempotency_key if outcome.event else None
+
+
+def _text(body: bytes) -> str:
+    """Return a body as text that PostgreSQL can store."""
+    return body.decode("utf-8", "replace").replace("\0", "�")

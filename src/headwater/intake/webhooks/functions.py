@@ -1,0 +1,128 @@
+"""The functions that Headwater adds to JMESPath's: money, times, texts and URLs as shops and
+payment services write them. Pure. They return null for a missing value, so that its field is left
+out rather than refused; a value of the wrong kind raises ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from functools import wraps
+from typing import Any, cast
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from headwater.http.inputs.fields import is_blank
+from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
+from headwater.intake.webhooks.values import ANY, TEXT, Function, ValueKind, to_number, to_text
+from headwater.sources.resolve import SourceParameters, resolve
+
+_MAX_PARAMETERS = 200
+
+# Currencies whose amounts have no decimals, or three, instead of two. Stripe counts ISK and UGX in
+# hundredths, although they have none.
+_NO_MINOR_UNIT = frozenset(
+    "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
+)
+_THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
+
+
+def _unless_blank(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, changed to return null for a first argument that is null or blank."""
+
+    @wraps(function)
+    def call(value: Any, *more: Any) -> Any:
+        return None if is_blank(value) else function(value, *more)
+
+    return call
+
+
+def _not_blank(values: Iterator[Any]) -> Any:
+    return next((value for value in values if not is_blank(value)), None)
+
+
+def _header(headers: Mapping[str, str], name: str) -> str | None:
+    return headers.get(name.lower())
+
+
+def from_minor_units(value: Any, currency: Any = None) -> Decimal:
+    """Return an amount in a currency's smallest unit as one in the currency."""
+    code = to_text(currency).strip().upper() if currency is not None else ""
+    if code in _NO_MINOR_UNIT:
+        return to_number(value)
+    return to_number(value) / (1000 if code in _THOUSANDTHS else 100)
+
+
+def _subtract(value: Any, other: Any) -> Decimal:
+    return to_number(value) - (to_number(other) if other is not None else 0)
+
+
+def _negative(value: Any) -> Decimal:
+    return -abs(to_number(value))
+
+
+def _total(value: Any) -> Decimal | None:
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return sum(map(to_number, items), Decimal(0)) if items else None
+    raise ValueError("must be a list to be summed up.")
+
+
+def _from_milliseconds(value: Any) -> Decimal:
+    return to_number(value) / 1000
+
+
+def _join_words(*values: Any) -> str | None:
+    return " ".join(to_text(value).strip() for value in values if not is_blank(value)) or None
+
+
+def _url_parameter(value: Any, name: str) -> str | None:
+    try:
+        pairs = parse_qsl(urlsplit(to_text(value)).query, max_num_fields=_MAX_PARAMETERS)
+    except ValueError:
+        return None
+    return next((text for key, text in pairs if key.lower() == name.lower()), None)
+
+
+def _absolute_url(value: Any, base: Any) -> str:
+    try:
+        return urljoin(to_text(base), to_text(value)) if base is not None else to_text(value)
+    except ValueError:
+        raise ValueError("must be a URL.") from None
+
+
+def _url_source(value: Any) -> str | None:
+    name, rule = resolve(SourceParameters(), to_text(value))
+    return name if rule != "fallback" else None
+
+
+def _url_host(value: Any) -> str | None:
+    try:
+        host = urlsplit(to_text(value)).hostname
+    except ValueError:
+        return None
+    return host.removeprefix("www.") if host else None
+
+
+def _url_function(
+    function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]
+) -> Function:
+    """Return a function that parses addresses, which costs far more than to look at a value."""
+    return Function(_unless_blank(function), takes, steps=steps, characters_a_step=20)
+
+
+OWN_FUNCTIONS: Mapping[str, Function] = {
+    "not_blank": Function(_not_blank, (ANY,), repeats=True, lazy=True),
+    "header": Function(_header, (TEXT,), reads_headers=True),
+    "number": Function(_unless_blank(to_number), (ANY,)),
+    "from_minor_units": Function(_unless_blank(from_minor_units), (ANY, ANY), least=1),
+    "subtract": Function(_unless_blank(_subtract), (ANY, ANY)),
+    "negative": Function(_unless_blank(_negative), (ANY,)),
+    "total": Function(_unless_blank(_total), (ANY,), deep=True),
+    "from_milliseconds": Function(_unless_blank(_from_milliseconds), (ANY,)),
+    "join_words": Function(_join_words, (ANY,), repeats=True, deep=True),
+    "url_parameter": _url_function(_url_parameter, 15, (ANY, TEXT)),
+    "absolute_url": _url_function(_absolute_url, 15, (ANY, ANY)),
+    "url_host": _url_function(_url_host, 10, (ANY,)),
+    "url_source": _url_function(_url_source, 40, (ANY,)),
+}
+FUNCTIONS: Mapping[str, Function] = {**STANDARD_FUNCTIONS, **OWN_FUNCTIONS}

@@ -1,0 +1,120 @@
+"""Evaluation of expressions on a document in a bounded number of steps. Pure.
+
+A JMESPath expression can double a list with every few characters. So each node visited, each item
+put into a list and every hundred characters of text take a step from a budget, which all the fields
+of a delivery share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, cast
+
+from jmespath.visitor import TreeInterpreter
+
+from headwater.intake.webhooks.functions import FUNCTIONS
+from headwater.intake.webhooks.standard_functions import same
+from headwater.intake.webhooks.values import is_number, is_text
+
+MAX_STEPS = 250_000
+_CHARACTERS_A_STEP = 100
+
+Node = dict[str, Any]
+"""A node of the tree that the package makes of an expression."""
+
+
+class StepBudget:
+    """The number of steps that are left."""
+
+    def __init__(self, steps: int = MAX_STEPS) -> None:
+        self._left = steps
+
+    def spend(self, steps: int) -> None:
+        """Take steps from the budget. Raises ValueError when not enough are left."""
+        self._left -= steps
+        if self._left < 0:
+            raise ValueError("takes too much work: the body is too large for this mapping.")
+
+    def spend_on(self, value: Any, *, deep: bool) -> None:
+        """Take the steps that handling a value costs; with all that it contains if `deep`."""
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            self.spend(_size(part))
+            if deep and isinstance(part, dict):
+                waiting.extend(cast("dict[str, Any]", part).values())
+            elif deep and isinstance(part, list):
+                waiting.extend(cast("list[Any]", part))
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS_A_STEP
+    return 1 + len(cast("list[Any]", value)) if isinstance(value, list | dict) else 1
+
+
+_Standard: Any = TreeInterpreter
+"""The package's interpreter. Its type stubs do not describe its nodes."""
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+class Interpreter(_Standard):
+    """JMESPath's own interpreter, with our functions and a budget."""
+
+    def __init__(self, headers: Mapping[str, str], budget: StepBudget) -> None:
+        _Standard.__init__(self)
+        self._headers, self._budget = headers, budget
+
+    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
+        self._budget.spend(1)
+        return _Standard.visit(self, node, *args, **kwargs)
+
+    def visit_function_expression(self, node: Node, value: Any) -> Any:
+        name, children = node["value"], node["children"]
+        function = FUNCTIONS[name]
+        if function.lazy:
+            return function.call(self.visit(child, value) for child in children)
+        arguments = [self.visit(child, value) for child in children]
+        self._budget.spend(function.steps)
+        for argument in arguments:
+            self._budget.spend_on(argument, deep=function.deep)
+            if isinstance(argument, str):
+                self._budget.spend(len(argument) // function.characters_a_step)
+        function.check_kinds(name, arguments)
+        if function.reads_headers:
+            return function.call(self._headers, *arguments)
+        return function.call(*arguments)
+
+    def visit_expref(self, node: Node, value: Any) -> Callable[[Any], Any]:
+        del value  # the function evaluates it on the items of a list
+        return partial(self.visit, node["children"][0])
+
+    def visit_comparator(self, node: Node, value: Any) -> Any:
+        left, right = (self.visit(child, value) for child in node["children"])
+        match node["value"]:
+            case "eq" | "ne":
+                self._budget.spend_on(left, deep=True)
+                return same(left, right) is (node["value"] == "eq")
+            case ordering:
+                comparable = any(fits(left) and fits(right) for fits in (is_number, is_text))
+                return self.COMPARATOR_FUNC[ordering](left, right) if comparable else None
+
+    def visit_flatten(self, node: Node, value: Any) -> list[Any] | None:
+        items = self.visit(node["children"][0], value)
+        if not isinstance(items, list):
+            return None
+        nested = map(_listed, cast("list[Any]", items))
+        return list(chain.from_iterable(map(self._counted, nested)))
+
+    def _counted(self, items: list[Any]) -> list[Any]:
+        self._budget.spend(len(items))
+        return items
+
+    def visit_slice(self, node: Node, value: Any) -> Any:
+        self._budget.spend_on(value, deep=False)
+        return _Standard.visit_slice(self, node, value)

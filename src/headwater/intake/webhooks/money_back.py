@@ -1,0 +1,65 @@
+"""Helpers of providers for reports that money of an order came back. Pure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, cast
+
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.http.decimals import AMOUNT_STEP, MAX_AMOUNT, decimal_text
+from headwater.intake.ingest.times import parse_event_time
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.models import MappingInput
+from headwater.intake.webhooks.values import to_number, to_text
+
+LONGEST_ID = 255
+
+
+def find(document: MappingInput, expression: str) -> Any:
+    """Return the value of an expression in a delivery; None when it is missing or blank."""
+    return parse(expression).find(document)
+
+
+def objects_at(document: MappingInput, expression: str) -> list[dict[str, Any]]:
+    """Return the objects of a list in a delivery."""
+    value = find(document, expression)
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+
+
+def moment(now: float, *values: Any) -> int:
+    """Return the first of several times that can be read, else the present, in ms since 1970."""
+    for value in values:
+        try:
+            if value is not None:
+                return parse_event_time(value, now)
+        except (ValueError, TypeError):
+            continue
+    return round(now * 1000)
+
+
+def amount_text(value: Any) -> str:
+    """Return an amount without its sign. Raises ValueError."""
+    return decimal_text(abs(to_number(value)), MAX_AMOUNT, AMOUNT_STEP)
+
+
+def total_text(values: list[Any]) -> str:
+    """Return the sum of amounts without their signs. Raises ValueError."""
+    total = sum((abs(to_number(value)) for value in values), Decimal(0))
+    return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP)
+
+
+def ids(*values: Any) -> tuple[str, ...]:
+    """Return those of some ids that are there, each once."""
+    texts = (to_text(value).strip() for value in values if isinstance(value, str | int))
+    return tuple(dict.fromkeys(text[:LONGEST_ID] for text in texts if text))
+
+
+def report(
+    order_ids: tuple[str, ...], at: int, currency: Any, statements: list[MoneyBack]
+) -> AcceptedRefund | None:
+    """Return the report, or None when it names no order or says nothing of it."""
+    if not order_ids or not (statements or len(order_ids) > 1):
+        return None
+    code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None
+    return AcceptedRefund(order_ids=order_ids, at=at, currency=code, statements=tuple(statements))

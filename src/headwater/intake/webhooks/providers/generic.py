@@ -1,0 +1,98 @@
+"""Anything that can post JSON. The webhook's own settings say what it means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.money_back import find
+from headwater.intake.webhooks.providers.provider import Guide, Provider, SecretMaker
+from headwater.intake.webhooks.signatures import (
+    STANDARD_ID,
+    STANDARD_SIGNATURE,
+    check_any_form,
+    check_standard,
+)
+from headwater.intake.webhooks.values import to_text
+
+ANYTHING = "*"
+"""The topic of every delivery, where the settings have no expression for topics."""
+DEFAULT_HEADER = "x-signature"
+TOLERANCE_SECONDS = 300
+
+
+def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) -> None:
+    if _is_standard(message, settings):
+        check_standard(secret, message, TOLERANCE_SECONDS)
+    else:
+        check_any_form(secret, message, settings.signature_header or DEFAULT_HEADER)
+
+
+def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
+    """Return whether a message is checked by the scheme that signs the delivery's id as well."""
+    header = settings.signature_header or STANDARD_SIGNATURE
+    # Others may use a header of that name for a signature of the body in a form of their own.
+    return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
+
+
+def _believed(message: WebhookRequest, settings: WebhookSettings) -> WebhookRequest:
+    """Return a message without the delivery's id where that is not signed: with another id for each
+    copy, a single delivery that an attacker got hold of would make any number of events.
+    """
+    if _is_standard(message, settings):
+        return message
+    headers = {name: text for name, text in message.headers.items() if name != STANDARD_ID}
+    return replace(message, headers=headers)
+
+
+def _topic(document: MappingInput, settings: WebhookSettings) -> str | None:
+    if settings.topic is None:
+        return ANYTHING
+    try:
+        value = parse(settings.topic).find(document)
+        topic = None if value is None else to_text(value)
+    except ValueError:
+        topic = None
+    return topic if topic in settings.events or ANYTHING not in settings.events else ANYTHING
+
+
+def _identity(document: MappingInput, _: str) -> str | None:
+    return document.headers.get(STANDARD_ID)
+
+
+_TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
+
+
+def _is_test(document: MappingInput) -> bool:
+    """Return whether a body is marked as a test in a usual way."""
+    if find(document, "livemode") is False:
+        return True
+    return any(find(document, mark) is True for mark in _TEST_MARKS)
+
+
+GENERIC = Provider(
+    type="generic",
+    guide=Guide(
+        title="Anything else",
+        brings="Whatever can post JSON: a shop system of your own, a CRM, an automation tool.",
+        steps=(
+            "Have the sender post JSON to the address above whenever something happens.",
+            (
+                "Send it once, and see below what came: then choose under Mapping which of its "
+                "fields is the e-mail address, the amount and the order."
+            ),
+        ),
+        secret_maker=SecretMaker.OURS,
+    ),
+    needs_secret=False,
+    check=_check,
+    believed=_believed,
+    topic=_topic,
+    identity=_identity,
+    events={},
+    fields={},
+    is_test=_is_test,
+    headers=frozenset({STANDARD_ID}),
+    refuses_unmappable=True,
+)

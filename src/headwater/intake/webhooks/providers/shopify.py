@@ -1,0 +1,266 @@
+"""Shopify: https://shopify.dev/docs/api/webhooks.
+
+The same order is reported when it is made and when it is paid; they share the order id, so that a
+shop that sends both counts one purchase.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NamedTuple, cast
+
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.money_back import amount_text, find, ids, moment, objects_at, report
+from headwater.intake.webhooks.providers.provider import (
+    Fields,
+    Guide,
+    Provider,
+    SecretMaker,
+    first,
+    landing_fields,
+    listed,
+    listed_fields,
+)
+from headwater.intake.webhooks.signatures import check_base64
+from headwater.intake.webhooks.values import to_number
+
+_NOTES = ("note_attributes", "name")
+_ONCE = ("/create", "/paid")
+_KINDS_BACK = frozenset({"refund", "void"})
+_TEST_GATEWAYS = frozenset({"bogus", "(for testing) bogus gateway"})
+_SOURCES_WITHOUT_VISITOR = frozenset({
+    "pos", "iphone", "android", "shopify_draft_order", "draft_order", "subscription_contract",
+    "subscription_contract_checkout_one", "1354745",
+})  # fmt: skip
+"""Names of sources by which Shopify and its apps tell orders of staff, stores and subscriptions;
+1354745 is Shopify's app of draft orders."""
+_SETS = (
+    "[refund.refund_line_items[:20].subtotal_set, refund.order_adjustments[:20].amount_set,"
+    " [order.total_price_set]][] | [?@]"
+)
+"""Amounts that Shopify writes in both currencies."""
+_RENEWAL_TAGS = frozenset({
+    "subscription recurring order", "subscription recurring", "recurring order",
+    "appstle_subscription_recurring_order", "loop-recurring-order",
+})  # fmt: skip
+"""Tags by which apps for subscriptions mark renewals."""
+_LANDING = "absolute_url(landing_site, order_status_url)"
+
+
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
+    check_base64(secret, message, "x-shopify-hmac-sha256")
+
+
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
+    return document.headers.get("x-shopify-topic")
+
+
+def _identity(document: MappingInput, topic: str) -> str | None:
+    """Return the body's own id for topics that occur once for each object. Of a topic that occurs
+    again and again, such as orders/updated, only the body distinguishes one delivery from another.
+    The header with the event's id is not signed.
+    """
+    number = parse("id").find(document)
+    return f"{topic}:{number}" if number is not None and topic.endswith(_ONCE) else None
+
+
+_ORDER: Fields = {
+    "email": first("email", "contact_email", "customer.email"),
+    "phone": first("phone", "customer.phone", "shipping_address.phone", "billing_address.phone"),
+    "first_name": first("customer.first_name", "billing_address.first_name"),
+    "last_name": first("customer.last_name", "billing_address.last_name"),
+    "event_time": first("processed_at", "created_at"),
+    "amount": "total_price",
+    "currency": "currency",
+    "order_id": "id",
+    "order_name": "name",
+    "checkout_token": first("checkout_token", "cart_token"),
+    "user_agent": "client_details.user_agent",
+    "ip": first("browser_ip", "client_details.browser_ip"),
+    "url": _LANDING,
+    "referrer": "referring_site",
+    **listed_fields(*_NOTES),
+    **landing_fields(_LANDING, *_NOTES),
+    "company_external_id": first("company.id", listed(*_NOTES, "company_external_id")),
+    "company_name": first("billing_address.company", listed(*_NOTES, "company_name")),
+}
+_CUSTOMER: Fields = {
+    "email": "email",
+    "phone": first("phone", "default_address.phone"),
+    "first_name": "first_name",
+    "last_name": "last_name",
+    "event_time": "created_at",
+}
+
+
+def _is_test(document: MappingInput) -> bool:
+    """Return whether an order or a transaction was made in a test mode, or a topic tried out."""
+    if document.headers.get("x-shopify-test", "").lower() == "true":
+        return True
+    transactions = [*objects_at(document, "transactions"), {"gateway": find(document, "gateway")}]
+    gateways = [*_texts(find(document, "payment_gateway_names"))]
+    gateways += [str(transaction.get("gateway")) for transaction in transactions]
+    return (
+        find(document, "test") is True
+        or any(transaction.get("test") is True for transaction in transactions)
+        or any(gateway.lower() in _TEST_GATEWAYS for gateway in gateways)
+    )
+
+
+def _has_no_visitor(document: MappingInput) -> bool:
+    """Return whether an order was entered by staff, sold in a store, or renews a subscription."""
+    tags = find(document, "tags")
+    words = tags.split(",") if isinstance(tags, str) else _texts(tags)
+    return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(
+        word.strip().lower() in _RENEWAL_TAGS for word in words
+    )
+
+
+def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
+    if topic == "refunds/create":
+        return _refunded(document, now, find(document, "order_id"), [document.body])
+    if topic == "order_transactions/create":
+        alone = {"id": find(document, "id"), "transactions": [document.body]}
+        is_refund = find(document, "kind") in _KINDS_BACK
+        return _refunded(document, now, find(document, "order_id"), [alone] if is_refund else [])
+    if topic == "orders/delete":
+        void = MoneyBack(version=round(now * 1000))
+        return report(ids(find(document, "id")), round(now * 1000), None, [void])
+    if topic.startswith("orders/"):
+        refunds = objects_at(document, "refunds")
+        return _refunded(document, now, find(document, "id"), refunds, _is_void(document))
+    return None
+
+
+def _is_void(document: MappingInput) -> bool:
+    cancelled, status = find(document, "cancelled_at"), find(document, "financial_status")
+    return cancelled is not None or status == "voided"
+
+
+def _refunded(
+    document: MappingInput, now: float, order_id: Any, refunds: list[Any], is_void: bool = False
+) -> AcceptedRefund | None:
+    """Return what an order, or a refund of it, says of the order's money. Transactions have ids, by
+    which one that is told twice counts once.
+    """
+    statements: list[MoneyBack] = []
+    currency: Any = None
+    times: list[Any] = []
+    for refund in refunds:
+        times += [refund.get("processed_at"), refund.get("created_at")]
+        rates = _rates(refund, document)
+        for index, transaction in enumerate(_moved(refund)):
+            item = ids(transaction.get("id")) or (f"{refund.get('id')}/{index}",)
+            amount, currency = _in_shop_currency(transaction, rates)
+            statements.append(MoneyBack(item=item[0], amount=amount_text(amount)))
+    at = moment(now, *reversed(times), find(document, "processed_at"))
+    if is_void:
+        at = moment(now, find(document, "cancelled_at"), find(document, "updated_at"))
+        statements.append(MoneyBack(version=at))
+    return report(ids(order_id), at, currency, statements)
+
+
+def _moved(refund: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the transactions of a refund that moved money: those that succeeded and give back,
+    either money or the right to take it.
+    """
+    return [
+        transaction
+        for transaction in objects_at(MappingInput(refund, {}), "transactions")
+        if transaction.get("kind", "refund") in _KINDS_BACK
+        and transaction.get("status", "success") == "success"
+    ]
+
+
+def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
+    """Return the amount of a transaction in the currency that orders have: transactions are in the
+    buyer's, and say what they are in the shop's, or a line of the refund tells the rate.
+    """
+    own = MappingInput(transaction, {})
+    shop = find(own, "amount_set.shop_money.amount")
+    if shop is not None:
+        return shop, find(own, "amount_set.shop_money.currency_code")
+    amount, currency = find(own, "amount"), find(own, "currency")
+    rate = rates.get(currency) if isinstance(currency, str) else None
+    if rate is None:
+        return amount, currency
+    return round(to_number(amount) * rate.shops / rate.buyers, 2), rate.currency
+
+
+class _Rate(NamedTuple):
+    """An amount in the buyer's currency, and in the shop's."""
+
+    buyers: Decimal
+    shops: Decimal
+    currency: str
+
+
+def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
+    """Return what a refund says of amounts in other currencies than the shop's, by currency."""
+    rates: dict[str, _Rate] = {}
+    amounts = MappingInput({"refund": refund, "order": document.body}, {})
+    for pair in objects_at(amounts, _SETS):
+        money = MappingInput(pair, {})
+        buyers, shops = (
+            find(money, f"{side}.amount") for side in ("presentment_money", "shop_money")
+        )
+        currency = find(money, "presentment_money.currency_code")
+        own = find(money, "shop_money.currency_code")
+        if buyers and shops and currency != own and to_number(buyers):
+            rates[str(currency)] = _Rate(to_number(buyers), to_number(shops), str(own))
+    return rates
+
+
+def _texts(value: Any) -> list[str]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]
+
+
+SHOPIFY = Provider(
+    type="shopify",
+    guide=Guide(
+        title="Shopify",
+        brings="Orders and refunds, and new customers.",
+        steps=(
+            (
+                "In the Shopify admin open Settings, Notifications, Webhooks, and create a "
+                "webhook for “Order payment” in JSON, with the address above."
+            ),
+            (
+                "Create others with the same address for “Refund create”, “Order cancellation” "
+                "and, if you like, “Customer creation”."
+            ),
+            "That page shows the key that your webhooks are signed with: paste it below.",
+        ),
+        secret_maker=SecretMaker.SENDER,
+        topic_header="x-shopify-topic",
+    ),
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={
+        "orders/create": "purchase",
+        "orders/paid": "purchase",
+        "customers/create": "sign_up",
+    },
+    fields={
+        "orders/create": _ORDER,
+        "orders/paid": _ORDER,
+        "orders/updated": _ORDER,
+        "customers/create": _CUSTOMER,
+    },
+    money_topics=frozenset({
+        "refunds/create", "order_transactions/create", "orders/cancelled", "orders/updated",
+        "orders/delete",
+    }),
+    money_back=_money_back,
+    is_test=_is_test,
+    has_no_visitor=_has_no_visitor,
+    headers=frozenset({
+        "x-shopify-topic", "x-shopify-event-id", "x-shopify-webhook-id", "x-shopify-shop-domain",
+        "x-shopify-test", "x-shopify-triggered-at", "x-shopify-api-version",
+    }),
+)  # fmt: skip

@@ -1,0 +1,192 @@
+"""WooCommerce: https://developer.woocommerce.com/docs/webhooks.
+
+An order is reported each time anything of it changes. Its status says what that means, so the
+topics of orders are order.processing, order.completed and so on; each counts once.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
+from headwater.intake.webhooks.expressions import parse
+from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
+from headwater.intake.webhooks.money_back import find, ids, moment, objects_at, report, total_text
+from headwater.intake.webhooks.providers.provider import (
+    Fields,
+    Guide,
+    Provider,
+    SecretMaker,
+    first,
+    listed,
+    listed_fields,
+)
+from headwater.intake.webhooks.signatures import check_base64
+
+PING = "WooCommerce's ping, which it sends when a webhook is saved."
+
+_PING_BODY = re.compile(rb"webhook_id=[0-9]{1,18}")
+_META = ("meta_data", "key")
+
+
+def _check(secret: bytes, message: WebhookRequest, _: WebhookSettings) -> None:
+    check_base64(secret, message, "x-wc-webhook-signature")
+
+
+def _not_json(message: WebhookRequest) -> str | None:
+    return PING if _PING_BODY.fullmatch(message.body.strip()) else None
+
+
+def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
+    topic = document.headers.get("x-wc-webhook-topic")
+    if topic in ("order.created", "order.updated", "order.restored"):
+        status = parse("status").find(document)
+        return f"order.{status}" if isinstance(status, str) else topic
+    return topic
+
+
+def _identity(document: MappingInput, topic: str) -> str | None:
+    number = parse("id").find(document)
+    if number is None:
+        return None
+    # Not the header with the shop's address, which is not signed.
+    shop = parse("url_host(_links.self[0].href)").find(document)
+    return f"{shop or ''}:{topic}:{number}"
+
+
+def _attribution(name: str, member: str) -> str:
+    """Return an expression for our own note on the order, else WooCommerce's own attribution."""
+    return first(listed(*_META, name), listed(*_META, f"_wc_order_attribution_{member}"))
+
+
+_ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
+_PERSON: Fields = {
+    "email": first("billing.email", "customer.email", listed(*_META, "_billing_email")),
+    "phone": first("billing.phone", "shipping.phone"),
+    "first_name": "billing.first_name",
+    "last_name": "billing.last_name",
+    "currency": "currency",
+    **listed_fields(*_META),
+    "ip": "customer_ip_address",
+    "company_name": first("billing.company", listed(*_META, "company_name")),
+}
+_ORDER: Fields = {
+    **_PERSON,
+    "event_time": first("date_paid_gmt", "date_created_gmt"),
+    "amount": "total",
+    "order_id": "id",
+    "order_name": "number",
+    "checkout_token": "order_key",
+    "user_agent": "customer_user_agent",
+    "url": _ENTRY,
+    "referrer": listed(*_META, "_wc_order_attribution_referrer"),
+    "trk_source": first(
+        listed(*_META, "trk_source"),
+        f"url_source({_ENTRY})",
+        listed(*_META, "_wc_order_attribution_utm_source"),
+    ),
+    "trk_type": _attribution("trk_type", "utm_medium"),
+    "trk_campaign": _attribution("trk_campaign", "utm_campaign"),
+    "trk_keyword": _attribution("trk_keyword", "utm_term"),
+}  # fmt: skip
+_CUSTOMER: Fields = {
+    "email": "email",
+    "first_name": "first_name",
+    "last_name": "last_name",
+    "phone": "billing.phone",
+    "event_time": "date_created_gmt",
+}
+
+_VOID = frozenset({"cancelled", "failed", "refunded", "trash", "deleted"})
+"""Statuses of orders that have been given back, or never were paid."""
+_PAID = frozenset({"processing", "completed"})
+_TEST_MODES = frozenset({"test", "sandbox", "testing", "development"})
+_MODE_OF_GATEWAY = re.compile(
+    r"_wcpay_mode|_ppcp_paypal_payment_mode|_mollie_payment_mode|_wc_[a-z0-9_]+_environment"
+)
+"""Notes in which gateways say whether they moved real money."""
+_ENTERED = frozenset({"admin", "subscription", "pos", "pos-rest-api"})
+"""How orders are made without a visit of the shop."""
+_RENEWAL = frozenset({"_subscription_renewal"})
+_SOURCE_TYPE = "_wc_order_attribution_source_type"
+
+
+def _notes(document: MappingInput) -> dict[str, str]:
+    """Return the order's notes with plain values; of those written twice, the later ones."""
+    notes = objects_at(document, "meta_data")
+    return {
+        str(note.get("key")): str(note.get("value")).strip().lower()
+        for note in notes
+        if isinstance(note.get("value"), str | int)
+    }
+
+
+def _is_test(document: MappingInput) -> bool:
+    return any(
+        _MODE_OF_GATEWAY.fullmatch(key) and value in _TEST_MODES
+        for key, value in _notes(document).items()
+    )
+
+
+def _has_no_visitor(document: MappingInput) -> bool:
+    """Return whether an order renews a subscription, or was entered by staff or at a till."""
+    notes = _notes(document)
+    return (
+        find(document, "created_via") in _ENTERED
+        or notes.get(_SOURCE_TYPE) in _ENTERED
+        or any(notes.get(key) for key in _RENEWAL)
+    )
+
+
+def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
+    """Return what an order says of its money: each body has all of its refunds so far."""
+    base, _, status = topic.partition(".")
+    if base != "order" or status not in _VOID | _PAID:
+        return None
+    # Deleting and restoring an order does not change the time of its last change.
+    is_moved = document.headers.get("x-wc-webhook-topic") in ("order.deleted", "order.restored")
+    at = moment(now, None if is_moved else find(document, "date_modified_gmt"))
+    totals = [refund.get("total") for refund in objects_at(document, "refunds")]
+    amount = None if status in _VOID else total_text(totals)
+    statement = MoneyBack(amount=amount, version=at)
+    return report(ids(find(document, "id")), at, find(document, "currency"), [statement])
+
+
+WOOCOMMERCE = Provider(
+    type="woocommerce",
+    guide=Guide(
+        title="WooCommerce",
+        brings="Orders and refunds, and new customers.",
+        steps=(
+            (
+                "In WordPress open WooCommerce, Settings, Advanced, Webhooks, and add a webhook"
+                " with the status Active and the topic “Order updated”."
+            ),
+            (
+                "Paste the address above as its delivery URL and the signing secret as its "
+                "secret, and choose the API version “WP REST API Integration v3”."
+            ),
+            "Save it. WooCommerce sends a ping at once, which appears below.",
+        ),
+        secret_maker=SecretMaker.OURS,
+        topic_header="x-wc-webhook-topic",
+    ),
+    needs_secret=True,
+    check=_check,
+    topic=_topic,
+    identity=_identity,
+    events={
+        "order.processing": "purchase",
+        "order.completed": "purchase",
+        "customer.created": "sign_up",
+    },
+    fields={"order": _ORDER, "customer": _CUSTOMER},
+    money_topics=frozenset({f"order.{status}" for status in _VOID}),
+    money_back=_money_back,
+    is_test=_is_test,
+    has_no_visitor=_has_no_visitor,
+    headers=frozenset({
+        "x-wc-webhook-topic", "x-wc-webhook-source", "x-wc-webhook-id", "x-wc-webhook-delivery-id",
+    }),
+    not_json=_not_json,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""POST /webhooks/{token}: the endpoint that other services deliver to. The token is the credential.
+
+It answers with success once the event is on disk and not before, so that a sender that tries again
+after a failure loses nothing; by the idempotency key a repeated event is dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import structlog
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from headwater.database.row_security import serve_space
+from headwater.endpoints.services import Services, services
+from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
+from headwater.http.errors import Invalid, Problem, Unavailable, plain
+from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.webhooks.deliveries import (
+    PAUSED,
+    begin_delivery,
+    delivery_columns,
+    finish_delivery,
+    forget_delivery,
+    inbox_rows,
+    outcome_of,
+)
+from headwater.intake.webhooks.drafts import make_draft
+from headwater.intake.webhooks.interpretation import check_signature
+from headwater.intake.webhooks.models import (
+    Status,
+    UnverifiedRequest,
+    WebhookOutcome,
+    WebhookRequest,
+)
+from headwater.intake.webhooks.providers import PROVIDERS
+from headwater.intake.webhooks.webhooks import PATH, SCOPE, ActiveWebhook, find_webhook
+from headwater.people.identity.senders import Sender
+from headwater.spaces.encryption import Unsealable
+
+log = structlog.get_logger()
+
+
+async def receive(inbox: Inbox, request: HttpRequest) -> Response:
+    """Receive a delivery."""
+    shared = services(request)
+    async with shared.database.connection() as connection:
+        webhook = await find_webhook(connection, request.path_params["token"])
+    if webhook is None:
+        raise plain(404)
+    serve_space(webhook.caller.space_id)
+    webhook.caller.authorize(SCOPE)
+    refuse_encoding(request.headers.get("content-encoding"))
+    message = await _read(request)
+    await _count(request, inbox, webhook)
+    message, distrust = _believe(webhook, shared.sealing_key, message)
+    space_id, reader = webhook.caller.space_id, webhook.reader
+    draft = distrust or (PAUSED if webhook.paused else None)
+    draft = draft or await make_draft(space_id, reader, message)
+    async with shared.database.transaction() as connection:
+        outcome = distrust or await outcome_of(connection, space_id, reader, message, draft)
+        columns = delivery_columns(webhook.reader, message, outcome, believed=distrust is None)
+        delivery_id = await begin_delivery(connection, space_id, webhook.id, columns)
+    receipt_id = await _accept(shared, inbox, webhook, outcome, delivery_id)
+    if distrust is not None:
+        raise Problem(outcome.detail, 401)
+    if outcome.status is Status.REFUSED and PROVIDERS[webhook.reader.type].refuses_unmappable:
+        raise Invalid(outcome.errors)
+    content = {"status": outcome.status.value, "message": outcome.detail}
+    return JSONResponse(
+        content if receipt_id is None else {**content, "receipt_id": str(receipt_id)}
+    )
+
+
+async def _read(request: HttpRequest) -> WebhookRequest:
+    # Of a repeated header the first counts, as everywhere else.
+    headers = dict(reversed(request.headers.items()))
+    return WebhookRequest(headers, await read_body(request.receive, MAX_BODY), time.time())
+
+
+def _believe(
+    webhook: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
+) -> tuple[WebhookRequest, WebhookOutcome | None]:
+    """Return the part of a message that its signature covers, and the outcome when the signature is
+    missing or wrong. Raises Unavailable when the signing secret cannot be opened.
+    """
+    try:
+        return check_signature(webhook.reader, webhook.secret(sealing_key), message), None
+    except UnverifiedRequest as refusal:
+        return message, WebhookOutcome(Status.REFUSED, str(refusal))
+    except Unsealable:
+        log.warning(
+            "webhook_secret_unreadable", space_id=webhook.caller.space_id, webhook=webhook.id
+        )
+        raise Unavailable from None
+
+
+async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
+    """Count a delivery against the Space's minute, before anything of it is stored or read."""
+    limit = services(request).keys.limit(webhook.caller, inbox.limit)
+    counted = Request(webhook.caller.space_id, limit, 1, [])
+    try:
+        await inbox.put(counted)
+    finally:
+        request.scope["headwater.quota"] = counted.quota
+
+
+async def _accept(
+    shared: Services,
+    inbox: Inbox,
+    webhook: ActiveWebhook,
+    outcome: WebhookOutcome,
+    delivery_id: int,
+) -> int | None:
+    """Have what a delivery says stored, and return the first receipt, if any. A delivery whose
+    event cannot be stored is deleted: it will be sent again.
+    """
+    kinds, rows = inbox_rows(outcome)
+    if not rows:
+        return None
+    space_id = webhook.caller.space_id
+    limit = shared.keys.limit(webhook.caller, inbox.limit)
+    accepted = Request(space_id, limit, 0, rows, kinds=kinds, sender=Sender.WEBHOOK)
+    try:
+        await inbox.put(accepted)
+    except Problem:
+        async with shared.database.connection() as connection:
+            await forget_delivery(connection, space_id, delivery_id)
+        raise
+    async with shared.database.connection() as connection:
+        await finish_delivery(connection, space_id, delivery_id, outcome, accepted.receipts[0])
+    return accepted.receipts[0]
+
+
+def webhook_routes(inbox: Inbox) -> list[Route]:
+    """Return the route of the endpoint; `inbox` takes what is delivered."""
+    return [Route(f"{PATH}/{{token}}", partial(receive, inbox), methods=["POST"])]

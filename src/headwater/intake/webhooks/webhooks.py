@@ -1,0 +1,189 @@
+"""Webhooks: created, listed, changed, revoked, and looked up by the token in their URL."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.errors import NotFound
+from headwater.intake.webhooks.models import ReadContext, Webhook, WebhookSettings
+from headwater.spaces.access import Caller
+from headwater.spaces.encryption import seal, unseal
+from headwater.spaces.secret_hash import hash_secret
+from headwater.spaces.settings_input import read_name
+from headwater.spaces.spaces import fetch_space
+
+queries = Queries(__name__, "webhooks.sql")
+
+PATH = "/webhooks"
+SCOPE = "events:write"
+
+
+@dataclass(frozen=True)
+class NewWebhook:
+    """A webhook to be created; `secret` is its sender's signing secret."""
+
+    type: str
+    name: str
+    settings: WebhookSettings
+    secret: str | None = None
+
+
+@dataclass(frozen=True)
+class WebhookName:
+    """A webhook as a list names it."""
+
+    id: int
+    type: str
+    name: str
+    hint: str
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
+class ActiveWebhook:
+    """The webhook that a token authenticates."""
+
+    id: int
+    caller: Caller
+    """Its token may do what a key for sending events may."""
+    reader: ReadContext
+    token_hash: bytes
+    sealed: bytes | None
+    paused: bool
+
+    def secret(self, key: bytes) -> bytes | None:
+        """Return the signing secret. Raises Unsealable."""
+        return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
+
+
+async def create_webhook(
+    connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
+) -> tuple[str, int]:
+    """Create a webhook and return its token and its id; `key` seals its secret. Raises Invalid for
+    a name that cannot be used, NotFound for an unknown Space.
+    """
+    token = secrets.token_urlsafe(32)
+    token_hash = hash_secret(token)
+    values = {
+        "space_id": (await fetch_space(connection, space_id)).id,
+        "type": new.type,
+        "name": read_name(new.name),
+        "token_hash": token_hash,
+        "hint": token[-4:],
+        "secret": None if new.secret is None else seal(key, new.secret, token_hash),
+        **_columns(new.settings),
+    }
+    row = await fetch_one(connection, queries["create"], values)
+    return token, row[0]
+
+
+async def list_webhooks(
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None = None
+) -> list[Webhook]:
+    """Return a Space's webhooks, or some of them, revoked ones included, the oldest first. Raises
+    NotFound.
+    """
+    await fetch_space(connection, space_id)
+    return await _read(connection, space_id, webhook_ids)
+
+
+async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
+    """Return the names of a Space's webhooks, revoked ones included, the oldest first."""
+    cursor = connection.cursor(row_factory=class_row(WebhookName))
+    return await fetch_all(cursor, queries["names"], {"space_id": space_id})
+
+
+async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """Return one of them. Raises NotFound."""
+    webhooks = await _read(connection, space_id, [webhook_id])
+    if not webhooks:
+        raise NotFound("Webhook")
+    return webhooks[0]
+
+
+async def change_webhook(
+    connection: AsyncConnection, space_id: int, webhook_id: int, settings: WebhookSettings
+) -> None:
+    """Replace the settings that its deliveries are read by, from the commit on."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
+    await connection.execute(queries["change"], values)
+
+
+async def pause_webhook(
+    connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
+) -> Webhook:
+    """Have its deliveries kept without making events of them, or end that. Raises NotFound."""
+    values = {
+        "space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)
+    }  # fmt: skip
+    await connection.execute(queries["pause"], values)
+    return await fetch_webhook(connection, space_id, webhook_id)
+
+
+async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
+    """End a webhook, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    values = {"space_id": space_id, "webhook_id": webhook_id}
+    await connection.execute(queries["revoke"], values)
+    return await fetch_webhook(connection, space_id, webhook_id)
+
+
+async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook | None:
+    """Return the webhook of a token, unless it is revoked."""
+    token_hash = hash_secret(token)
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await fetch_optional(cursor, queries["find"], {"token_hash": token_hash})
+    if row is None:
+        return None
+    scopes = frozenset({SCOPE})
+    caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
+    reader = ReadContext(row["type"], _settings(row))
+    return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"], row["paused"])
+
+
+async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
+    """Return the identifier of the contact who placed an order, as payload fields, or {}."""
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
+    row = await fetch_optional(cursor, queries["buyer"], values) or {}
+    known = [name for name in ("email", "trk_token") if row.get(name)]
+    return {name: row[name] for name in known[:1]}
+
+
+async def _read(
+    connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None
+) -> list[Webhook]:
+    cursor = connection.cursor(row_factory=dict_row)
+    values = {"space_id": space_id, "webhook_ids": None if webhook_ids is None else [*webhook_ids]}
+    await cursor.execute(queries["list"], values)
+    columns = ("id", "type", "name", "hint", "signed", "created_at", "paused_at", "revoked_at")
+    return [
+        Webhook(settings=_settings(row), **{name: row[name] for name in columns})
+        for row in await cursor.fetchall()
+    ]
+
+
+def _settings(row: dict[str, Any]) -> WebhookSettings:
+    return WebhookSettings(
+        row["signature_header"], row["topic"], row["event_names"], row["mapping"],
+        row["takes_tests"],
+    )  # fmt: skip
+
+
+def _columns(settings: WebhookSettings) -> dict[str, Any]:
+    return {
+        "signature_header": settings.signature_header,
+        "topic": settings.topic,
+        "event_names": Jsonb(settings.events),
+        "mapping": Jsonb(settings.mapping),
+        "takes_tests": settings.takes_tests,
+    }

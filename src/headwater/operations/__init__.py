@@ -1,0 +1,1 @@
+"""Running an installation: processes, backups, upgrades, checks."""

@@ -1,0 +1,229 @@
+"""A backup as a file: a zip archive that any tool can open, with the dump as compressed SQL, the
+manifest behind it, and the secret key where it was wanted.
+
+The manifest comes last, as only then what it says is known. The directory of a zip archive is at
+its end, too: one that was cut short is seen at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+from zipfile import BadZipFile, ZipFile
+
+from isal import igzip
+
+from headwater.base.files import sync_directory
+from headwater.operations.backups.errors import BackupError
+from headwater.operations.backups.manifest import Manifest, decode, encode
+
+DUMP, MANIFEST, SECRET_KEY = "database.sql.gz", "manifest.json", "secret.key"
+SUFFIX = ".zip"
+PARTIAL = ".partial"
+LEVEL = 2
+CHUNK_BYTES = 1024 * 1024
+MOST_MANIFEST_BYTES = 16 * 1024 * 1024
+MAX_ENTRIES = 16
+MAX_KEY_BYTES = 4096
+MAX_RATIO = 200
+"""Bytes of SQL for each byte of the file. Dumps have 5 to 30; a bomb has a thousand and more."""
+FREE_OF_RATIO = 64 * 1024 * 1024
+"""Bytes of SQL that are unpacked whatever the ratio, as an empty database packs well."""
+PIECE_BYTES = 4 * 1024 * 1024
+"""Bytes of SQL that are unpacked at a time."""
+_DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
+"""The errors that reading a damaged file ends with. RuntimeError, and what derives
+from it, is zipfile's: lost bits make an entry look encrypted, or packed in some unknown way.
+"""
+
+
+class ArchiveWriter:
+    """The file of a backup that is being made."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._zip = ZipFile(file, "w", allowZip64=True)
+        self.bytes = 0
+        self._hash = hashlib.sha256()
+
+    @contextmanager
+    def dump(self) -> Generator[igzip.IGzipFile]:
+        """Yield the stream that takes the dump, uncompressed."""
+        with self._zip.open(DUMP, "w", force_zip64=True) as self._entry, self._compressed() as it:
+            yield it
+
+    def _compressed(self) -> igzip.IGzipFile:
+        return igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=self, mtime=0)
+
+    def write(self, data: bytes) -> int:
+        """Take a piece of the compressed dump."""
+        self._hash.update(data)
+        self.bytes += len(data)
+        return self._entry.write(data)
+
+    def flush(self) -> None:
+        """Do nothing: the archive is written in order, and synced at its end."""
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the compressed dump so far."""
+        return self._hash.hexdigest()
+
+    def finish(self, manifest: Manifest, secret_key: str | None) -> None:
+        """Write what stands behind the dump, and the archive's directory."""
+        if secret_key is not None:
+            self._zip.writestr(SECRET_KEY, f"{secret_key}\n")
+        self._zip.writestr(MANIFEST, encode(manifest))
+        self._zip.close()
+
+
+@contextmanager
+def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
+    """Write a new backup beside its name, readable by this account alone, and give it the name once
+    it is on disk; an error leaves nothing. Raises BackupError.
+    """
+    partial = target.with_name(target.name + PARTIAL)
+    try:
+        with _open_alone(partial) as file:
+            try:
+                yield ArchiveWriter(file)
+                file.flush()
+                os.fsync(file.fileno())
+                if not overwrite:
+                    refuse_existing(target)
+                partial.replace(target)
+            except BaseException:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
+                raise
+        sync_directory(target.parent)
+    except OSError as error:
+        raise BackupError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def refuse_existing(target: Path) -> None:
+    """Raise BackupError when there is a file of this name."""
+    if target.exists():
+        raise BackupError(f"{target} is there already; --force replaces it")
+
+
+@contextmanager
+def _open_alone(partial: Path) -> Generator[IO[bytes]]:
+    """Open a file that no other backup is writing. What one that was killed left is overwritten."""
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "r+b") as file:  # noqa: PTH123 # it is open already
+        if not _lock(file):
+            raise BackupError(f"another backup is being written to {partial}")
+        os.fchmod(descriptor, 0o600)
+        file.truncate()
+        yield file
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what backups that were killed left in a folder."""
+    for partial in folder.glob(f"headwater-*{SUFFIX}{PARTIAL}"):
+        with suppress(OSError), partial.open("r+b") as file:
+            if _lock(file):
+                partial.unlink()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class Archive:
+    """A backup's file, open for reading."""
+
+    def __init__(self, path: Path, archive: ZipFile, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._zip = archive
+
+    @property
+    def secret_key(self) -> str | None:
+        """The secret key, if the backup holds it. Raises BackupError when it is damaged."""
+        if not self.manifest.has_secret_key:
+            return None
+        with _refuse_damage(self.path), self._zip.open(SECRET_KEY) as entry:
+            return entry.read(MAX_KEY_BYTES).decode().strip()
+
+    def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
+        """Yield the dump's SQL piece by piece; `progress` is called with the compressed bytes read.
+        Raises BackupError, at the end at the latest, unless it is what was written, and before the
+        SQL is larger than a dump of this size can be.
+        """
+        checksum, read, unpacked = hashlib.sha256(), 0, 0
+        most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
+        inflate = zlib.decompressobj(wbits=31)
+        with _refuse_damage(self.path), self._zip.open(DUMP) as entry:
+            while (data := entry.read(CHUNK_BYTES)) and not inflate.eof:
+                checksum.update(data)
+                read += len(data)
+                progress(read)
+                while data and not inflate.eof:
+                    piece = inflate.decompress(data, PIECE_BYTES)
+                    data = inflate.unconsumed_tail
+                    unpacked += len(piece)
+                    if unpacked > most:
+                        raise BackupError(
+                            f"{self.path} is no backup of Headwater: it unpacks to more than"
+                            f" {MAX_RATIO} times its size"
+                        )
+                    yield piece
+        if (
+            data
+            or inflate.unused_data
+            or checksum.hexdigest() != self.manifest.dump.sha256
+            or not inflate.eof
+        ):
+            raise BackupError(f"{self.path} is damaged: its dump is not the one that was written")
+
+
+@contextmanager
+def open_archive(path: Path) -> Generator[Archive]:
+    """Open a backup. Raises BackupError for what is none, was cut short or cannot be read."""
+    try:
+        archive = ZipFile(path)
+    except FileNotFoundError:
+        raise BackupError(f"there is no file {path}") from None
+    except OSError as error:
+        raise BackupError(f"cannot read {path}: {error.strerror}") from None
+    except _DAMAGE:
+        raise BackupError(f"{path} is no backup of Headwater, or was cut short") from None
+    with archive:
+        if len(archive.infolist()) > MAX_ENTRIES:
+            raise BackupError(
+                f"{path} is no backup of Headwater: it holds more than {MAX_ENTRIES} files"
+            )
+        yield Archive(path, archive, _read_manifest(path, archive))
+
+
+def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
+    if MANIFEST not in archive.namelist():
+        raise BackupError(f"{path} is no backup of Headwater: it holds no manifest")
+    with _refuse_damage(path), archive.open(MANIFEST) as entry:
+        text = entry.read(MOST_MANIFEST_BYTES + 1)
+    if len(text) > MOST_MANIFEST_BYTES:
+        raise BackupError(f"{path} is no backup of Headwater: its manifest is too large")
+    try:
+        return decode(text)
+    except BackupError as error:
+        raise BackupError(f"{path} cannot be restored: {error}") from None
+
+
+@contextmanager
+def _refuse_damage(path: Path) -> Generator[None]:
+    """Raise BackupError where reading a file inside the block shows that it is damaged."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise BackupError(f"{path} is damaged: {error}") from None

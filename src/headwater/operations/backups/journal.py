@@ -1,0 +1,197 @@
+"""The journal of erasures: a file beside the backups that names those erased since one was made,
+for a restore. It holds ids and times, nothing of anybody.
+
+Each line has a checksum before its JSON. The first names the installation; the others are erasures,
+each once when it was requested and once when it was carried out, and marks: moments up to which the
+journal is complete. Lines are only ever added, under a lock, and synced before it is released.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from headwater.base.files import sync_directory, write_private
+from headwater.operations.backups.errors import BackupError
+from headwater.privacy.erasures import PastErasure
+
+NAME = "erasures.journal"
+DIGITS = 16
+
+Key = tuple[int, int, datetime, bool]
+"""The Space, the id, the moment of the request, and whether the erasure was carried out."""
+
+
+class JournalError(BackupError):
+    """The journal cannot be read or written."""
+
+
+class DamagedJournalError(JournalError):
+    """A line of the journal is not what was written."""
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    """The form of every line: it has an installation, an erasure or a mark."""
+
+    installation: str | None = None
+    erasure: PastErasure | None = None
+    complete_until: datetime | None = None
+
+
+@dataclass
+class Journal:
+    """The content of a journal."""
+
+    installation_id: str
+    erasures: list[PastErasure] = field(default_factory=list[PastErasure])
+    complete_until: datetime | None = None
+    """The latest mark; erasures after it may be missing."""
+    damaged: list[int] = field(default_factory=list[int])
+    """The numbers of lines that cannot be read."""
+    size: int = 0
+    """The bytes of whole lines: the last one may have been cut off while it was written."""
+
+
+def read(path: Path) -> Journal:
+    """Return the content of a journal. Raises JournalError, and DamagedJournalError when any line
+    is not what was written.
+    """
+    try:
+        journal = _parse(path.read_bytes())
+    except OSError as error:
+        raise JournalError(f"cannot read {path}: {error.strerror}") from None
+    if journal is None:
+        raise DamagedJournalError(f"{path} is no journal of erasures, or its first line is damaged")
+    if journal.damaged:
+        raise DamagedJournalError(
+            f"line {journal.damaged[0]} of {path} is damaged. Use another copy of it with"
+            " --erasures. If there is none, delete the line to go on without this erasure, and ask"
+            " for it again: the lines around it have its time and the ids next to its own"
+        )
+    return journal
+
+
+def append(
+    path: Path, installation_id: str, erasures: Iterable[PastErasure], mark: datetime | None
+) -> int:
+    """Add the erasures that a journal does not hold yet, and a mark, and return the number of those
+    added; a missing journal is made. Raises JournalError, which leaves the file as it was, also for
+    the journal of another installation.
+    """
+    try:
+        if not path.exists():
+            _make(path, installation_id)
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            return _append(path, file, installation_id, (erasures, mark))
+    except OSError as error:
+        raise JournalError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def set_aside(path: Path, now: datetime, installation_id: str) -> Path:
+    """Put a journal that is damaged aside, and begin a new one with the lines that are whole.
+    Returns the new name of the old file. Raises JournalError.
+    """
+    aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
+    try:
+        journal = _parse(path.read_bytes())
+        path.rename(aside)
+    except OSError as error:
+        raise JournalError(f"cannot put {path} aside: {error.strerror}") from None
+    whole = journal.erasures if journal is not None else []
+    append(path, installation_id, whole, None)
+    return aside
+
+
+def _make(path: Path, installation_id: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        new = path.with_name(f"{path.name}.{os.getpid()}.new")
+        write_private(new, _encode(_Line(installation=installation_id)).decode())
+        try:
+            os.link(new, path)  # which another process may have made by now
+        finally:
+            new.unlink()
+        sync_directory(path.parent)
+
+
+def _append(
+    path: Path,
+    file: IO[bytes],
+    installation_id: str,
+    news: tuple[Iterable[PastErasure], datetime | None],
+) -> int:
+    journal = _parse(file.read())
+    if journal is None or journal.damaged:
+        raise DamagedJournalError(f"{path} is damaged")
+    if journal.installation_id != installation_id:
+        raise JournalError(
+            f"{path} is the journal of another installation; keep the backups of each in a folder"
+            " of its own"
+        )
+    known = {_key(erasure) for erasure in journal.erasures}
+    erasures, mark = news
+    added = [erasure for erasure in erasures if _key(erasure) not in known]
+    lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in added]
+    if mark is not None:
+        lines = [*lines, _Line(complete_until=mark)]
+    if lines:
+        file.truncate(journal.size)
+        file.seek(journal.size)
+        file.write(b"".join(map(_encode, lines)))
+        file.flush()
+        os.fsync(file.fileno())
+    return len(added)
+
+
+def _key(erasure: PastErasure) -> Key:
+    return (
+        erasure.space_id, erasure.erasure_id, erasure.requested_at, erasure.erased_at is not None,
+    )  # fmt: skip
+
+
+def _encode(line: _Line) -> bytes:
+    text = msgspec.json.encode(line)
+    return b"%s %s\n" % (_checksum(text), text)
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:DIGITS].encode()
+
+
+def _parse(content: bytes) -> Journal | None:
+    """Return what a file holds; None unless it begins as a journal does. A last line without its
+    end was cut off while it was written.
+    """
+    *texts, rest = content.split(b"\n")
+    lines = [_decode(text) for text in texts]
+    if not lines or lines[0] is None or lines[0].installation is None:
+        return None
+    journal = Journal(lines[0].installation, size=len(content) - len(rest))
+    for number, line in enumerate(lines[1:], 2):
+        if line is None:
+            journal.damaged.append(number)
+        elif line.erasure is not None:
+            journal.erasures.append(line.erasure)
+        elif line.complete_until is not None:
+            journal.complete_until = line.complete_until
+    return journal
+
+
+def _decode(text: bytes) -> _Line | None:
+    checksum, _, json = text.partition(b" ")
+    if checksum != _checksum(json):
+        return None
+    try:
+        return msgspec.json.decode(json, type=_Line)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,110 @@
+"""The worker's duty to keep the journal of erasures up to date, in the folder of the backups: every
+erasure within seconds, so that one which is in no backup survives the loss of the database.
+
+Every worker may do it, on any machine: the file itself tells what it lacks.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import structlog
+from psycopg import Connection
+
+from headwater.base.settings import Settings
+from headwater.database.installation import fetch_description
+from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.operations.backups import journal
+from headwater.operations.backups.journal import DamagedJournalError, JournalError
+from headwater.operations.backups.records import fetch_latest_folder, queries
+from headwater.privacy.erasures import list_changed
+
+LOOK_SECONDS = 5.0
+MARK_SECONDS = 3600.0
+"""Between two marks, by which a restore sees how long the journal was kept."""
+BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
+OVERLAP = timedelta(hours=1)
+"""More than the longest transaction takes: an erasure has its time before it can be seen."""
+
+log = structlog.get_logger()
+
+
+class JournalKeeper:
+    """Brings the journal of a folder up to date, again and again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = settings.backup_dir
+        self._path: Path | None = None
+        self._since = BEGINNING
+        self._marked = -MARK_SECONDS
+        self._problem = ""
+
+    def attend(self, connection: Connection[Any], _: int) -> bool:
+        """Add what is new. A folder that cannot be written is a warning, and tried again."""
+        path = self._find(connection)
+        if path is None:
+            return False
+        if path != self._path:
+            self._path, self._since = path, BEGINNING
+            self._marked = -MARK_SECONDS
+        try:
+            self._keep(connection, path)
+        except JournalError as error:
+            self._since = BEGINNING
+            if str(error) != self._problem:
+                log.warning("erasures not journaled", reason=str(error))
+            self._problem = str(error)
+        else:
+            self._problem = ""
+        return False
+
+    def _find(self, connection: Connection[Any]) -> Path | None:
+        """The journal to keep: the folder that the settings name is made if need be; that of the
+        latest backup only counts where it has a journal already, as it may be another machine's.
+        """
+        if self._folder is not None:
+            return self._folder.absolute() / journal.NAME
+        folder = fetch_latest_folder(connection)
+        path = folder / journal.NAME if folder is not None else None
+        return path if path is not None and path.exists() else None
+
+    def _keep(self, connection: Connection[Any], path: Path) -> None:
+        if not path.exists():
+            self._since = BEGINNING  # it was moved away, or is made now
+        marks = time.monotonic() - self._marked >= MARK_SECONDS
+        until = refresh(connection, path, self._since, marks=marks)
+        self._since = until - OVERLAP
+        if marks:
+            self._marked = time.monotonic()
+
+
+def refresh(
+    connection: Connection[Any], path: Path, since: datetime = BEGINNING, *, marks: bool = True
+) -> datetime:
+    """Add to a journal what it lacks of the erasures since a moment, with a mark if so wanted.
+    Returns the moment up to which it is complete. One that is damaged is put aside and made anew.
+    Raises JournalError.
+    """
+    row = connection.execute(queries["now"]).fetchone()
+    assert row is not None
+    until: datetime = row[0]
+    erasures = list_changed(connection, since)
+    if erasures or marks or not path.exists():
+        name = str(fetch_description(connection)["id"])
+        mark = until if marks else None
+        try:
+            journal.append(path, name, erasures, mark)
+        except DamagedJournalError:
+            aside = journal.set_aside(path, datetime.now(UTC), name)
+            log.warning("journal of erasures damaged", put_aside=aside.name)
+            journal.append(path, name, list_changed(connection, BEGINNING), mark)
+    return until
+
+
+def make_journal_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
+    """Make the duty, done every so many seconds."""
+    keeper = JournalKeeper(settings)
+    return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=seconds)

@@ -1,0 +1,71 @@
+"""PostgreSQL's own programs, and how they are told of the database: passwords go by their
+environment, as a command line can be read by everybody on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from headwater.database.programs import program_path, read_version, to_major
+from headwater.operations.backups.errors import BackupError
+
+
+class Program(NamedTuple):
+    """A program of PostgreSQL."""
+
+    path: str
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The major version."""
+        return to_major(self.version)
+
+
+class ProgramCall(NamedTuple):
+    """A program with its connection: the arguments that it begins with, and its environment."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+
+
+def find_dump_program(server_major: int) -> Program:
+    """Return a pg_dump that can read a server of this major version: the one that comes with the
+    embedded PostgreSQL, else the one in PATH. Raises BackupError when neither is new enough.
+    """
+    programs = list(_dump_programs())
+    for program in programs:
+        if program.major >= server_major:
+            return program
+    known = " and ".join(program.version for program in programs) or "none"
+    raise BackupError(
+        f"the server is PostgreSQL {server_major}, and pg_dump must not be older ({known} found);"
+        f" install the client programs of PostgreSQL {server_major} so that `pg_dump` is in PATH"
+    )
+
+
+def _dump_programs() -> Iterator[Program]:
+    for path in (program_path("pg_dump"), shutil.which("pg_dump")):
+        if path is not None and (version := read_version(path)) is not None:
+            yield Program(path, version)
+
+
+def connected(program: str, url: str) -> ProgramCall:
+    """Return the call of a program on the database of a URL. Raises BackupError for a URL with a
+    secret that can only be given on a command line.
+    """
+    values = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+    if "sslpassword" in values:
+        raise BackupError("sslpassword: pg_dump cannot be given it; use a key without a password")
+    environment = dict(os.environ)
+    if "password" in values:
+        environment["PGPASSWORD"] = str(values.pop("password"))
+    environment["PGAPPNAME"] = "headwater backup"
+    return ProgramCall(
+        [program, "--no-password", f"--dbname={make_conninfo('', **values)}"], environment
+    )

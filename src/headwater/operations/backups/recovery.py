@@ -1,0 +1,73 @@
+"""A database that PostgreSQL itself has brought back to an earlier moment, from a base backup and
+its log or a snapshot of its disk: what is left to do is what a restore from our own file does, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+
+from headwater.database.data_directory import DirectoryInUseError, lock_directory
+from headwater.database.embedded import Embedded
+from headwater.database.installation import begin_restore, fetch_description
+from headwater.operations.backups.errors import BackupError
+from headwater.operations.backups.journal import Journal
+from headwater.operations.backups.records import queries
+from headwater.operations.backups.restoration import FAILURES, Restored, catch_up
+from headwater.operations.backups.snapshot import CONNECT_SECONDS
+
+
+@contextmanager
+def recovered_server(data_dir: Path) -> Generator[str]:
+    """Run the embedded PostgreSQL of a data directory alone, and yield its URL. Raises BackupError,
+    EmbeddedError.
+    """
+    server = Embedded(data_dir)
+    if not server.cluster.exists():
+        raise BackupError(f"no Headwater data in {server.root}; name its --data-dir")
+    try:
+        lock = lock_directory(server.root)
+    except DirectoryInUseError:
+        raise BackupError(f"`headwater serve` runs on {server.root}: stop it first") from None
+    with lock:
+        try:
+            yield server.start(tied=True)
+        finally:
+            server.stop()
+
+
+def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Restored:
+    """Carry the erasures of a journal out in a database which is as it was at `moment`, and skip
+    the ids that may have been used since. Raises BackupError; once it has begun,
+    nothing starts on what is left, and it can be begun again.
+    """
+    if moment > datetime.now(UTC):
+        raise BackupError("--recovered-to lies in the future")
+    with psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
+        _refuse_unfit(connection, journal)
+        begin_restore(connection)
+    try:
+        return catch_up(url, moment, journal.erasures if journal is not None else ())
+    except FAILURES as error:
+        raise BackupError(
+            f"{error}. Nothing starts on the database until the same command has come to its end"
+        ) from None
+
+
+def _refuse_unfit(connection: psycopg.Connection, journal: Journal | None) -> None:
+    row = connection.execute(queries["recovering"]).fetchone()
+    assert row is not None
+    recovers, others = row
+    if recovers:
+        raise BackupError("PostgreSQL is still recovering: promote it first")
+    if others:
+        raise BackupError(
+            f"{others} other sessions use the database: stop every process of Headwater first"
+        )
+    installation_id = fetch_description(connection)["id"]
+    if journal is not None and journal.installation_id != installation_id:
+        raise BackupError("the journal of erasures is that of another installation")

@@ -1,0 +1,267 @@
+"""Restore a backup: its rows, this version's schema, and the erasures requested since.
+
+Nothing starts on a database before all of it is done. An embedded one is made in a directory inside
+the new data directory and moved into its place at the end; an external one is marked until then.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+
+from headwater.attribution.history.revisions import begin_era
+from headwater.base.files import sync_directory, write_private
+from headwater.database import sockets
+from headwater.database.data_directory import (
+    LOCK,
+    DirectoryInUseError,
+    lock_directory,
+    restoration_directory,
+)
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.installation import finish_restore
+from headwater.database.jobs.connection import connect
+from headwater.database.migrator import (
+    TAKE_ALONG,
+    MigrationError,
+    migrate,
+    migrations,
+    schema_checksum,
+)
+from headwater.operations.backups.archive import Archive
+from headwater.operations.backups.errors import BackupError
+from headwater.operations.backups.load import find_anything, load, settle
+from headwater.operations.backups.records import queries
+from headwater.privacy.erasure_job import erase_again, erase_all
+from headwater.privacy.erasures import PastErasure
+from headwater.spaces.secret_key import key_file
+
+SERVER = {
+    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "wal_level": "minimal",
+    "max_wal_senders": "0", "autovacuum": "off", "maintenance_work_mem": "256MB",
+}  # fmt: skip
+"""Settings of an embedded server that restores: all is synced at the end, or thrown away."""
+IDS_A_SECOND = 10_000
+"""More contacts or events than an installation takes: as many may have been numbered since."""
+LEAST_GAP = 1_000_000
+"""The least number of ids that are skipped: clocks may be wrong."""
+MOVED = ("postgresql.password", "secret.key", "postgresql")
+"""What a restore leaves in a data directory; with the last of it, the restore is done."""
+
+FAILURES = (BackupError, MigrationError, psycopg.Error, OSError, subprocess.CalledProcessError)
+
+Progress = Callable[[int], object]
+"""Is called with the bytes of the dump that have been read."""
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """The numbers of secrets that only the secret key opens."""
+
+    destinations: int
+    webhooks: int
+    sites: int
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The result of a restore."""
+
+    migrated: list[str]
+    """The migrations that the backup's schema lacked."""
+    erased: int
+    """Erasures requested since the backup, and carried out again."""
+    waiting: int
+    """Erasures that failed: the worker tries them again."""
+    sealed: Sealed
+
+
+def refuse_other_schema(archive: Archive) -> None:
+    """Raise BackupError for a backup whose schema this version does not know."""
+    if archive.manifest.schema != schema_checksum():
+        raise BackupError(
+            f"{archive.path} was made by a version of Headwater from before the first release, with"
+            f" another schema: {TAKE_ALONG}"
+        )
+    known = {migration.name for migration in migrations()}
+    newer = sorted(set(archive.manifest.migrations) - known)
+    if newer:
+        raise BackupError(
+            f"{archive.path} was made by Headwater {archive.manifest.headwater} and has the"
+            f" migration {newer[0]}, which this version lacks: restore it with that version or a"
+            " newer one"
+        )
+
+
+def restore_embedded(
+    data_dir: Path, archive: Archive, erasures: Sequence[PastErasure], progress: Progress
+) -> Restored:
+    """Restore into a new data directory. Raises BackupError, which leaves it without a database."""
+    refuse_other_schema(archive)
+    final = Embedded(data_dir)
+    with _alone(final):
+        _refuse_used(final)
+        building = restoration_directory(final.root)
+        try:
+            with scratch_server(building) as url:
+                load(url, archive, progress)
+                # The key is a file here, so that a copy of the database opens nothing.
+                restored = bring_up(url, archive, erasures, None)
+            if archive.secret_key is not None:
+                write_private(key_file(building), f"{archive.secret_key}\n")
+            Embedded(building).sync()
+            _move(building, final.root)
+        except BaseException as error:
+            if not final.cluster.exists():
+                _remove(building, final.root)
+            if isinstance(error, FAILURES):
+                raise BackupError(
+                    f"{_reason(error)}. Nothing was restored; {final.root} can be used again"
+                ) from None
+            raise
+        shutil.rmtree(building, ignore_errors=True)
+        sync_directory(final.root)
+    return restored
+
+
+def restore_external(
+    url: str, archive: Archive, erasures: Sequence[PastErasure], progress: Progress
+) -> Restored:
+    """Restore into an empty database. Raises BackupError: nothing starts on what it leaves."""
+    refuse_other_schema(archive)
+    table = find_anything(url)
+    if table is not None:
+        raise BackupError(
+            f"the database is not empty: it has {table}. Make an empty one and name it in"
+            " HEADWATER_DATABASE_URL. If an earlier restore has left this one, drop it first"
+        )
+    load(url, archive, progress)
+    try:
+        return bring_up(url, archive, erasures, archive.secret_key)
+    except FAILURES as error:
+        raise BackupError(
+            f"{_reason(error)}. The database holds an unfinished restore, on which nothing starts:"
+            " drop it, make an empty one, and run the restore again"
+        ) from None
+
+
+def bring_up(
+    url: str, archive: Archive, erasures: Sequence[PastErasure], secret_key: str | None
+) -> Restored:
+    """Turn the rows of a backup into an installation of this version. Raises BackupError,
+    MigrationError.
+    """
+    with psycopg.connect(url, autocommit=True) as connection:
+        settle(connection, archive, secret_key)
+    return catch_up(url, archive.manifest.made_at, erasures)
+
+
+def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Restored:
+    """Turn a database that is as it was at an earlier moment into an installation of this version,
+    and take away the mark of what has not finished. Raises MigrationError, psycopg.Error.
+    """
+    migrated = migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        _skip_ids(connection, moment)
+        connection.execute(queries["analyze"])
+    with connect(url) as connection:
+        requested = erase_again(connection, erasures)
+        waiting = erase_all(connection)
+        sealed = _count_sealed(connection)
+        begin_era(connection)
+        finish_restore(connection)
+    return Restored(migrated, requested, waiting, sealed)
+
+
+@contextmanager
+def scratch_server(directory: Path) -> Generator[str]:
+    """Run a new embedded PostgreSQL that writes nothing through to disk, and yield its URL."""
+    shutil.rmtree(directory, ignore_errors=True)
+    server = Embedded(directory)
+    try:
+        yield server.start(SERVER, tied=True)
+    except EmbeddedError as error:
+        raise BackupError(str(error)) from None
+    except OSError as error:
+        raise BackupError(f"cannot write {directory}: {error.strerror or error}") from None
+    finally:
+        server.stop()
+        if server.sockets != sockets.inside(server.root):
+            with suppress(OSError):
+                server.sockets.rmdir()
+
+
+def _skip_ids(connection: Connection[Any], made_at: datetime) -> None:
+    """Go on with ids that the installation has not used between the backup and now. Ad platforms
+    take an event with the id of another for a repetition, and senders keep receipts and contacts'
+    ids; erasures in the journal must not meet other people.
+    """
+    seconds = (datetime.now(UTC) - made_at).total_seconds()
+    gap = max(LEAST_GAP, round(seconds * IDS_A_SECOND))
+    for (sequence,) in connection.execute(queries["sequences"]).fetchall():
+        connection.execute(queries["skip"], {"sequence": sequence, "gap": gap})
+
+
+def _count_sealed(connection: Connection[Any]) -> Sealed:
+    row = connection.execute(queries["sealed"]).fetchone()
+    assert row is not None
+    return Sealed(*row)
+
+
+@contextmanager
+def _alone(server: Embedded) -> Generator[None]:
+    """Hold the data directory, as `serve` does. Raises BackupError."""
+    try:
+        server.make_root()
+        lock = lock_directory(server.root)
+    except DirectoryInUseError:
+        raise BackupError(
+            f"`headwater serve`, or another restore, runs on {server.root}; restore into a new"
+            " directory"
+        ) from None
+    except OSError as error:
+        raise BackupError(f"cannot use {server.root}: {error.strerror or error}") from None
+    with lock:
+        yield
+
+
+def _refuse_used(server: Embedded) -> None:
+    """Raise BackupError for a directory with other files than an earlier restore's."""
+    building = restoration_directory(server.root)
+    ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
+    others = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
+    if "lost+found" in others:  # of a file system's root
+        others.remove("lost+found")
+    if others:
+        raise BackupError(
+            f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory"
+        )
+
+
+def _remove(building: Path, root: Path) -> None:
+    """Remove what a restore that failed has made."""
+    for name in MOVED[:-1]:
+        (root / name).unlink(missing_ok=True)
+    shutil.rmtree(building, ignore_errors=True)
+
+
+def _reason(error: BaseException) -> str:
+    """An error in one line; PostgreSQL's second one could quote a row."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _move(building: Path, root: Path) -> None:
+    """Move a whole cluster into its place, the cluster itself last."""
+    for name in MOVED:
+        with suppress(FileNotFoundError):
+            (building / name).rename(root / name)
+        sync_directory(root)

@@ -1,0 +1,63 @@
+"""One moment of a database: its row counts, and the name under which pg_dump reads the same."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import Connection, IsolationLevel
+from psycopg.sql import Identifier
+
+from headwater.database.installation import fetch_description
+from headwater.operations.backups.records import queries
+
+CONNECT_SECONDS = 10
+NOT_DUMPED = "installation"
+"""A table whose only row the manifest holds, as the dump must not hold the secret key."""
+
+
+class Snapshot(NamedTuple):
+    """The database as one transaction sees it, until that ends."""
+
+    name: str
+    taken_at: datetime
+    server_version: str
+    server_major: int
+    migrations: list[str]
+    schema: str
+    """The checksum of the first migration."""
+    installation: dict[str, Any]
+    tables: dict[str, int]
+
+
+@contextmanager
+def take_snapshot(url: str) -> Generator[Snapshot]:
+    """Yield a moment of a database, which others can read as long as the block runs."""
+    with psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        connection.execute(queries["endure"])
+        row = connection.execute(queries["snapshot"]).fetchone()
+        assert row is not None
+        major = connection.info.server_version // 10_000
+        migrations = connection.execute(queries["migrations"]).fetchall()
+        yield Snapshot(
+            name=row[0], taken_at=row[1], server_version=row[2], server_major=major,
+            migrations=[name for name, _ in migrations], schema=migrations[0][1],
+            installation=fetch_description(connection), tables=count_rows(connection),
+        )  # fmt: skip
+
+
+def count_rows(connection: Connection[Any]) -> dict[str, int]:
+    """The number of rows of every table that is backed up."""
+    tables = [name for (name,) in connection.execute(queries["tables"]).fetchall()]
+    counts: dict[str, int] = {}
+    for table in tables:
+        statement = queries["count"].format(table=Identifier(table))
+        row = connection.execute(statement).fetchone()
+        assert row is not None
+        counts[table] = row[0]
+    return counts

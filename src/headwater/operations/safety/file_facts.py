@@ -1,0 +1,101 @@
+"""Facts about the data directory and the folder of backups: modes, owners, room on the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.base.settings import Settings
+from headwater.database.account import server_has_our_account
+from headwater.database.data_directory import list_kept
+from headwater.database.embedded import OWN_ENTRIES, PASSING_THROUGH
+from headwater.operations.backups import journal
+from headwater.operations.backups.archive import SUFFIX
+from headwater.spaces.secret_key import key_file
+
+
+@dataclass(frozen=True)
+class DiskFacts:
+    """The room on the disk of a directory, in bytes."""
+
+    path: Path
+    total: int
+    free: int
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """Everything that was looked at on this machine."""
+
+    is_root: bool
+    open_paths: tuple[Path, ...]
+    """What accounts other than the owner's may read or write, though it is ours."""
+    foreign_paths: tuple[Path, ...]
+    """What belongs to an account that is neither this one nor PostgreSQL's."""
+    has_key_file: bool
+    disks: tuple[DiskFacts, ...]
+    backup_dir: Path | None
+    """The folder of backups, if it is on this machine."""
+    shares_disk: bool
+    """True when backups lie on the disk of the data."""
+    has_journal: bool
+    old_clusters: tuple[Path, ...] = ()
+    """Those that an upgrade of PostgreSQL has kept, or left half-made."""
+
+
+def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileFacts:
+    """Look at the files of these settings; `recorded_folder` is where the latest backup was put."""
+    root = settings.data_dir.absolute()
+    folder = settings.backup_dir or recorded_folder
+    backup_dir = folder.absolute() if folder is not None and folder.is_dir() else None
+    places = [path for path in (root, backup_dir) if path is not None and path.is_dir()]
+    ours = [*_entries(root), *(_backups(backup_dir) if backup_dir else ())]
+    accounts = _accounts(root)
+    return FileFacts(
+        is_root=os.geteuid() == 0,
+        open_paths=tuple(path for path in ours if _is_open(path, root)),
+        foreign_paths=tuple(path for path in ours if path.lstat().st_uid not in accounts),
+        has_key_file=key_file(root).exists(),
+        disks=tuple(_measure(path) for path in places),
+        backup_dir=backup_dir,
+        shares_disk=len(places) > 1 and len({path.stat().st_dev for path in places}) == 1,
+        has_journal=backup_dir is not None and (backup_dir / journal.NAME).exists(),
+        old_clusters=tuple(list_kept(root)),
+    )
+
+
+def _entries(root: Path) -> Iterator[Path]:
+    """The data directory, if it is ours alone, and what is Headwater's directly in it."""
+    if not root.is_dir():
+        return
+    entries = sorted(root.iterdir())
+    if all(entry.name.startswith(OWN_ENTRIES) for entry in entries):
+        yield root
+    yield from (entry for entry in entries if entry.name.startswith(OWN_ENTRIES))
+
+
+def _backups(folder: Path) -> Iterator[Path]:
+    yield from sorted(folder.glob(f"headwater-*{SUFFIX}"))
+    if (folder / journal.NAME).exists():
+        yield folder / journal.NAME
+
+
+def _is_open(path: Path, root: Path) -> bool:
+    passing = 0 if server_has_our_account() or path != root else PASSING_THROUGH & 0o077
+    return bool(stat.S_IMODE(path.lstat().st_mode) & 0o077 & ~passing)
+
+
+def _accounts(root: Path) -> set[int]:
+    """Those that may own what lies there: the one of the directory, and PostgreSQL's."""
+    cluster = root / "postgresql"
+    owners = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
+    return {os.geteuid(), *owners}
+
+
+def _measure(path: Path) -> DiskFacts:
+    usage = shutil.disk_usage(path)
+    return DiskFacts(path, usage.total, usage.free)

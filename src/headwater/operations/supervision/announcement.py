@@ -1,0 +1,50 @@
+"""The words of a start, for somebody who watches it and for programs that read the log."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from headwater.base.log_lines import Log
+
+INVITATION = "Open this link to create the first account. It works once, within a day."
+_ADDRESSES = """\
+  Console        {0}/console
+  API reference  {0}/docs
+
+  Ctrl-C stops the service.
+
+"""
+
+
+def note(log: Log, event: str, **values: Any) -> None:
+    """Write a line that nobody but a person at a terminal needs."""
+    if log.is_text:
+        log.write("info", event, **values)
+
+
+def log_migrations(log: Log, names: list[str]) -> None:
+    """Name the migrations that were applied; to a person, the last of several."""
+    if log.is_text and len(names) > 1:
+        note(log, "migrated", migrations=len(names), latest=names[-1])
+        return
+    for name in names:
+        log.write("info", "migrated", migration=name)
+
+
+def greet(log: Log, origin: str, set_up_link: str | None) -> None:
+    """Say what to open: programs read of the link for the first account alone."""
+    if log.is_text:
+        box = "" if set_up_link is None else _boxed(INVITATION, "", set_up_link)
+        sys.stderr.write((box or "\n") + _ADDRESSES.format(origin))
+        sys.stderr.flush()
+    elif set_up_link is not None:
+        log.write("info", "set_up", open_once=set_up_link)
+
+
+def _boxed(*lines: str) -> str:
+    """Lines that stand out from the log. Nothing stands beside them, so that an address can be
+    copied whole, and all is ASCII, as a terminal's encoding may be any.
+    """
+    rule = "-" * (max(map(len, lines)) + 4)
+    return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])

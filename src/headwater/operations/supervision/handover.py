@@ -1,0 +1,101 @@
+"""The change of the supervisor into another version of itself without an end of the service.
+
+It executes the program that is on disk in its own process, which keeps its id, its children, the
+listening socket and the lock of the data directory, and is told which is which:
+
+    serve, version 1 ──exec──► serve, version 2       the same process
+      ├─ postgresql              ├─ postgresql         untouched
+      ├─ api 1                   ├─ api 1, version 1   until its successor answers
+      └─ worker 1                ├─ api 1, version 2
+                                 └─ worker 1, …        likewise, one after the other
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headwater.operations.supervision.wakeups import hold_back, listen_again
+
+OPTION = "--handover"
+
+
+@dataclass(frozen=True)
+class HandedProcess:
+    """An API process or a worker, with the descriptor that holds its leash."""
+
+    name: str
+    pid: int
+    leash: int
+
+
+@dataclass(frozen=True)
+class Handover:
+    """The state that one program leaves to the next: descriptors and process ids of both."""
+
+    socket: int
+    lock: int | None
+    """None where the database is an external one."""
+    postgresql: int | None
+    """The postmaster's process id; None likewise."""
+    reloads: int
+    """How often the service has become another version before."""
+    failures: int
+    """How often it could not."""
+    processes: tuple[HandedProcess, ...]
+
+
+def own_command() -> list[str]:
+    """Return the command that this process was started by, as it would be typed again."""
+    words = [*sys.orig_argv[1:]]
+    while OPTION in words:
+        place = words.index(OPTION)
+        del words[place : place + 2]
+    return [sys.executable, *words]
+
+
+def become_next(handover: Handover) -> None:
+    """Become the program on disk. Returns only by an exception: OSError when it cannot be run."""
+    kept = [handover.socket, *(process.leash for process in handover.processes)]
+    if handover.lock is not None:
+        kept.append(handover.lock)
+    reading = _write(asdict(handover))
+    try:
+        _set_inheritable([reading, *kept], True)
+        hold_back()
+        command = own_command()
+        os.execv(command[0], [*command, OPTION, str(reading)])  # noqa: S606 # no shell is wanted
+    except OSError:
+        listen_again()
+        _set_inheritable(kept, False)
+        os.close(reading)
+        raise
+
+
+def read_handover(descriptor: int) -> Handover:
+    """Return what the program before has left."""
+    with open(descriptor, encoding="utf-8") as pipe:  # it is open already
+        values: dict[str, Any] = json.load(pipe)
+    processes = tuple(HandedProcess(**process) for process in values.pop("processes"))
+    handover = Handover(**values, processes=processes)
+    _set_inheritable([handover.socket], False)
+    if handover.lock is not None:
+        _set_inheritable([handover.lock], False)
+    return handover
+
+
+def _write(values: dict[str, Any]) -> int:
+    """Return a pipe that holds the values: some hundred bytes, which it always has room for."""
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
+        json.dump(values, pipe)
+    return reading
+
+
+def _set_inheritable(descriptors: Sequence[int], inheritable: bool) -> None:
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, inheritable)

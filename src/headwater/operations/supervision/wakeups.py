@@ -1,0 +1,54 @@
+"""The signals that the supervisor gets, none of which it may miss while it waits."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from contextlib import suppress
+from typing import Any
+
+from headwater.base.succession import RELOAD
+
+REQUESTS = (signal.SIGTERM, signal.SIGINT, RELOAD)
+
+
+class Wakeups:
+    """Ends a wait when a child ends or the supervisor is told to stop or to reload, without a gap
+    in which a signal could be missed: the interpreter writes every signal into a pipe.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.reloading = False
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (*REQUESTS, signal.SIGCHLD):
+            signal.signal(number, self._note)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)
+
+    def _note(self, number: int, _: Any) -> None:
+        if number == RELOAD:
+            self.reloading = True
+        elif number != signal.SIGCHLD:
+            self.stopping = True
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for a signal, or for so many seconds."""
+        select.select([self._read], [], [], seconds)
+        with suppress(BlockingIOError):
+            os.read(self._read, 4096)
+
+
+def hold_back() -> None:
+    """Keep requests waiting until the program that this process becomes can hear them: before it
+    can, each of them would end it.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS)
+
+
+def listen_again() -> None:
+    """Hear requests again, as this process did not become another program after all."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)

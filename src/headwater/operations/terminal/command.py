@@ -1,0 +1,72 @@
+"""Commands as values: a function and its options, and groups of commands that share a word.
+
+A command's file declares them beside the function; argparse gets them when the command is used.
+This module imports nothing else of the house, as `serve` keeps it in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from headwater.base.settings import Settings
+
+Run = Callable[[Settings, argparse.Namespace], int]
+"""The function of a command, which returns its exit code."""
+
+
+class Option:
+    """An option or a positional argument, in the words of argparse's `add_argument`."""
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self._names = names
+        self._settings = settings
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(*self._names, **self._settings)
+
+
+DATA_DIR = Option("--data-dir", metavar="D", help="where Headwater keeps its data (headwater-data)")
+
+
+class Command:
+    """A command that can be run."""
+
+    def __init__(self, run: Run, *options: Option) -> None:
+        self._run = run
+        self._options = options
+
+    def fill(self, parser: argparse.ArgumentParser) -> None:
+        """Give the command's parser its options and the function to call."""
+        for option in (DATA_DIR, *self._options):
+            option.add_to(parser)
+        parser.set_defaults(run=self._run)
+
+
+class CommandGroup:
+    """Commands behind one word, in the order in which its `--help` lists them."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, tuple[str, Command]] = {}
+
+    def add(self, name: str, about: str, run: Run, *options: Option) -> None:
+        """Add the command `name`; `about` is its line of help."""
+        self._commands[name] = (about, Command(run, *options))
+
+    def command(self, name: str, about: str, *options: Option) -> Callable[[Run], Run]:
+        """Decorate the function of the command `name`; `about` is its line of help."""
+
+        def register(run: Run) -> Run:
+            self.add(name, about, run, *options)
+            return run
+
+        return register
+
+    def fill(self, parser: argparse.ArgumentParser) -> None:
+        """Give the group's parser its commands."""
+        parsers = parser.add_subparsers(required=True, metavar="COMMAND")
+        for name, (about, command) in self._commands.items():
+            command.fill(
+                parsers.add_parser(name, help=about, description=about, allow_abbrev=False)
+            )

@@ -1,0 +1,96 @@
+"""A command's connection to the database of a running Headwater, with clear messages for
+failures on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import psycopg
+
+from headwater.base.settings import Settings
+from headwater.database.cluster.presence import OtherNodeError, require_first_node
+from headwater.database.embedded import Embedded, EmbeddedError
+from headwater.database.installation import UnfinishedRestoreError, require_finished
+from headwater.http.errors import Invalid, Problem
+from headwater.operations.terminal.failure import Failure
+
+CONNECT_SECONDS = 5
+OTHER_SCHEMA = (
+    "the database has no Headwater schema, or that of another version; start this version's "
+    "`headwater serve`, or run `headwater migrate`"
+)
+
+
+def database_url(settings: Settings) -> str:
+    """The database to use. Raises Failure when the data directory holds none."""
+    if settings.database_url:
+        return settings.database_url
+    try:
+        return Embedded(settings.data_dir).url
+    except EmbeddedError as error:
+        raise Failure(f"{error}; start `headwater serve` first, or name its --data-dir") from None
+
+
+def refuse_unfinished(url: str) -> None:
+    """Raise Failure for a database that a restore has not finished, and for another node of a
+    cluster than the first. One of another schema is not such a one: what is done next says what it
+    is.
+    """
+    try:
+        with (
+            psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection,
+            suppress(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn),
+        ):
+            require_first_node(connection)
+            require_finished(connection)
+    except (OtherNodeError, UnfinishedRestoreError) as error:
+        raise Failure(str(error)) from None
+
+
+@contextmanager
+def explain_failures(settings: Settings) -> Generator[None]:
+    """Turn errors inside the block into a Failure whose message says what to do."""
+    try:
+        yield
+    except Invalid as error:
+        rules = [rule for broken in error.errors.values() for rule in broken]
+        raise Failure("; ".join(rules)) from None
+    except Problem as error:
+        raise Failure(error.message) from None
+    except psycopg.OperationalError as error:
+        raise Failure(_unreachable(settings, error)) from None
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+        raise Failure(OTHER_SCHEMA) from None
+
+
+def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
+    if settings.database_url:
+        place, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
+    else:
+        place, reason = f"{settings.data_dir}; is `headwater serve` running on it?", "no connection"
+    return f"cannot reach the database of {place} ({reason})"
+
+
+@asynccontextmanager
+async def transaction(settings: Settings) -> AsyncGenerator[psycopg.AsyncConnection]:
+    """A connection inside a transaction, which commits when the block ends. Raises Failure."""
+    url = database_url(settings)
+    with explain_failures(settings):
+        async with await psycopg.AsyncConnection.connect(
+            url, connect_timeout=CONNECT_SECONDS
+        ) as connection:
+            yield connection
+
+
+@contextmanager
+def autocommit_connection(settings: Settings) -> Generator[psycopg.Connection[Any]]:
+    """A connection whose every statement commits by itself. Raises Failure."""
+    url = database_url(settings)
+    with (
+        explain_failures(settings),
+        psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection,
+    ):
+        yield connection

@@ -1,0 +1,18 @@
+"""The key that commands encrypt other services' secrets with: the one that the API uses."""
+
+from __future__ import annotations
+
+from headwater.base.settings import Settings
+from headwater.operations.terminal.connection import database_url, explain_failures
+from headwater.operations.terminal.failure import Failure
+from headwater.spaces.encryption import derive_key
+from headwater.spaces.secret_key import SecretKeyError, find_secret_key
+
+
+def load_encryption_key(settings: Settings) -> bytes:
+    """The key. Raises Failure when it or the database cannot be reached."""
+    try:
+        with explain_failures(settings):
+            return derive_key(find_secret_key(settings, database_url(settings)).text)
+    except SecretKeyError as error:
+        raise Failure(str(error)) from None

@@ -1,0 +1,75 @@
+"""Processes that a worker starts for one sort of jobs, and that end when none waits: those that
+work on files, and those that call other services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+
+from headwater.base import logs
+from headwater.base.files import keep_private
+from headwater.base.settings import Settings
+from headwater.base.storage import Storage, open_storage
+from headwater.base.telemetry.otlp import exported
+from headwater.database.jobs import leash
+from headwater.database.jobs.stop import StopRequested, stop_on_signals
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.operations.terminal.connection import database_url, refuse_unfinished
+
+Work = Callable[[Connection[Any], Storage, str], int]
+"""Works on jobs until none waits, with a connection in autocommit, the storage of files, and the
+database's address.
+"""
+Service = Callable[[Database, asyncio.Event], Awaitable[None]]
+"""Works until nothing has been due for some seconds, or the event says to stop."""
+
+
+def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
+    """Work until no job waits, or somebody stops the process."""
+    _begin(settings)
+    stop_on_signals()
+    leash.hold(arguments)
+    url = database_url(settings)
+    # The worker starts another when needed.
+    with suppress(StopRequested, psycopg.OperationalError), exported():
+        refuse_unfinished(url)
+        with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+            work(connection, open_storage(settings), url)
+    return 0
+
+
+def serve_jobs(settings: Settings, arguments: Namespace, service: Service) -> int:
+    """Run a service in an event loop, with a database of its own."""
+    _begin(settings)
+    leash.hold(arguments)
+    url = database_url(settings)
+    # The worker starts another when there is still something to do.
+    with suppress(*UNAVAILABLE), exported():
+        refuse_unfinished(url)
+        asyncio.run(_serve(url, service))
+    return 0
+
+
+def _begin(settings: Settings) -> None:
+    keep_private()
+    logs.configure(settings.log_level, settings.log_format)
+
+
+async def _serve(url: str, service: Service) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    database = Database(url)
+    await database.open()
+    try:
+        await service(database, stopping)
+    finally:
+        await database.close()

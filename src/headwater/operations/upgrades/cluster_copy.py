@@ -1,0 +1,66 @@
+"""PostgreSQL's own `pg_upgrade`, which copies the files of tables and indexes into a new cluster of
+another major version, and makes the schema there anew. The old cluster is only read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from headwater.base.files import close_to_others
+from headwater.database.account import give_to_server, server_account, tie
+from headwater.database.embedded import USER, Embedded
+from headwater.operations.upgrades.errors import UpgradeError
+
+OUTPUT = "pg_upgrade_output.d"
+"""The folder of `pg_upgrade`'s notes, in the new cluster."""
+
+
+def copy_cluster(old: Embedded, new: Embedded) -> None:
+    """Fill a new cluster from an old one, neither of which runs. Raises UpgradeError, with what
+    `pg_upgrade` says; the rest is in the log of PostgreSQL's upgrade.
+    """
+    new.make_socket_directory()
+    give_to_server(new.root)  # its working directory, in which it leaves a script
+    log = old.root / "postgresql.upgrade.log"
+    # Whatever of it outlives us keeps this lock: no server is started beside it.
+    with old.hold() as lock, log.open("wb") as output:
+        close_to_others(log)
+        ran = subprocess.run(
+            _command(old, new), cwd=new.root, env=_environment(old.read_password()),
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(lock,), check=False,
+        )  # fmt: skip
+        if ran.returncode:
+            reason = _find_fault(log)
+            _add_notes(new.cluster / OUTPUT, log)
+            raise UpgradeError(f"pg_upgrade: {reason} ({log} has all it says)")
+
+
+def _command(old: Embedded, new: Embedded) -> list[str]:
+    return [
+        *server_account(), *tie(), new.programs.path("pg_upgrade"),
+        f"--old-bindir={old.programs.folder}", f"--new-bindir={new.programs.folder}",
+        f"--old-datadir={old.cluster}", f"--new-datadir={new.cluster}",
+        f"--socketdir={new.sockets}", f"--username={USER}",
+    ]  # fmt: skip
+
+
+def _environment(password: str) -> dict[str, str]:
+    """Ours, without what points PostgreSQL's programs at another server."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**own, "PGPASSWORD": password}
+
+
+def _add_notes(folder: Path, log: Path) -> None:
+    """Add what `pg_upgrade` has written into files, which go with the new cluster."""
+    with log.open("ab") as output:
+        for note in sorted([*folder.rglob("*.txt"), *folder.rglob("*.log")]):
+            output.write(f"\n{note.name}:\n".encode() + note.read_bytes())
+
+
+def _find_fault(log: Path) -> str:
+    """The first line of the program's output that tells of a fault."""
+    lines = log.read_text(errors="replace").splitlines()
+    faults = (line for line in lines if line.endswith("fatal") or "error" in line.lower())
+    return " ".join(next(faults, "it failed").split())

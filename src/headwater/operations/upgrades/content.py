@@ -1,0 +1,85 @@
+"""The content of a cluster, in a form that can be compared between two major versions: a digest of
+every table's rows, and each sequence, role, policy, index, constraint, trigger, function and
+extension. Nothing of the service runs, so nothing changes between two readings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from headwater.database.queries import Queries
+from headwater.operations.safety.database_facts import gather_database_facts
+from headwater.operations.safety.database_rules import judge_database
+from headwater.operations.upgrades.errors import UpgradeError
+
+FORM = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex"
+"""How values are written, whatever the configuration files say."""
+PASSING = {"clock_off", "clock_set_back", "old_backup", "postgresql_behind"}
+"""Risks that come and go with the time, and with Headwater's own version, whatever is done to a
+cluster.
+"""
+queries = Queries(__name__, "upgrades.sql")
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that an upgrade has to keep."""
+
+    tables: dict[str, str]
+    """The number of rows of each table, and their digest."""
+    objects: dict[str, str]
+    """What is known of everything else, by its kind and name."""
+    configured: dict[str, str]
+    """The settings of the configuration files, which an upgrade writes anew."""
+    risks: frozenset[str]
+    """What `headwater check` finds in the database."""
+
+
+def read_content(url: str) -> Content:
+    """Read what a running server holds. Raises psycopg.Error."""
+    with psycopg.connect(url, autocommit=True, options=FORM) as connection:
+        names = connection.execute(queries["tables"]).fetchall()
+        objects = connection.execute(queries["objects"]).fetchall()
+        return Content(
+            {f"{schema}.{name}": _digest(connection, schema, name) for schema, name in names},
+            {f"{kind} {name}": value for kind, name, value in objects},
+            dict(connection.execute(queries["configured"]).fetchall()),
+            _find_risks(connection),
+        )
+
+
+def require_same(before: Content, after: Content) -> None:
+    """Raise UpgradeError unless an upgrade has kept everything, and nothing has become unsafe."""
+    kept = {**before.tables, **before.objects}
+    present = {**after.tables, **after.objects}
+    for name in sorted(kept.keys() | present.keys()):
+        if kept.get(name) != present.get(name):
+            raise UpgradeError(
+                f"the new cluster is not what the old one was: {name} has"
+                f" {present.get(name, 'nothing')} instead of {kept.get(name, 'nothing')}"
+            )
+    if unsafe := sorted(after.risks - before.risks):
+        raise UpgradeError(f"the new cluster has a risk that the old one had not: {unsafe[0]}")
+
+
+def list_left(before: Content, after: Content) -> list[str]:
+    """Return the settings of the old configuration files that the new ones lack."""
+    return sorted(
+        name for name, value in before.configured.items() if after.configured.get(name) != value
+    )
+
+
+def _find_risks(connection: psycopg.Connection[Any]) -> frozenset[str]:
+    facts = gather_database_facts(connection, is_ours=True)
+    return frozenset(risk.id for risk in judge_database(facts)) - PASSING
+
+
+def _digest(connection: psycopg.Connection[Any], schema: str, name: str) -> str:
+    table = SQL(".").join((Identifier(schema), Identifier(name)))
+    row = connection.execute(queries["digest"].format(table=table)).fetchone()
+    assert row is not None
+    return row[0]

@@ -1,0 +1,58 @@
+"""The programs of the PostgreSQL that made a cluster: a newer one cannot read it without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from headwater.database.programs import PACKAGE, Programs, own_folder, read_version, to_major
+from headwater.operations.upgrades.errors import UpgradeError
+
+NEEDED = ("pg_controldata", "pg_ctl", "pg_resetwal", "postgres")
+"""What `pg_upgrade` calls of the old version."""
+SYSTEM_FOLDERS = (
+    "/usr/lib/postgresql/{major}/bin",
+    "/usr/pgsql-{major}/bin",
+    "/usr/libexec/postgresql{major}",
+    "/opt/homebrew/opt/postgresql@{major}/bin",
+    "/usr/local/opt/postgresql@{major}/bin",
+)
+"""Where packages of systems put the server's programs."""
+SITE = f"lib/python*/site-packages/{PACKAGE}/pginstall*/bin"
+INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
+"""Where they lie in a named folder: PostgreSQL's own, or that of an older Headwater."""
+
+
+def find_programs(major: int, named: Path | None) -> Programs:
+    """Return the programs of a major version: those in the folder that was named, else those that
+    come with Headwater or that the system has. Raises UpgradeError.
+    """
+    folders = list(_named_folders(named) if named else _usual_folders(major))
+    for folder in folders:
+        version = read_version(folder / "postgres")
+        if version is not None and to_major(version) == major:
+            missing = [name for name in NEEDED if not (folder / name).exists()]
+            if missing:
+                raise UpgradeError(f"{folder} has no {missing[0]}, which the upgrade needs")
+            return Programs(folder, major)
+    raise UpgradeError(_explain_missing(major, named))
+
+
+def _named_folders(named: Path) -> Iterator[Path]:
+    for pattern in INSTALLED:
+        yield from sorted(named.glob(pattern)) if pattern else (named,)
+
+
+def _usual_folders(major: int) -> Iterator[Path]:
+    yield own_folder(major)
+    for folder in SYSTEM_FOLDERS:
+        yield Path(folder.format(major=major))
+
+
+def _explain_missing(major: int, named: Path | None) -> str:
+    where = f" in {named}" if named else ""
+    return (
+        f"the data is of PostgreSQL {major}, whose programs are not found{where}: name the folder"
+        f" of the Headwater that last served it with --programs, or install PostgreSQL {major}"
+        f" (Debian and Ubuntu: apt-get install postgresql-{major})"
+    )

@@ -1,0 +1,214 @@
+"""Bring the embedded PostgreSQL's cluster from the major version that made it to this one.
+
+    postgresql/               the cluster, of 16
+    postgresql.upgrading/     where a new one is made, filled and checked; a kill leaves rubbish
+    postgresql.upgraded/      the new one, whole: from this renaming on the upgrade is done, and
+                              whoever comes next renames the rest into its place
+    postgresql.16/            the old cluster, until it is removed
+
+Up to that renaming the old cluster is only read, so the version of before can go on with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from headwater.base.failpoints import failpoint
+from headwater.base.files import sync_directory
+from headwater.database.data_directory import (
+    DirectoryInUseError,
+    complete_upgrade,
+    kept_directory,
+    list_kept,
+    lock_directory,
+    read_major,
+    upgraded_directory,
+    upgrading_directory,
+)
+from headwater.database.embedded import Embedded
+from headwater.database.programs import MAJOR, EmbeddedError
+from headwater.operations.upgrades.cluster_copy import copy_cluster
+from headwater.operations.upgrades.content import (
+    Content,
+    list_left,
+    queries,
+    read_content,
+    require_same,
+)
+from headwater.operations.upgrades.errors import UpgradeError
+from headwater.operations.upgrades.old_programs import find_programs
+
+FAILURES = (EmbeddedError, OSError, psycopg.Error, subprocess.SubprocessError)
+OLDEST_MAJOR = 16
+MARGIN_BYTES = 256 * 1024**2
+"""Room for the log of a cluster that is being filled."""
+
+Progress = Callable[[str], object]
+"""Is called with a sentence on what begins."""
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """The result of an upgrade."""
+
+    before: int
+    """The major version of before."""
+    tables: int
+    """Tables whose rows were compared."""
+    settings_left: list[str]
+    """Settings that were changed in configuration files, and are as they come again."""
+    kept: Path
+    """The cluster of before."""
+
+
+def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:
+    """Upgrade a data directory's cluster; None when nothing was left to do. Raises UpgradeError,
+    which leaves it as it was.
+    """
+    with _alone(data_dir.absolute()) as root:
+        complete_upgrade(root)
+        before = read_major(root / "postgresql")
+        if before == MAJOR:
+            _remove(root)
+            return None
+        if before > MAJOR:
+            raise UpgradeError(
+                f"the data is of PostgreSQL {before}, and this version brings {MAJOR}: use the"
+                " version of Headwater that last served it"
+            )
+        if before < OLDEST_MAJOR:
+            raise UpgradeError(
+                f"the data is of PostgreSQL {before}, on which Headwater never ran: the oldest is"
+                f" {OLDEST_MAJOR}"
+            )
+        old = Embedded(root, find_programs(before, programs))
+        _refuse_unfit(old)
+        with _explained(root):
+            _remove(root)
+            contents = _make(old, progress)
+        failpoint("upgrade_after_commit")
+        complete_upgrade(root)
+        _remove(root)
+    return Upgraded(
+        before, len(contents[0].tables), list_left(*contents), kept_directory(root, before)
+    )
+
+
+def remove_kept(data_dir: Path) -> list[Path]:
+    """Remove the clusters that upgrades have kept, and return their names. Raises UpgradeError."""
+    root = data_dir.absolute()
+    if upgraded_directory(root).exists():
+        raise UpgradeError("an upgrade was not finished: run `headwater upgrade` first")
+    names = list_kept(root)
+    for name in names:
+        shutil.rmtree(name)
+    return names
+
+
+def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
+    """Make the new cluster, up to the renaming that cannot be undone, and return what was before
+    and is now.
+    """
+    new = Embedded(upgrading_directory(old.root))
+    progress(f"Reading what the cluster of PostgreSQL {old.programs.major} holds")
+    before = _read(old)
+    progress(f"Copying it into one of PostgreSQL {MAJOR}")
+    failpoint("upgrade_before_copy")
+    new.create(old.read_password())
+    failpoint("upgrade_new_cluster")
+    copy_cluster(old, new)
+    failpoint("upgrade_after_copy")
+    progress("Comparing both")
+    after = _read(new, analyze=True)
+    require_same(before, after)
+    failpoint("upgrade_before_commit")
+    new.cluster.rename(upgraded_directory(old.root))
+    sync_directory(old.root)
+    return before, after
+
+
+def _read(server: Embedded, *, analyze: bool = False) -> Content:
+    """Start a server, read what it holds, and stop it in order, as `pg_upgrade` needs it."""
+    try:
+        url = server.start(tied=True)
+        content = read_content(url)
+        if analyze:
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(queries["analyze"])
+        return content
+    finally:
+        server.stop()
+
+
+@contextmanager
+def _alone(root: Path) -> Generator[Path]:
+    """Hold the data directory, as `serve` does. Raises UpgradeError."""
+    if not (root / "postgresql").exists() and not upgraded_directory(root).exists():
+        raise UpgradeError(f"no Headwater data in {root}; name its --data-dir")
+    try:
+        lock = lock_directory(root)
+    except DirectoryInUseError:
+        raise UpgradeError(f"`headwater serve` runs on {root}: stop it first") from None
+    except OSError as error:
+        raise UpgradeError(f"cannot use {root}: {error.strerror or error}") from None
+    with lock:
+        yield root
+
+
+def _refuse_unfit(old: Embedded) -> None:
+    """Raise UpgradeError where the upgrade could not come to its end."""
+    kept = kept_directory(old.root, old.programs.major)
+    if kept.exists():
+        raise UpgradeError(f"{kept} is there already, of an earlier upgrade: move it away")
+    if old.cluster.is_symlink() or old.cluster.stat().st_dev != old.root.stat().st_dev:
+        raise UpgradeError(
+            f"{old.cluster} lies on another disk than {old.root}, so that it cannot be renamed:"
+            " move it into the data directory, or back up and restore into a new one"
+        )
+    needed = _measure(old.cluster) * 11 // 10 + MARGIN_BYTES
+    free = shutil.disk_usage(old.root).free + _measure(upgrading_directory(old.root))
+    if free < needed:
+        raise UpgradeError(
+            f"the upgrade needs {needed // 1024**2} MB beside the old cluster, and"
+            f" {free // 1024**2} MB are free on the disk of {old.root}: make room"
+        )
+
+
+def _measure(folder: Path) -> int:
+    """The bytes of a directory's files, without PostgreSQL's log, which is not copied."""
+    total = 0
+    for path, folders, files in os.walk(folder):
+        if "pg_wal" in folders:
+            folders.remove("pg_wal")
+        total += sum(Path(path, name).lstat().st_size for name in files)
+    return total
+
+
+def _remove(root: Path) -> None:
+    """Remove what an upgrade has left where the new cluster is made, its server first."""
+    left = upgrading_directory(root)
+    if left.exists():
+        Embedded(left).end_orphan()
+        shutil.rmtree(left)
+        sync_directory(root)
+
+
+@contextmanager
+def _explained(root: Path) -> Generator[None]:
+    """Undo what was begun when the block fails. Raises UpgradeError for what is to be expected."""
+    try:
+        yield
+    except (UpgradeError, *FAILURES) as error:
+        shutil.rmtree(upgrading_directory(root), ignore_errors=True)
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise UpgradeError(
+            f"{reason}. The cluster is as it was; the version of before can serve it"
+        ) from None

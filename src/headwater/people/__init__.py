@@ -1,0 +1,1 @@
+"""Who did it: identity, contacts, companies."""

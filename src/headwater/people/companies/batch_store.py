@@ -1,0 +1,71 @@
+"""Read the companies that a batch names, and write back those that it made or renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries
+from headwater.people.companies.assignment import Companies
+
+queries = Queries(__name__, "assignment.sql")
+
+
+def request_companies(
+    connection: Connection[Any],
+    space_id: int,
+    domains: Collection[str],
+    external_ids: Collection[str],
+) -> Callable[[], Companies]:
+    """Ask for the companies of these domains and external ids; calling the result fetches them."""
+    companies = Companies()
+    if not domains and not external_ids:
+        return lambda: companies
+    wanted = {"domains": list(domains), "external_ids": list(external_ids)}
+    cursor = connection.execute(queries["load"], {"space_id": space_id, **wanted})
+
+    def fetch() -> Companies:
+        for row in cursor:
+            companies.add_stored(row)
+        return companies
+
+    return fetch
+
+
+def request_numbers(connection: Connection[Any], companies: Companies) -> Callable[[], None]:
+    """Ask for the ids of new companies; calling the result gives them out."""
+    if not companies.created:
+        return lambda: None
+    cursor = connection.execute(queries["draw_ids"], {"count": len(companies.created)})
+
+    def number() -> None:
+        ids = sorted(row[0] for row in cursor)
+        for company, company_id in zip(companies.created, ids, strict=True):
+            company.id = company_id
+
+    return number
+
+
+def write_companies(connection: Connection[Any], space_id: int, companies: Companies) -> None:
+    """Store new companies and new names."""
+    if companies.created:
+        created = [
+            {
+                "id": company.id,
+                "domain": company.domain,
+                "external_id": company.external_id,
+                "name": company.name,
+                "created_at": company.created_at,
+            }
+            for company in companies.created
+        ]
+        connection.execute(queries["create"], {"space_id": space_id, "companies": rows(created)})
+    renamed = [
+        {"space_id": space_id, "id": company.id, "name": company.name}
+        for company in companies.changed()
+    ]
+    if renamed:
+        connection.cursor().executemany(queries["rename"], renamed)

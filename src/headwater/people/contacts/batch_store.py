@@ -1,0 +1,126 @@
+"""Read the contacts that a batch touches, and write back those that it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from psycopg import Connection
+
+from headwater.database.bulk_values import rows
+from headwater.database.queries import Queries
+from headwater.people.companies.assignment import Companies
+from headwater.people.contacts.names import DERIVED_PARTS, Parts
+from headwater.people.contacts.profiles import DETAILS, Profile
+from headwater.people.identity.directory import Contact, Directory
+
+queries = Queries(__name__, "profiles.sql")
+
+_COLUMNS_BEFORE_DETAILS = 11
+
+
+class Profiles:
+    """The profile of every contact of a batch."""
+
+    def __init__(self) -> None:
+        self._of: dict[Contact, Profile] = {}
+
+    def of(self, contact: Contact) -> Profile:
+        """The contact's profile; a new contact begins with an empty one."""
+        profile = self._of.get(contact)
+        if profile is None:
+            profile = self._of[contact] = Profile(contact)
+        return profile
+
+    def __iter__(self) -> Iterator[Profile]:
+        return iter(self._of.values())
+
+    def changed(self) -> list[Profile]:
+        return [profile for profile in self._of.values() if profile.changed]
+
+
+def load_contact_rows(
+    connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
+) -> list[tuple[Any, ...]]:
+    """Put these stored contacts in the directory and return their rows for `read_profiles`."""
+    values = {"space_id": space_id, "ids": list(ids)}
+    contact_rows = connection.execute(queries["load"], values).fetchall()
+    for row in contact_rows:
+        contact = directory.add_stored(row[0], row[1])
+        contact.has_email, contact.has_tracking_id, contact.has_token = row[2:5]
+    return contact_rows
+
+
+def read_profiles(
+    contact_rows: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
+) -> Profiles:
+    """The profiles of the contacts that `load_contact_rows` returned."""
+    profiles = Profiles()
+    for row in contact_rows:
+        profile = profiles.of(directory.contacts[row[0]])
+        profile.has_name_parts, company_id, profile.source_mask = row[5:8]
+        if company_id is not None:
+            profile.company = profile.original_company = companies.by_id(company_id)
+        profile.email, profile.name, profile.phone = row[8:11]
+        details = zip(DETAILS, row[_COLUMNS_BEFORE_DETAILS:], strict=True)
+        profile.details = {column: value for column, value in details if value is not None}
+    return profiles
+
+
+def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
+    """Store every contact that is new or changed."""
+    changed = profiles.changed()
+    if changed:
+        contacts = rows(map(as_row, changed))
+        connection.execute(queries["write"], {"space_id": space_id, "contacts": contacts})
+
+
+def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:
+    """Put sources, as bits by contact, on stored contacts whose paths have got them."""
+    if masks:
+        values = [
+            {"space_id": space_id, "contact_id": contact_id, "source_mask": mask}
+            for contact_id, mask in masks.items()
+        ]
+        connection.cursor().executemany(queries["add_sources"], values)
+
+
+def as_row(profile: Profile) -> dict[str, object]:
+    """A profile as the statement `write` takes it."""
+    contact = profile.contact
+    merged_into = contact.merged_into and contact.final().id
+    company = None if merged_into else profile.company
+    return {
+        "id": contact.id,
+        "created_at": contact.created_at,
+        "merged_into": merged_into,
+        "company_id": company and company.id,
+        "source_mask": profile.source_mask,
+        "email": profile.email,
+        "name": profile.name,
+        "phone": profile.phone,
+        "details": profile.details or None,
+    }
+
+
+def write_name_parts(
+    connection: Connection[Any],
+    space_id: int,
+    profiles: Profiles,
+    names: Iterable[tuple[Contact, str, Parts]],
+) -> None:
+    """Store the parts of names, on identifiers that are stored; the last parts of a name count.
+    What has no parts has the derived ones, so these are written over others only.
+    """
+    latest = {(contact.final(), name): parts for contact, name, parts in names}
+    divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
+    values = [
+        {
+            "space_id": space_id, "contact_id": contact.id, "name": name,
+            "first_name": first, "last_name": last,
+        }
+        for (contact, name), (first, last) in latest.items()
+        if (first, last) != DERIVED_PARTS or contact in divided
+    ]  # fmt: skip
+    if values:
+        connection.cursor().executemany(queries["name_parts"], values)

@@ -1,0 +1,46 @@
+"""A Space's contacts as lines of an export: a list's row with every address and every field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+from psycopg.sql import SQL
+
+from headwater.database.json_lines import ColumnType, LineColumn, Lines
+from headwater.http.inputs.pagination import places
+from headwater.http.inputs.timerange import TimeRange
+from headwater.people.contacts.models import ContactRow
+from headwater.people.contacts.queries import queries, row_line
+from headwater.spaces.custom_fields import SLOT_NAMES, SLOT_TYPES
+
+_PRIMARY = ("email", "name", "phone", "location")
+TRK_TOKENS = LineColumn("trk_tokens", ColumnType.TEXTS)
+COLUMNS = (
+    LineColumn("id", ColumnType.WHOLE),
+    *(LineColumn(name, ColumnType.TEXT) for name in _PRIMARY),
+    LineColumn("emails", ColumnType.TEXTS),
+    *(
+        LineColumn(name, ColumnType.NUMBER if SLOT_TYPES[name] == "number" else ColumnType.TEXT)
+        for name in SLOT_NAMES
+    ),
+)
+"""Of every export of contacts. The tokens, where they are requested, stand before the e-mails. A
+date field is text, as it is a day or a moment.
+"""
+
+
+def contact_lines(
+    connection: Connection[Any], space_id: int, created: TimeRange, *, trk_tokens: bool
+) -> Lines:
+    """The contacts made in a time, the highest id first."""
+    row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
+    assert row is not None
+    fields = {name: name for name in SLOT_NAMES}
+    line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
+    bound = {"space_id": space_id, "timezone": row[0], **bound, **places(created, None)}
+    only = queries["listed"]
+    query = queries["lines"].format(line=line, only=only)
+    count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(only=only))
+    columns = (*COLUMNS[:5], TRK_TOKENS, *COLUMNS[5:]) if trk_tokens else COLUMNS
+    return Lines(query, count, "contacts", bound, columns)

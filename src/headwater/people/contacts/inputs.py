@@ -1,0 +1,199 @@
+"""The bodies that make, change and group contacts, and the answers to them: defined once, for
+reading and for the API's description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from headwater.http.inputs.emails import EMAIL
+from headwater.http.inputs.fields import (
+    REQUIRED,
+    FieldType,
+    Schema,
+    integer,
+    text_up_to,
+    unless_blank,
+)
+from headwater.http.inputs.objects import Property, array_of, map_of, object_of, parse_body
+from headwater.http.openapi import TEXT, body
+from headwater.http.openapi import answer as response
+from headwater.people.contacts.profiles import format_date
+from headwater.spaces.custom_fields import DATE_SLOTS, NAME_RULE, NUMBER_SLOTS, SLOT_FIELDS, SLOTS
+
+MOST_ITEMS = 100
+
+CUSTOM_FIELDS = "custom_fields"
+
+
+@dataclass(frozen=True)
+class ContactValues:
+    """The values that a request has for a contact; values that it does not mention are absent."""
+
+    collections: dict[str, tuple[str, ...]]
+    """Values by name in COLLECTIONS: each value once, the primary one first."""
+    custom_fields: dict[int, str] | None
+    """The filled slots; a date is `YYYY-MM-DD` or an instant in UTC."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The values of one kind that a contact can have."""
+
+    kind: str
+    """The kind of its identifiers, and the contact's column of the primary value."""
+    item: FieldType[str | None]
+    """None leaves an item out."""
+
+
+COLLECTIONS = {
+    "emails": Collection("email", EMAIL.then(unless_blank)),
+    "phones": Collection("phone", text_up_to(64).then(unless_blank)),
+    "names": Collection("name", text_up_to(255).then(unless_blank)),
+    "locations": Collection("location", text_up_to(255).then(unless_blank)),
+}
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def _custom_fields(values: dict[str, str | None]) -> dict[int, str]:
+    by_number = {slot: values.get(name) for slot, name in SLOTS}
+    return {slot: value for slot, value in by_number.items() if value is not None}
+
+
+def _distinct(items: tuple[str | None, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for item in items if item is not None))
+
+
+def _properties(description: str, *, required: str = "") -> dict[str, Property]:
+    """The properties of a body, of which one collection may be required."""
+    properties = {
+        name: Property(
+            array_of(collection.item, MOST_ITEMS, least=int(name == required)).then(_distinct),
+            description,
+            missing=REQUIRED if name == required else "",
+        )
+        for name, collection in COLLECTIONS.items()
+    }
+    fields = map_of(SLOT_FIELDS, NAME_RULE).then(_custom_fields)
+    blanks = "Null and blank text leave a field unset."
+    return {**properties, CUSTOM_FIELDS: Property(fields, blanks)}
+
+
+def _contact_values(values: dict[str, Any]) -> ContactValues:
+    collections = {name: values[name] for name in COLLECTIONS if name in values}
+    return ContactValues(collections, values.get(CUSTOM_FIELDS))
+
+
+def _all_collections(values: ContactValues) -> ContactValues:
+    nothing: dict[str, tuple[str, ...]] = dict.fromkeys(COLLECTIONS, ())
+    return ContactValues(nothing | values.collections, values.custom_fields)
+
+
+NEW_CONTACT = (
+    object_of(_properties("The first item becomes the primary value.", required="emails"))
+    .then(_contact_values)
+    .then(_all_collections)
+)
+CHANGES = object_of(
+    _properties("Replaces all values of the kind; the first becomes the primary one."),
+    if_empty=f"At least one of {', '.join((*COLLECTIONS, CUSTOM_FIELDS))} must be given.",
+).then(_contact_values)
+MEMBERSHIP = object_of({"company_id": Property(integer(18), missing=REQUIRED)})
+
+
+def read_new_contact(body: dict[str, Any]) -> ContactValues:
+    """Read a new contact from a body, every collection included. Raises Invalid."""
+    return parse_body(NEW_CONTACT, body)
+
+
+def read_changes(body: dict[str, Any]) -> ContactValues:
+    """Read the values to replace from a body. Raises Invalid."""
+    return parse_body(CHANGES, body)
+
+
+def read_company_id(body: dict[str, Any]) -> int:
+    """Read the id of a company from a body. Raises Invalid."""
+    return parse_body(MEMBERSHIP, body)["company_id"]
+
+
+# ------------------------------------------------------------------------------------ answering
+
+
+def answer(contact_id: int, values: ContactValues, zone: ZoneInfo, message: str) -> bytes:
+    """The values that a request set on a contact, as stored, in the form that answers use."""
+    members: dict[str, Any] = {"id": contact_id, **values.collections}
+    if values.custom_fields is not None:
+        members[CUSTOM_FIELDS] = {
+            name: _field_value(slot, values.custom_fields[slot], zone)
+            for slot, name in SLOTS
+            if slot in values.custom_fields
+        }
+    return msgspec.json.encode({**members, "message": message})
+
+
+def membership(contact_id: int, company_id: int | None) -> bytes:
+    """The company that a contact is now a member of."""
+    return msgspec.json.encode({"id": contact_id, "company_id": company_id})
+
+
+def _field_value(slot: int, value: str, zone: ZoneInfo) -> str | msgspec.Raw:
+    if slot in NUMBER_SLOTS:
+        return msgspec.Raw(value.encode())
+    return format_date(value, zone) if slot in DATE_SLOTS else value
+
+
+# ---------------------------------------------------------------------------------- documenting
+
+_NULL: Schema = {"type": "null"}
+_STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
+_ID: Schema = {"type": "integer"}
+
+_FIELDS_SCHEMA: Schema = {
+    "description": "The fields that are set.",
+    "type": "object",
+    "properties": {
+        name: {"type": "number" if slot in NUMBER_SLOTS else "string"} for slot, name in SLOTS
+    },
+    "additionalProperties": False,
+}
+_CONTACT_PROPERTIES: Schema = {
+    "id": _ID,
+    **dict.fromkeys(COLLECTIONS, _STRINGS),
+    CUSTOM_FIELDS: _FIELDS_SCHEMA,
+    "message": TEXT,
+}
+
+
+def _response(description: str, required: list[str], properties: Schema) -> dict[str, Any]:
+    schema = {"type": "object", "required": required, "properties": properties}
+    return response(description, schema)
+
+
+BODY_OF_NEW = body(NEW_CONTACT.schema)
+BODY_OF_CHANGES = body(CHANGES.schema)
+BODY_OF_COMPANY = body(MEMBERSHIP.schema)
+
+CREATED = _response(
+    "The contact as stored; `custom_fields` only when they were given.",
+    ["id", *COLLECTIONS, "message"],
+    _CONTACT_PROPERTIES,
+)
+UPDATED = _response(
+    "The canonical id, and as stored what was given.", ["id", "message"], _CONTACT_PROPERTIES
+)
+ATTACHED = _response(
+    "The contact's canonical id, and its company.",
+    ["id", "company_id"],
+    {"id": _ID, "company_id": _ID},
+)
+DETACHED = _response(
+    "The contact's canonical id; it has no company.",
+    ["id", "company_id"],
+    {"id": _ID, "company_id": _NULL},
+)

@@ -1,0 +1,276 @@
+"""The parameters of the operations that read contacts: defined once, for reading and for the
+API's description.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from headwater.http.inputs.date_range import date_range
+from headwater.http.inputs.emails import LONGEST_EMAIL, WRITTEN_EMAIL, parse_written_email
+from headwater.http.inputs.fields import TEXT, is_blank, one_of, text_up_to
+from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
+from headwater.http.inputs.parameters import Input, Parameter
+from headwater.http.inputs.timerange import EVER, TimeRange
+from headwater.people.contacts import filters
+from headwater.people.contacts.field_labels import field_names
+from headwater.people.contacts.models import (
+    ContactRow,
+    ContactSelection,
+    GetContact,
+    ListContacts,
+    ListJourney,
+)
+from headwater.people.contacts.schemas import ROW_FIELDS
+from headwater.spaces.models import Space
+
+MOST_EMAILS = 100
+
+_FLAG = one_of((0, 1))
+_COMMA_OR_QUOTE = re.compile('[,"]')
+_ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
+
+EMAIL = Parameter(
+    name="email",
+    kind=WRITTEN_EMAIL.documented(type="string", pattern="@"),
+    required=True,
+    description="The address to look for, exact but for case and blanks around it.",
+)
+EMAILS: dict[str, Any] = {
+    "name": "email", "in": "query", "required": False,
+    "description": (
+        "Only contacts with one of these addresses, be it the primary, another one or that of a "
+        "merged contact: one address, several with commas between, or the parameter repeated as "
+        f"`email=` or `email[]=`; at most {MOST_EMAILS} in all."
+    ),
+    "style": "form", "explode": True,
+    "schema": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_EMAILS},
+}  # fmt: skip
+EMAILS_ARGUMENT: dict[str, Any] = {
+    EMAILS["name"]: {
+        **EMAILS["schema"],
+        "description": "Only contacts with one of these addresses.",
+    }
+}
+"""The same as a member of a JSON body."""
+CREATED = date_range(
+    "Only contacts created from this second on, on the clock of the Space's time zone. "
+    "Required with `end_date`, and without `email`.",
+    "Only contacts created up to this second, included; later than `start_date`. Required "
+    "with `start_date`, and without `email`.",
+)
+PER_PAGE = page_size(5000)
+TRK_TOKENS = Parameter(
+    name="include_trk_tokens", kind=_FLAG, default=0,
+    description="1 adds `trk_tokens`, the last five, most recent first.",
+)  # fmt: skip
+ALL_EMAILS = Parameter(
+    name="include_all_emails", kind=_FLAG, default=0,
+    description="1 adds `emails`: every address, the primary one first, then most recent first.",
+)  # fmt: skip
+CUSTOM_FIELDS = Parameter(
+    name="include_custom_fields", kind=_FLAG, default=0,
+    description="1 adds `profile_field_1` to `profile_field_30`, null where unset.",
+)  # fmt: skip
+LABELS = Parameter(
+    name="use_custom_field_labels", kind=_FLAG, default=0,
+    description="1 shows fields under their labels, where these are no other member's name.",
+)  # fmt: skip
+EVENTS = Parameter(
+    name="include_events", kind=_FLAG, default=0,
+    description="1 adds `events`: all conversions and touchpoints, most recent first.",
+)  # fmt: skip
+HIDE_DIRECT = Parameter(
+    name="hide_direct_touchpoints", kind=_FLAG, default=1,
+    description="1 leaves direct touchpoints out, 0 shows them.",
+)  # fmt: skip
+HITS = Parameter(
+    name="include_browsing_session_data", kind=_FLAG, default=0,
+    description="1 adds `browsing_session_hits`, the last 1,000, most recent first.",
+)  # fmt: skip
+
+NAME = Parameter(
+    name="name",
+    kind=text_up_to(255, shortest=2, trim=True, length_rule="must have 2 to 255 characters."),
+    description="The beginning of a name; of the latest 20,000 contacts any part.",
+)
+"""For assistants, who search for people."""
+
+DOCUMENTATION_OF_LIST = [
+    EMAILS,
+    *(parameter.openapi() for parameter in CREATED.parameters),
+    PER_PAGE.openapi(),
+    CURSOR.openapi(),
+    TRK_TOKENS.openapi(),
+    ALL_EMAILS.openapi(),
+    CUSTOM_FIELDS.openapi(),
+    LABELS.openapi(),
+    filters.DOCUMENTATION,
+]
+DOCUMENTATION_OF_GET = [
+    parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)
+]  # fmt: skip
+JOURNEY_PER_PAGE = page_size(1000)
+DOCUMENTATION_OF_JOURNEY = [
+    parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)
+]
+DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
+
+
+def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of the list that a query selects, in whichever form it names the addresses."""
+    emails = sorted({text.strip().lower() for text in _addresses(query)})
+    conditions = list(query.objects(filters.PARAMETER).values())
+    listed: list[Any] = [emails, CREATED.texts(query), conditions]
+    return Cursors(signing_key, space_id, "/contacts", listed)
+
+
+def search_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of what a search finds."""
+    listed = cursors(query, signing_key, space_id).filters
+    return Cursors(signing_key, space_id, "/contacts/search", [listed, query.texts(NAME.name)])
+
+
+def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id: int) -> Cursors:
+    """The cursors of the journey that a contact's id names, with or without direct touchpoints."""
+    direct = query.texts(HIDE_DIRECT.name) == ["0"]
+    return Cursors(signing_key, space_id, f"/contacts/{contact_id}/journey", direct)
+
+
+def read_list_journey(
+    query: Input, cursors: Cursors, per_page: Parameter[int] = JOURNEY_PER_PAGE
+) -> ListJourney:
+    """Read the page of a journey from a query. Raises Invalid with every rule that it breaks."""
+    request = ListJourney(
+        HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query)
+    )
+    query.finish()
+    return request
+
+
+def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
+    created = CREATED.read_time(query, space.zone, EVER)
+    if CREATED.is_absent(query) and not _addresses(query):
+        for parameter in CREATED.parameters:
+            query.refuse(parameter.name, "is required unless email is given.")
+    return _read_page(query, space, cursors, now, created)
+
+
+def read_search(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+    """Read the page of a search, for which everything may be left out. Raises Invalid likewise."""
+    name = NAME.read(query) or ""
+    if name and _addresses(query):
+        query.refuse(NAME.name, "must not be given with email.")
+    created = CREATED.read_time(query, space.zone, EVER)
+    listing = _read_page(query, space, cursors, now, created)
+    selection = replace(listing.selection, name=name)
+    return replace(listing, selection=selection, row=replace(listing.row, times=True))
+
+
+def _read_page(
+    query: Input, space: Space, cursors: Cursors, now: datetime, created: TimeRange
+) -> ListContacts:
+    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    selection = ContactSelection(
+        created,
+        _emails(query),
+        filters.read_conditions(query, space.field_labels, clock),
+    )
+    row = _row(query, space)
+    per_page = PER_PAGE.read(query) or 0
+    at = cursors.read_from(query)
+    query.finish()
+    return ListContacts(selection, row, per_page, at)
+
+
+def read_get_contact(query: Input) -> GetContact:
+    """Read the parts of a contact to show. Raises Invalid with every rule that the query breaks."""
+    selection = GetContact(
+        labels=LABELS.read(query) == 1,
+        trk_tokens=TRK_TOKENS.read(query) == 1,
+        events=EVENTS.read(query) == 1,
+        direct_touchpoints=HIDE_DIRECT.read(query) == 0,
+        hits=HITS.read(query) == 1,
+    )
+    query.finish()
+    return selection
+
+
+def read_email(query: Input, in_path: str = "") -> str:
+    """The one address, trimmed and lower-case, that a path or a query names. Errors in it are
+    noted in the query, and raised when the rest has been read.
+    """
+    if not in_path.strip():
+        return EMAIL.read(query) or ""
+    if not all(map(is_blank, query.several(EMAIL.name))):
+        query.refuse(EMAIL.name, "must be given in the path or in the query, not in both.")
+    return query.read(EMAIL.name, EMAIL.kind, in_path) or ""
+
+
+def _addresses(query: Input) -> list[str]:
+    """The addresses between commas and in repeated parameters. A blank parameter has none; a
+    parameter of commas alone is kept, so that it is refused.
+    """
+    addresses: list[str] = []
+    for value in query.several(EMAIL.name):
+        text = query.read(EMAIL.name, TEXT, value) or ""
+        if len(text) > MOST_EMAILS * LONGEST_EMAIL:
+            query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
+            return []
+        parts = [part for part in split_at_commas(text) if part.strip()]
+        addresses += parts or ([text] if text.strip() else [])
+    return addresses
+
+
+def split_at_commas(text: str) -> Iterator[str]:
+    """The parts between commas. A quoted local part may hold commas of its own; a quotation mark
+    that nothing closes is a character like any other.
+    """
+    begin = at = 0
+    can_close = True
+    while mark := _COMMA_OR_QUOTE.search(text, at):
+        at = mark.end()
+        if mark[0] == ",":
+            yield text[begin : mark.start()]
+            begin = at
+        elif can_close:
+            closing = _closing_quote(text, at)
+            can_close = closing is not None
+            at = closing or at
+    yield text[begin:]
+
+
+def _closing_quote(text: str, at: int) -> int | None:
+    """The position of the quotation mark that closes the quotation opened before `at`."""
+    while mark := _ESCAPE_OR_QUOTE.search(text, at):
+        at = mark.end()
+        if mark[0] == '"':
+            return at
+    return None
+
+
+def _emails(query: Input) -> tuple[str, ...]:
+    texts = _addresses(query)
+    if query.texts(EMAIL.name) and not texts:
+        query.refuse(EMAIL.name, "must not be blank.")
+    if len(texts) > MOST_EMAILS:
+        query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
+        return ()
+    try:
+        return tuple({parse_written_email(text): None for text in texts})
+    except ValueError as error:
+        query.refuse(EMAIL.name, str(error))
+        return ()
+
+
+def _row(query: Input, space: Space) -> ContactRow:
+    trk_tokens, emails, fields, labels = (
+        flag.read(query) == 1 for flag in (TRK_TOKENS, ALL_EMAILS, CUSTOM_FIELDS, LABELS)
+    )
+    names = field_names(space.field_labels if labels else {}, ROW_FIELDS)
+    return ContactRow(trk_tokens, emails, names if fields else None)

@@ -1,0 +1,139 @@
+"""A contact's row while a batch changes it: the primary values, the profile fields, the company
+and the sources of its path. Pure; batch_store.py reads and writes it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from headwater.people.companies.assignment import Company
+from headwater.people.identity.directory import Contact
+from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
+
+DETAILS = (
+    "location", "city", "state", "country", "device_type", "os", "browser", "language",
+    *SLOT_NAMES,
+)  # fmt: skip
+"""The single-valued columns beyond the primary email, name and phone."""
+
+PRIMARIES = ("email", "name", "phone")
+COMPANY = "company_id"
+
+PLACE = ("country", "state", "city")
+DEVICE = ("device_type", "os", "browser")
+
+_SLOT_COLUMNS = dict(SLOTS)
+_DATE_LENGTH = len("YYYY-MM-DD")
+
+
+class Profile:
+    """One contact's columns. `changed` says that the stored row must be written."""
+
+    __slots__ = (
+        "changed", "company", "contact", "details", "email", "filled", "has_name_parts", "name",
+        "original_company", "phone", "source_mask",
+    )  # fmt: skip
+
+    def __init__(self, contact: Contact) -> None:
+        self.contact = contact
+        self.email: str | None = None
+        self.name: str | None = None
+        self.phone: str | None = None
+        self.details: dict[str, str] = {}
+        self.company: Company | None = None
+        self.original_company: Company | None = None
+        self.source_mask = 0
+        self.filled: tuple[str, ...] = ()
+        """Of a merged contact: the empty columns of its survivor that took its value."""
+        self.has_name_parts = False
+        """Whether a name of it is stored with parts that are not the derived ones."""
+        self.changed = contact.is_new
+
+    def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
+        """Take each value as the primary one of its kind when there is none yet."""
+        if self.email is None and email is not None:
+            self.email, self.changed = email, True
+        if self.name is None and name is not None:
+            self.name, self.changed = name, True
+        if self.phone is None and phone is not None:
+            self.phone, self.changed = phone, True
+
+    def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
+        """Set profile fields; the last write wins, unless nothing may be replaced."""
+        for slot, value in fields.items():
+            column = _SLOT_COLUMNS[slot]
+            if not replace and column in self.details:
+                continue
+            stored = instant(value, zone) if slot in DATE_SLOTS else value
+            if self.details.get(column) != stored:
+                self.details[column] = stored
+                self.changed = True
+
+    def notice(self, columns: tuple[str, ...], record: object) -> None:
+        """Fill empty columns of a group that belongs together, from the attributes of `record` with
+        their names, unless a filled one differs: nobody lives in Paris, Texas, France.
+        """
+        values = {column: getattr(record, column) for column in columns}
+        details = self.details
+        if any(details.get(column, value) != value for column, value in values.items() if value):
+            return
+        for column, value in values.items():
+            if value and column not in details:
+                details[column] = value
+                self.changed = True
+
+    def locate(self, location: str) -> None:
+        """Take a location as the primary one when there is none yet."""
+        if "location" not in self.details:
+            self.details["location"] = location
+            self.changed = True
+
+    def fill_from(self, other: Profile) -> None:
+        """Fill empty columns from a contact merged into this one."""
+        primaries = [
+            column for column in PRIMARIES
+            if getattr(self, column) is None and getattr(other, column) is not None
+        ]  # fmt: skip
+        self.learn(other.email, other.name, other.phone)
+        details = [
+            column for column in DETAILS
+            if column in other.details and column not in self.details
+        ]  # fmt: skip
+        for column in details:
+            self.details[column] = other.details[column]
+        other.filled = (*primaries, *details)
+        self.changed |= bool(other.filled)
+        other.changed = True
+
+    def join_company(self, other: Profile) -> None:
+        """Take the company of a contact merged into this one, if this one has none."""
+        if self.company is None and other.company is not None:
+            self.company = other.company
+            other.filled += (COMPANY,)
+
+
+def instant(value: str, zone: ZoneInfo) -> str:
+    """A date slot's value as a moment: a day is its midnight in `zone`, or the first moment after
+    it where clocks skip midnight.
+    """
+    if len(value) != _DATE_LENGTH:
+        return value
+    offset = datetime.fromisoformat(value).replace(tzinfo=zone).strftime("%z")
+    seconds = offset[5:7] or "00"
+    return f"{value}T00:00:00{offset[:3]}:{offset[3:5]}:{seconds}"
+
+
+def format_date(value: str, zone: ZoneInfo) -> str:
+    """A date slot's value in the form of answers: the day of which it is the first moment in
+    `zone`, else the moment in UTC.
+    """
+    moment = datetime.fromisoformat(instant(value, zone))
+    try:
+        day = moment.astimezone(zone).date().isoformat()
+    except OverflowError:  # at either end of the calendar
+        day = moment.date().isoformat()
+    if moment == datetime.fromisoformat(instant(day, zone)):
+        return day
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z").replace(".000Z", "Z")

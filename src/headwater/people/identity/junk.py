@@ -1,0 +1,40 @@
+"""Values that look like identifiers and identify nobody: believing one of them would join every
+logged-out visitor into one person. The list is data: junk.txt, and the Space's own values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+
+
+class Junk:
+    """The junk of one Space: the list of Headwater, and `ignored`, the Space's own values."""
+
+    def __init__(self, ignored: Iterable[str] = ()) -> None:
+        self._values = _SHIPPED.union(_plain(value) for value in ignored)
+
+    def __contains__(self, value: str) -> bool:
+        text = _plain(value)
+        return text in self._values or not text.strip("0-")
+
+    def has_email(self, address: str) -> bool:
+        """True when an address is junk, as a whole, by its local part, or by its domain."""
+        local, _, domain = _plain(address).rpartition("@")
+        labels = domain.split(".")
+        names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local}@"}
+        return address in self or not self._values.isdisjoint(names)
+
+
+def _plain(value: str) -> str:
+    return value.strip().strip("\"'").strip().casefold()
+
+
+def _read(text: str) -> frozenset[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return frozenset(_plain(line) for line in lines if line and not line.startswith("#"))
+
+
+_SHIPPED = _read(
+    files("headwater.people.identity").joinpath("junk.txt").read_text(encoding="utf-8")
+)

@@ -1,1 +1,0 @@
-"""The endpoints of the public API, by subject: they parse, call the domains and answer."""

@@ -1,0 +1,1 @@
+"""Why a figure has changed: the reports of change."""

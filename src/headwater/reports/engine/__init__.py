@@ -1,0 +1,1 @@
+"""Adding a report up from paths and tables."""

@@ -1,0 +1,193 @@
+"""Adding up a piece of the paths: its events and their credit, by group. Pure, and without Python
+objects per event or touch, so that a million events take a blink.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.reports.engine.cells import Cells
+from headwater.reports.engine.chosen_events import (
+    COUNTS,
+    STATUSES,
+    ChosenEvents,
+    ModelCredit,
+    StatusSums,
+)
+from headwater.reports.engine.tally import NO_PAIRS, Tally
+from headwater.reports.models import CREDITED, Measure
+from headwater.reports.plan.forms import Sum, credit_sum
+from headwater.reports.plan.order import firsts
+from headwater.reports.plan.plan import Plan
+from headwater.reports.plan.selection import count_names, join_counts
+
+MOST_TOUCHES = 300_000
+"""Touches that are worked with at once, more or less, as a day may have any number of them."""
+MOST_WEIGHED = 128_000
+"""The same where touches have weights, which takes twice the memory."""
+
+
+@dataclass(frozen=True)
+class PieceSums:
+    """The sums of a piece of the paths."""
+
+    groups: Tally
+    statuses: Mapping[str, Tally]
+    """By model: whole events by what became of them, keyed by the place in STATUSES."""
+    names: Mapping[str, int]
+    """How many events have each name."""
+
+    @classmethod
+    def join(cls, parts: Sequence[PieceSums]) -> PieceSums | None:
+        """Return the sums of several parts as those of all; of none, None."""
+        if len(parts) <= 1:
+            return parts[0] if parts else None
+        statuses = {
+            model: Tally.join([part.statuses[model] for part in parts])
+            for model in parts[0].statuses
+        }
+        names = join_counts(part.names for part in parts)
+        return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
+
+    def shifted(self, by: Mapping[int, int]) -> PieceSums:
+        """Return the same sums of other steps: at some places, later by a number."""
+        return replace(self, groups=self.groups.shifted(by)) if any(by.values()) else self
+
+    def negated(self) -> PieceSums:
+        """Return what takes these sums away from others; it names no events."""
+        statuses = {model: tally.negated() for model, tally in self.statuses.items()}
+        return PieceSums(self.groups.negated(), statuses, {})
+
+
+def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
+    """Add up the events of a piece for each plan; None is of no event."""
+    most = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
+    if paths.touches <= most or Column.STARTS not in paths.columns:
+        return _add_up(plans, paths)
+    by_part = [_add_up(plans, part) for part in paths.parts(-(-paths.touches // most))]
+    return [PieceSums.join([each for each in sums if each]) for sums in zip(*by_part, strict=True)]
+
+
+def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
+    """Add up events together for each plan. What plans of one scope have in common, the choice of
+    events and the credit of touches, is worked out once.
+    """
+    uses = Counter(plan.scope for plan in plans)
+    chosen = {
+        scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()
+    }
+    return [
+        add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None
+        for plan in plans
+    ]
+
+
+def add_up_events(plan: Plan, events: ChosenEvents) -> PieceSums:
+    """Add up the events of a piece that are in the plan's scope."""
+    return _Addition(plan, events).sums()
+
+
+class _Addition:
+    """The addition of one piece for one plan."""
+
+    def __init__(self, plan: Plan, events: ChosenEvents) -> None:
+        self._plan, self._events = plan, events
+        self._by_group: list[Tally] = []
+        self._counted: BoolArray | None = None
+        """Which events are added up: of some touches, those with such a touch; None is all."""
+        if events.counted_touches is not None:
+            self._counted = np.zeros(events.count, dtype=np.bool_)
+
+    def sums(self) -> PieceSums:
+        plan, statuses = self._plan, dict[str, Tally]()
+        for model in plan.query.models:
+            credit = self._events.credit(model) if plan.is_about_touches else None
+            if not statuses:
+                self._add_whole_events(credit)
+            if credit is not None:
+                self._add_credit(credit)
+            statuses[model] = self._by_status(credit)
+        if plan.is_about_touches and plan.touched:
+            self._add_touched()
+        names = count_names(self._events.paths, self._counted)
+        return PieceSums(Tally.join(self._by_group), statuses, names)
+
+    def _add_whole_events(self, first: ModelCredit | None) -> None:
+        """Add sums of whole events by the groups of the report: of touches, those that the first
+        model credits.
+        """
+        plan, events, groups = self._plan, self._events, self._plan.dimensions
+        if first is None or (not plan.query.by_touch and events.counted_touches is None):
+            cells, members = events.cells.by(groups), None
+        elif plan.event_sums:
+            members, cells = first.cells.by(groups).each_once(first.counted.events)
+        elif plan.needs(Measure.CONTACTS) or not plan.credits:
+            cells, members = first.cells.by(groups), first.counted.events
+        else:
+            return
+        self._by_group.append(self._whole_events(cells, members, plan.event_sums))
+
+    def _add_credit(self, credit: ModelCredit) -> None:
+        if self._counted is not None:
+            self._counted[credit.counted.events] = True
+        if self._plan.credits:
+            cells = credit.cells.by(self._plan.dimensions)
+            self._by_group.append(cells.tally({
+                credit_sum(measure, credit.model): credit.sums(measure, cells)
+                for measure in self._plan.query.measures
+                if measure in CREDITED
+            }))  # fmt: skip
+
+    def _add_touched(self) -> None:
+        events, pairs = self._events, self._events.touched.pairs
+        if self._counted is not None:
+            self._counted[pairs.events] = True
+        cells = events.touched.cells.by(self._plan.dimensions)
+        members, cells = cells.each_once(pairs.events)
+        self._by_group.append(cells.tally(cells.sums(events.touched_values, members)))
+
+    def _by_status(self, credit: ModelCredit | None) -> Tally:
+        """Return the sums of whole events by what became of them, which plans of a scope share."""
+        model, sums = credit.model if credit else None, self._plan.status_sums
+        wanted = StatusSums(model, sums, self._plan.touched)
+        by_status = self._events.by_status
+        if wanted not in by_status:
+            by_status[wanted] = self._sum_by_status(credit)
+        return by_status[wanted]
+
+    def _sum_by_status(self, credited: ModelCredit | None) -> Tally:
+        statuses = np.full(self._events.count, COUNTS) if credited is None else credited.statuses
+        cells = Cells(statuses, len(STATUSES), {0: np.arange(len(STATUSES))})
+        tally = self._whole_events(cells, None, self._plan.status_sums)
+        if credited is None or not self._plan.touched:
+            return tally
+        return Tally.join([tally, self._touched_by_status(cells)])
+
+    def _touched_by_status(self, cells: Cells) -> Tally:
+        pairs = self._events.touched.pairs.events
+        touched = pairs[firsts(pairs)]
+        chosen = Cells(cells.codes[touched], cells.size, cells.keys)
+        return chosen.tally(chosen.sums(self._events.touched_values, touched))
+
+    def _whole_events(
+        self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]
+    ) -> Tally:
+        """Return sums over events, each in a cell or in several: `members` has the event of each
+        code; None is all events, in order.
+        """
+        events, contacts = self._events, NO_PAIRS
+        if self._plan.needs(Measure.CONTACTS):
+            of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds
+            if members is None:
+                members_buying = chosen = np.flatnonzero(buys)
+            else:
+                chosen = np.flatnonzero(buys[members])
+                members_buying = members[chosen]
+            contacts = (cells.codes[chosen], of_events[members_buying])
+        sums = cells.sums({part: events.values(part) for part in parts}, members)
+        return cells.tally(sums, contacts)

@@ -1,0 +1,332 @@
+"""The events of a piece that reports are about, and the credit of touches. Pure."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from math import lcm
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from headwater.attribution.credits import (
+    Credited,
+    Crediting,
+    TouchAges,
+    TouchSlices,
+    are_sources_among,
+)
+from headwater.attribution.models import MODELS
+from headwater.attribution.paths.lookup import are_among
+from headwater.attribution.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData
+from headwater.reports.engine.cells import Cells, EventCells, PairCells, Pairs
+from headwater.reports.engine.tally import Tally, WideSums
+from headwater.reports.models import DateBasis, Measure, NoCredit
+from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
+from headwater.reports.plan.kinds import Kind
+from headwater.reports.plan.plan import ReportScope
+from headwater.reports.plan.selection import amounts_of, touches_in_window
+
+WHOLE_EVENT = 5 * lcm(*range(1, 41))
+"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
+path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
+add up to the event.
+"""
+WEIGHED_EVENT = 5 * lcm(*range(1, 21))
+"""The same where touches have weights, of which hardly any share is a whole number: a billion units
+and a little more, which times a weight fit 64 bits. A divisor of WHOLE_EVENT.
+"""
+
+STATUSES = (None, *NoCredit, "left_out")
+"""What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
+is credited.
+"""
+COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
+
+
+class StatusSums(NamedTuple):
+    """Sums of whole events by what became of them."""
+
+    model: str | None
+    """None where no credit is worked out."""
+    sums: tuple[Sum, ...]
+    touched: bool
+    """True with the sums of touched events."""
+
+
+class CountedTouches(NamedTuple):
+    """Those of credited touches whose credit counts."""
+
+    credited: Credited
+    places: IntArray | None
+    """Their places among the credited touches; None is everywhere."""
+    pairs: Pairs
+    cells: PairCells
+
+
+class ChosenEvents:
+    """The chosen events of a piece."""
+
+    def __init__(self, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> None:
+        """`paths` are those of these events alone. With `keeps`, credit that was worked out is kept
+        for whoever wants it next, which takes as much memory as a model's shares do.
+        """
+        self.scope, self.paths, self.keeps = scope, paths, keeps
+        self.count = paths.events
+        self._values: dict[Sum, IntArray] = {}
+        self._credits: dict[str, ModelCredit] = {}
+        self._counted: dict[int, CountedTouches] = {}
+        """By the identity of the credited touches, which are kept here."""
+        self.by_status: dict[StatusSums, Tally] = {}
+        """The sums by what became of events that some plan of the scope has added up."""
+
+    @classmethod
+    def of(cls, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> Self:
+        """Return the events of a piece that are in a scope."""
+        return cls(scope, paths.select(scope.conditions.chosen(paths)), keeps=keeps)
+
+    def credit(self, model: str) -> ModelCredit:
+        """Return the credit that a model gives."""
+        if model in self._credits:
+            return self._credits[model]
+        credit = ModelCredit(self, model)
+        if self.keeps:
+            self._credits[model] = credit
+        return credit
+
+    @cached_property
+    def amounts(self) -> IntArray:
+        """In ten-thousandths, 0 where there is none, or where the event brings no revenue."""
+        return self.scope.kinds.converting_amounts(self.paths, amounts_of(self.paths))
+
+    @cached_property
+    def kinds(self) -> IntArray:
+        """The Kind of every event; NO_KEY is none."""
+        return self.scope.kinds.keys(self.paths)
+
+    @property
+    def are_no_refunds(self) -> BoolArray:
+        """True for events with which no money went back."""
+        return self.paths[Column.KINDS] != EventKind.REFUND
+
+    @property
+    def are_conversions(self) -> BoolArray:
+        """True for events that convert."""
+        return (self.kinds == Kind.ORDER) | (self.kinds == Kind.CONVERSION)
+
+    @cached_property
+    def amount_units(self) -> tuple[IntArray, IntArray]:
+        """The units that amounts are shared out in, whole mills, tenths or hundredths of them, and
+        what a unit of each event is worth.
+        """
+        amounts, sizes = self.amounts, np.abs(self.amounts)
+        units = sizes // 100
+        if np.array_equal(units * 100, sizes):  # no mills, as nearly everywhere
+            return units, np.sign(amounts) * 100
+        step = np.where(sizes % 100 == 0, 100, np.where(sizes % 10 == 0, 10, 1))
+        return sizes // step, np.sign(amounts) * step
+
+    @cached_property
+    def slices(self) -> TouchSlices:
+        """The touches in the window."""
+        return touches_in_window(self.paths, self.scope.query.window_days)
+
+    @cached_property
+    def counted_touches(self) -> BoolArray | None:
+        """True for the touches whose credit counts; None is all."""
+        scope, paths = self.scope, self.paths
+        if not scope.query.of_some_touches:
+            return None
+        counted = np.ones(paths.touches, dtype=np.bool_)
+        if scope.source_ids:
+            counted &= are_sources_among(scope.source_ids, paths[Column.SOURCES])
+        if scope.tag_sets is not None:
+            counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
+        for each in scope.touch_keys:
+            counted &= each.chosen(paths)
+        if scope.query.date_basis is DateBasis.TOUCH:
+            seconds = paths[Column.TOUCH_SECONDS]
+            counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
+        return counted
+
+    @cached_property
+    def crediting(self) -> Crediting:
+        days = self.scope.half_life_days
+        ages = None if days is None else TouchAges(self.paths[Column.TOUCH_SECONDS], days)
+        return Crediting(self.slices, self.paths[Column.SOURCES], ages, self._fitted)
+
+    @property
+    def _fitted(self) -> Mapping[str, IntArray]:
+        """The weights by the numbers of sources, of each model that goes by a fit."""
+        fit = self.scope.fit
+        if fit is None:
+            return {}
+        weights = np.array([0, *fit.weights], dtype=np.int64)
+        return {model: weights for model in self.scope.query.models if MODELS[model].is_fitted}
+
+    @cached_property
+    def touched(self) -> CountedTouches:
+        """Every touch in the windows whose credit counts, if a model gives it any."""
+        return self.counted_of(self.crediting.every_touch())
+
+    @cached_property
+    def cells(self) -> EventCells:
+        """The cells of the events."""
+        return EventCells(self.paths)
+
+    def counted_of(self, credited: Credited) -> CountedTouches:
+        """Return those of credited touches whose credit counts: the same for all models that credit
+        the same touches.
+        """
+        same = id(credited.touches)  # which they then have in common
+        if same not in self._counted:
+            counted, events, touches = self.counted_touches, credited.events, credited.touches
+            places = None if counted is None else np.flatnonzero(counted[touches])
+            pairs = Pairs(events, touches)
+            if places is not None:
+                pairs = Pairs(events[places], touches[places])
+            cells = PairCells(self.paths, pairs, self.cells)
+            self._counted[same] = CountedTouches(credited, places, pairs, cells)
+        return self._counted[same]
+
+    def values(self, part: Sum) -> IntArray:
+        """Return what each event adds to a sum."""
+        if part not in self._values:
+            self._values[part] = _VALUES[part](self)
+        return self._values[part]
+
+    @property
+    def touched_values(self) -> Mapping[str, IntArray]:
+        """The numbers that each event adds to the sums of touched events."""
+        return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
+
+    def first_orders(self) -> BoolArray:
+        """Return which events are the first order of their contact."""
+        orders = self.scope.first_orders
+        assert orders is not None
+        stated = self.paths[Column.AMOUNTS]  # of which those that count as nothing keep the sign
+        brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
+        return orders.include(self.paths) & brings
+
+    def seconds_since_touch(self) -> IntArray:
+        """Return the seconds from the first touch in the window; 0 without any."""
+        reached = np.flatnonzero(self.slices.lengths > 0)
+        seconds = np.zeros(self.count, dtype=np.int64)
+        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[reached]]
+        seconds[reached] = self.paths[Column.SECONDS][reached].astype(np.int64) - first
+        return seconds
+
+
+_VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
+    Sum.EVENTS: lambda events: np.ones(events.count, dtype=np.int64),
+    Sum.CONVERSIONS: lambda events: events.are_conversions.astype(np.int64),
+    Sum.ORDERS: lambda events: (events.kinds == Kind.ORDER).astype(np.int64),
+    Sum.UPSELLS: lambda events: (events.kinds == Kind.UPSELL).astype(np.int64),
+    Sum.REFUND_COUNT: lambda events: (events.kinds == Kind.REFUND).astype(np.int64),
+    Sum.GROSS: lambda events: np.maximum(events.amounts, 0),
+    Sum.REFUNDS: lambda events: np.maximum(-events.amounts, 0),
+    Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
+    Sum.REACHED: lambda events: (events.slices.lengths > 0).astype(np.int64),
+    Sum.REACHED_REVENUE: lambda events: np.where(events.slices.lengths > 0, events.amounts, 0),
+    Sum.SECONDS: lambda events: events.seconds_since_touch(),
+    Sum.TOUCHES: lambda events: np.maximum(events.slices.lengths, 0),
+}
+
+
+class CreditShares(NamedTuple):
+    """The credit of every touch that counts."""
+
+    shares: IntArray
+    """In whole units."""
+    largest: int
+    """None is larger, above zero or below."""
+    worth: int
+    """What a unit is worth: ten-thousandths, or parts of WHOLE_EVENT."""
+
+
+class ModelCredit:
+    """The credit that a model gives in a piece."""
+
+    def __init__(self, events: ChosenEvents, model: str) -> None:
+        # Weakly, as events have their credits: in a circle, the arrays of every piece would stay in
+        # memory until the garbage collector comes by.
+        self._events: ChosenEvents = weakref.proxy(events)
+        self.model = model
+        self._spread = MODELS[model].share.spread
+        self.credited = events.crediting.credit(model)
+        _, self._places, self.counted, self.cells = events.counted_of(self.credited)
+        self._known: dict[Measure, CreditShares] = {}
+
+    @cached_property
+    def statuses(self) -> IntArray:
+        """The places in STATUSES of what becomes of every event."""
+        events = self._events
+        if events.counted_touches is not None:
+            statuses = np.full(events.count, _LEFT_OUT)
+            statuses[self.counted.events] = COUNTS
+            return statuses
+        outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
+        without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
+        return np.where(self.credited.counts > 0, COUNTS, without)
+
+    def sums(self, measure: Measure, cells: Cells) -> WideSums:
+        """Return the sums of a credited measure by the cells of the touches that count."""
+        credit = self._credit_of(measure)
+        sums = WideSums.by_cell(cells.codes, credit.shares, cells.size, credit.largest)
+        return sums.times(credit.worth)
+
+    def _credit_of(self, measure: Measure) -> CreditShares:
+        if measure in self._known:
+            return self._known[measure]
+        match measure:
+            case Measure.CREDITED_EVENTS:
+                credit = self._of_events()
+            case Measure.CREDITED_CONVERSIONS:
+                credit = self._of_conversions()
+            case _:
+                credit = self._of_amounts()
+        if self._events.keeps:
+            self._known[measure] = credit
+        return credit
+
+    def _of_events(self) -> CreditShares:
+        shares, unit = self.shares_of_events()
+        return CreditShares(self._counted(shares), unit, WHOLE_EVENT // unit)
+
+    def _of_conversions(self) -> CreditShares:
+        credit = self._credit_of(Measure.CREDITED_EVENTS)
+        converts = self._events.are_conversions[self.counted.events]
+        return credit._replace(shares=np.where(converts, credit.shares, 0))
+
+    def _of_amounts(self) -> CreditShares:
+        units, factor = self._events.amount_units
+        shares, largest = self.credited.shares(units, self._spread), int(units.max(initial=0))
+        most = int(factor.max(initial=0))
+        if ((factor == most) | (factor == 0)).all():  # as of orders without mills
+            return CreditShares(self._counted(shares), largest, most)
+        return CreditShares(self._counted(shares * factor[self.credited.events]), 100 * largest, 1)
+
+    def shares_of_events(self) -> tuple[IntArray, int]:
+        """Return the share of its event of every credited touch, and what an event is."""
+        unit = self._event_unit()
+        units = np.full(self._events.count, unit, dtype=np.int64)
+        return self.credited.shares(units, self._spread), unit
+
+    def shares_of_amounts(self) -> IntArray:
+        """Return the share of its event's amount of every credited touch, in ten-thousandths."""
+        units, factor = self._events.amount_units
+        return self.credited.shares(units, self._spread) * factor[self.credited.events]
+
+    def _event_unit(self) -> int:
+        """Return the number of units for an event. Without weights it is one that gives the same
+        shares as WHOLE_EVENT, as small as the longest path allows.
+        """
+        if MODELS[self.model].is_weighted:
+            return WEIGHED_EVENT
+        longest = int(self.credited.counts.max(initial=1))
+        return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
+
+    def _counted(self, shares: IntArray) -> IntArray:
+        """Return the shares of the touches that count, of those of all that are credited."""
+        return shares if self._places is None else shares[self._places]

@@ -1,0 +1,149 @@
+"""Turn sums into the requested figures, and pairs of figures into changes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.reports.engine.chosen_events import WHOLE_EVENT
+from headwater.reports.engine.tally import Tally
+from headwater.reports.models import (
+    Figure,
+    FigureColumn,
+    Figures,
+    Measure,
+    MeasureChange,
+    ReportQuery,
+    columns_of,
+)
+from headwater.reports.plan.forms import (
+    TOUCHED_EVENTS,
+    TOUCHED_REVENUE,
+    Sum,
+    Unit,
+    credit_sum,
+    form_of,
+)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums over a group, or over everything."""
+
+    by_name: Mapping[str, int]
+    contacts: int = 0
+
+    def __getitem__(self, name: str) -> int:
+        return self.by_name.get(name, 0)
+
+    @property
+    def revenue(self) -> int:
+        return self[Sum.GROSS] - self[Sum.REFUNDS]
+
+    def with_credit_of_all(self, models: Iterable[str]) -> Sums:
+        """Return the same with all of the events credited, and touched if a touch reaches them."""
+        sums = dict(self.by_name)
+        for model in models:
+            sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
+            conversions = self[Sum.CONVERSIONS] * WHOLE_EVENT
+            sums[credit_sum(Measure.CREDITED_CONVERSIONS, model)] = conversions
+            sums[credit_sum(Measure.CREDITED_REVENUE, model)] = self.revenue
+        sums |= {TOUCHED_EVENTS: self[Sum.REACHED], TOUCHED_REVENUE: self[Sum.REACHED_REVENUE]}
+        return Sums(sums, self.contacts)
+
+
+def sums_at(tally: Tally, at: int, contacts: int) -> Sums:
+    """Return the sums of the group at a place."""
+    return Sums({name: sums.number(at) for name, sums in tally.sums.items()}, contacts)
+
+
+def total_of(tally: Tally) -> Sums:
+    """Return the sums of all groups together."""
+    sums = {name: sums.total() for name, sums in tally.sums.items()}
+    return Sums(sums, tally.contact_total())
+
+
+def figures_of(
+    query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
+) -> Figures:
+    """Return the figures of sums, all or those of some columns; `whole` is what a share is of."""
+    chosen = columns_of(query) if columns is None else columns
+    return {column: figure_of(query, column, sums, whole) for column in chosen}
+
+
+def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
+    """Return one figure."""
+    if column.measure is Measure.CONTACTS:
+        return sums.contacts
+    if column.measure is Measure.SHARE:
+        return _share(query, column, sums, whole)
+    form = form_of(column.measure, column.model or query.models[0])
+    amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
+    match form.unit:
+        case Unit.COUNT:
+            return amount
+        case Unit.MONEY:
+            return plain(Decimal(amount).scaleb(-4))
+        case Unit.EVENTS:
+            return Fraction(amount, WHOLE_EVENT)
+        case Unit.RATIO:
+            per = form.scale * sums[form.per or ""]
+            return rounded(Fraction(amount, per)) if per else None
+
+
+def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray[np.float64]:
+    """Return a figure of every group up to a factor, but for the last digits; NaN for none."""
+    if measure is Measure.CONTACTS:
+        return tally.contact_counts().astype(np.float64)
+    if measure is Measure.SHARE:
+        return rough_figures(query, query.measures[0], tally)
+    form = form_of(measure, query.models[0])
+    amounts = tally.sum(form.plus).rough()
+    if form.minus:
+        amounts = amounts - tally.sum(form.minus).rough()
+    if form.per is None:
+        return amounts
+    per = tally.sum(form.per).rough()
+    return np.divide(amounts, per, out=np.full(len(per), np.nan), where=per != 0)
+
+
+def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureChange]:
+    """Return the change of each figure that both sets have."""
+    changes: dict[FigureColumn, MeasureChange] = {}
+    for column, new in now.items():
+        old = then[column]
+        if new is not None and old is not None:
+            changes[column] = change_between(new, old)
+    return changes
+
+
+def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
+    first = FigureColumn(query.measures[0], column.model)
+    part, of = (figure_of(query, first, each, whole) for each in (sums, whole))
+    return rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
+
+
+def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
+    """Return the change from one figure to another."""
+    difference = Fraction(new) - Fraction(old)
+    ratio = rounded(difference / abs(Fraction(old))) if old else None
+    if isinstance(new, Decimal) and isinstance(old, Decimal):
+        return MeasureChange(plain(new - old), ratio)
+    return MeasureChange(int(difference) if isinstance(new, int) else difference, ratio)
+
+
+def rounded(value: Fraction) -> Decimal:
+    """Round to four decimals, halves away from zero as PostgreSQL does."""
+    parts = abs(value) * 10_000 + Fraction(1, 2)
+    whole = parts.numerator // parts.denominator
+    return plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
+
+
+def plain(value: Decimal) -> Decimal:
+    """The value without trailing zeros, and without an exponent."""
+    return Decimal(f"{value.normalize():f}")

@@ -1,0 +1,345 @@
+"""The data that a report of a Space is made of, in one snapshot and until a deadline. Paths are
+read piece by piece, and worked on in threads meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.errors import InternalError, QueryCanceled
+
+from headwater.attribution.paths.memory import memory
+from headwater.attribution.paths.path_data import Column, PathData
+from headwater.attribution.paths.path_source import PathSource, fetch_source
+from headwater.attribution.paths.reader import PathReader, Piece
+from headwater.attribution.paths.survey import Block, Survey
+from headwater.base.telemetry.spans import span
+from headwater.database.allowance import seconds_left
+from headwater.database.queries import Queries, fetch_one
+from headwater.events.accepted import ORDER_NAME
+from headwater.http.inputs.timerange import between
+from headwater.reports.engine.conversion import ConvertedAmounts, CurrencyExchange, load_conversion
+from headwater.reports.engine.first_orders import OrderScope
+from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
+from headwater.reports.errors import ReportTooLarge
+from headwater.reports.left_out_money import LeftOutAmounts
+from headwater.reports.models import DateTimeSpan, Filters
+from headwater.reports.plan.groups import fetch_contacts_meeting
+from headwater.reports.plan.kinds import conversion_names
+from headwater.reports.plan.plan import FirstOrders
+from headwater.reports.plan.selection import EventConditions
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from headwater.spend.rates.store import RatePoint
+
+queries = Queries(__name__, "reports.sql")
+
+LATEST_EVENTS = 50_000
+"""The events that say whether a Space sells."""
+SECONDS = 19.0
+"""The longest time of a report, with the time its request has spent on the database before."""
+CONNECTION_SECONDS = SECONDS + 0.5
+"""The time for which a caller should have its connection."""
+_PATIENCE_STEP = 0.2
+"""The seconds by which a statement may take longer than the report still may."""
+_AT_ONCE = 3
+"""Pieces of the paths that are in memory at once: in work, and read ahead."""
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
+
+S = TypeVar("S")
+T = TypeVar("T")
+MadeOf = tuple[object, bytes | None]
+"""A subject, and the identity of the data."""
+Make = Callable[[], Awaitable[T]]
+
+
+@asynccontextmanager
+async def open_reader(
+    connection: AsyncConnection, space_id: int, currency: str | None = None, *, money: bool = True
+) -> AsyncGenerator[ReportReader]:
+    """Yield the reader of a Space. Needs a transaction in which nothing has been read yet, on a
+    connection that it may have for CONNECTION_SECONDS. Amounts are in `currency`, the Space's if it
+    is None; without `money` nobody looks at them but for their sign.
+
+    Raises NotFound without such a Space, and ReportTooLarge when all that is done with it takes
+    longer than SECONDS.
+    """
+    await connection.execute(queries["snapshot"])
+    space = await fetch_space(connection, space_id)
+    deadline = time.monotonic() + seconds_left(SECONDS)
+    try:
+        with span("report", {"headwater.space_id": space_id}):
+            values = {"space_id": space_id, "latest": LATEST_EVENTS, "order": ORDER_NAME}
+            *ends, sells = await fetch_one(connection, queries["ends"], values)
+            source = await fetch_source(connection, space_id)
+            reported = ReportedSpace(space, source, (ends[0], ends[1]), sells)
+            target = (currency or space.currency) if money else None
+            yield ReportReader(connection, reported, deadline, target)
+    except QueryCanceled:
+        raise ReportTooLarge from None
+    except InternalError:  # psycopg's name for rows with a cancellation right behind them
+        if time.monotonic() < deadline:
+            raise
+        raise ReportTooLarge from None
+
+
+@dataclass(frozen=True)
+class PeriodBounds:
+    """A range of a Space's clock as paths know it."""
+
+    seconds: range
+    """Since 1970."""
+    first_day: date
+    """In UTC, as the last one."""
+    last_day: date
+
+
+@dataclass(frozen=True)
+class ReportedSpace:
+    """A Space as a report finds it."""
+
+    space: Space
+    source: PathSource
+    """What its paths are known by."""
+    ends: tuple[datetime | None, datetime | None]
+    """The times of the first and the last event."""
+    sells: bool
+    """True with a purchase among its LATEST_EVENTS."""
+
+
+class ReportReader:
+    """Reads what reports are made of, until a deadline."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        reported: ReportedSpace,
+        deadline: float,
+        currency: str | None,
+        rates_at: RatePoint | None = None,
+    ) -> None:
+        """`deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
+        With `rates_at` rates are those of that point.
+        """
+        self.connection, self._reported = connection, reported
+        self.space, self._source, self._ends = reported.space, reported.source, reported.ends
+        self._currency = currency
+        self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
+        self._rates_at = rates_at
+        self._deadline = deadline
+        self.first_orders: dict[tuple[OrderScope, date], FirstOrders] = {}
+        """The first orders of a scope, until a day, that some report has read."""
+        self._patience = float("inf")
+        """The seconds that a statement may take."""
+
+    async def bound_time(self) -> None:
+        """Let the statements from now on take as long as the report still may. Raises
+        ReportTooLarge when no time is left.
+        """
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise ReportTooLarge
+        if left < self._patience - _PATIENCE_STEP:
+            self._patience = left
+            patience = {"patience": str(round(1_000 * left))}
+            await self.connection.execute(queries["patience"], patience)
+
+    def bounds(self, span: DateTimeSpan) -> PeriodBounds:
+        """Return the instants of a range."""
+        instants = between(span.start, span.end, self.space.zone)
+        start, end = (moment.astimezone(UTC) for moment in (instants.start, instants.end))
+        seconds = range(int(start.timestamp()), int(end.timestamp()))
+        return PeriodBounds(seconds, start.date(), (end - timedelta(seconds=1)).date())
+
+    async def load_conditions(self, filters: Filters) -> EventConditions:
+        """Return conditions on events, of all of time, made ready for the Space's."""
+        if not filters.conditions:
+            return EventConditions(filters)
+        contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
+        return EventConditions(filters, contacts)
+
+    def conversion_names(self, filters: Filters) -> tuple[str, ...]:
+        """Return the names of the events that convert and bring revenue under some filters."""
+        return conversion_names(filters, sells=self._reported.sells)
+
+    def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
+        """Return a reader of some columns of the Space's paths."""
+        return PathReader(self.connection, self._source, columns, by_company=by_company)
+
+    async def pieces(
+        self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
+    ) -> AsyncIterator[T]:
+        """Yield what the work on each piece of the paths of some days comes to, in any order.
+        Raises ReportTooLarge.
+        """
+        survey = await self.survey(paths, days)
+        conversion = await self._conversion(survey.first_day, survey.last_day)
+
+        def work_on(_: Block, piece: PathData) -> T:
+            return work(_converted(piece, conversion))
+
+        async for result in self._worked_on(paths.read(survey, lambda _: False), work_on):
+            yield result
+
+    async def sums(
+        self,
+        paths: PathReader,
+        survey: Survey,
+        subjects: Sequence[S],
+        addition: Addition[S, T],
+        *,
+        signs: bool = False,
+    ) -> AsyncIterator[Sequence[T]]:
+        """Yield what each piece of a survey's paths adds up to for every subject, in any order;
+        with `signs` amounts are looked at for no more than their sign. The sums over a block are
+        remembered; subjects are plain data and arrays. Raises ReportTooLarge.
+        """
+        days = survey.first_day, survey.last_day
+        conversion = None if signs else await self._conversion(*days)
+        sums = BlockSums(self._source, subjects, addition, conversion)
+
+        def work(block: Block, piece: PathData) -> tuple[Block, Sequence[T]]:
+            return block, sums.add_up(block, _converted(piece, conversion))
+
+        pieces = paths.read(survey, sums.is_known)
+        async for block, values in self._worked_on(pieces, work):
+            yield sums.complete(block, values)
+        for values in sums.known():
+            yield values
+
+    async def remembered(self, made_of: MadeOf, make: Make[T]) -> T:
+        """Return what was made of a subject and of the data with a history, or make it."""
+        value: T | None = self.recall(made_of)
+        return self.remember(made_of, await make()) if value is None else value
+
+    def recall(self, made_of: MadeOf) -> Any:
+        """Return what is remembered; None where nothing is."""
+        key = (self._source, *made_of)
+        return memory.get(key) if key in memory else None
+
+    def remember(self, made_of: MadeOf, value: T) -> T:
+        """Return a value, and remember it; without a history it is not remembered."""
+        if made_of[1] is not None:
+            memory.put((self._source, *made_of), value)
+        return value
+
+    async def identify(self, survey: Survey, subject: object) -> MadeOf:
+        """Return what is known by that is made of a subject and of all paths of a survey, with the
+        history that it was made of, for `remembered`.
+        """
+        recipe = make_recipe((subject, await self._conversion(survey.first_day, survey.last_day)))
+        surveys = [survey, *([recipe.first_orders.survey] if recipe.first_orders else [])]
+        histories = [each.history(survey.last_day) for each in surveys]
+        known = [each for each in histories if each is not None]
+        return recipe.digest, b"".join(known) if len(known) == len(histories) else None
+
+    async def survey(self, paths: PathReader, days: tuple[date, date]) -> Survey:
+        """Return what there is of some days, as far as there are events."""
+        first, last = self._ends
+        if first is None or last is None:
+            return Survey.nothing()
+        first_day = max(days[0], first.astimezone(UTC).date())
+        last_day = min(days[1], last.astimezone(UTC).date())
+        return await paths.survey(first_day, last_day)
+
+    async def _worked_on(
+        self, pieces: AsyncIterator[Piece], work: Callable[[Block, PathData], T]
+    ) -> AsyncIterator[T]:
+        """Yield what the work on each piece comes to, in any order."""
+        under_way: set[asyncio.Future[T]] = set()
+        async for block, piece in pieces:
+            await self.bound_time()
+            under_way.add(in_thread(work, block, piece))
+            if len(under_way) >= _AT_ONCE:
+                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                for result in done:
+                    yield result.result()
+        for result in await asyncio.gather(*under_way):
+            yield result
+
+    async def in_one_currency(self, paths: PathData) -> PathData:
+        """Return paths that were not read by `pieces`, with amounts in the report's currency."""
+        if not paths.events:
+            return paths
+        seconds = paths[Column.SECONDS]
+        first, last = (
+            datetime.fromtimestamp(int(s), UTC).date() for s in (seconds.min(), seconds.max())
+        )
+        conversion = await self._conversion(first, last)
+        return paths if conversion is None else conversion.put_into(paths)
+
+    async def _conversion(self, first_day: date, last_day: date) -> ConvertedAmounts | None:
+        if self._currency is None or last_day < first_day:
+            return None
+        days = (first_day, last_day)
+        if days not in self._conversions:
+            await self.bound_time()
+            self._conversions[days] = await load_conversion(
+                self.connection, CurrencyExchange(self.space, self._currency, self._rates_at), days
+            )
+        return self._conversions[days]
+
+    def by_rates(self, at: RatePoint | None) -> ReportReader:
+        """Return a reader of the same, by rates as they were at a point; None is now."""
+        if at is None:
+            return self
+        return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
+
+    @property
+    def leaves_out_money(self) -> bool:
+        """True when amounts of the days that were read so far are left out."""
+        loaded = [each for each in self._conversions.values() if each is not None]
+        return any(len(conversion.left_out.event_ids) for conversion in loaded)
+
+    async def left_out_amounts(self, survey: Survey) -> LeftOutAmounts:
+        """Return the amounts of a survey's days that are left out."""
+        conversion = await self._conversion(survey.first_day, survey.last_day)
+        return LeftOutAmounts.of({}) if conversion is None else conversion.left_out
+
+    @property
+    def is_about_money(self) -> bool:
+        """True when amounts count for more than their sign."""
+        return self._currency is not None
+
+    @property
+    def currency(self) -> str:
+        """The currency of all amounts."""
+        return self._currency or self.space.currency
+
+    def began_by(self, moment: datetime) -> bool:
+        """Return whether the Space's first event was at or before a second on its clock."""
+        first, _ = self._ends
+        return first is not None and first < between(moment, moment, self.space.zone).end
+
+    def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
+        """Return the times of the first and the last event on the Space's clock, where a range
+        reaches past them.
+        """
+        first, last = self._ends
+        if first is None or last is None:
+            return None, None
+        first, last = (moment.replace(microsecond=0) for moment in (first, last))
+        zone = self.space.zone
+        instants = between(span.start, span.end, zone)
+        return (
+            first.astimezone(zone).replace(tzinfo=None) if instants.start < first else None,
+            last.astimezone(zone).replace(tzinfo=None)
+            if last < instants.end - timedelta(seconds=1) else None,
+        )  # fmt: skip
+
+
+def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:
+    return paths if conversion is None else conversion.put_into(paths)
+
+
+def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
+    """Return the future of work that would hold up everything else."""
+    return asyncio.get_running_loop().run_in_executor(_threads, work, *arguments)

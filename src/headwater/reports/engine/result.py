@@ -1,0 +1,290 @@
+"""Turn the sums of one or two periods into a report: choose and order the groups, name their keys,
+compare figures. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from headwater.attribution.paths.path_data import IntArray
+from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.chosen_events import STATUSES
+from headwater.reports.engine.measures import (
+    Sums,
+    changes_between,
+    figure_of,
+    figures_of,
+    rough_figures,
+    sums_at,
+    total_of,
+)
+from headwater.reports.engine.tally import Tally
+from headwater.reports.models import (
+    CREDITED,
+    DateBasis,
+    DateTimeSpan,
+    Figure,
+    FigureColumn,
+    Group,
+    GroupKey,
+    Measure,
+    NoCredit,
+    ReportQuery,
+    ReportRow,
+    Unattributed,
+    columns_of,
+)
+from headwater.reports.plan.dimensions import NO_KEY
+from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
+from headwater.reports.plan.groups import ReportDimension
+from headwater.reports.plan.order import distinct_values
+from headwater.reports.plan.selection import join_counts
+from headwater.reports.plan.time_buckets import TimeBuckets, counterpart
+
+Keys = tuple[int, ...]
+"""The keys of a group, in numbers; steps of the period by their place in it."""
+
+
+@dataclass(frozen=True)
+class ReportPeriod:
+    """A time, and the days, weeks or months it is cut into where those are the groups."""
+
+    span: DateTimeSpan
+    steps: Mapping[int, TimeBuckets]
+    """By the place of the group."""
+
+
+@dataclass(frozen=True)
+class PeriodSums:
+    """Everything that was added up over a period."""
+
+    query: ReportQuery
+    period: ReportPeriod
+    groups: Tally
+    statuses: Mapping[str, Tally]
+    """By model: sums by what became of the events."""
+    names: Mapping[str, int]
+
+    @classmethod
+    def join(cls, query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> Self:
+        """Return the sums of all pieces together."""
+        statuses = {
+            model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
+        }
+        groups = Tally.join([piece.groups for piece in pieces])
+        names = join_counts(piece.names for piece in pieces)
+        return cls(query, period, groups, statuses, names)
+
+    @cached_property
+    def contacts(self) -> IntArray:
+        """The number of contacts of each group."""
+        return self.groups.contact_counts()
+
+    @cached_property
+    def overall(self) -> Sums:
+        """Over every event that meets the filters on events."""
+        return total_of(self._statuses).with_credit_of_all(self.query.models)
+
+    @cached_property
+    def total(self) -> Sums:
+        """Over all events that count, with the credit of all groups together."""
+        by_status = self._statuses
+        counted = total_of(by_status)
+        if self.query.of_some_touches:
+            counted = self.credited(self.query.models[0])
+        touched = total_of(by_status)
+        credit = total_of(self.groups)
+        names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
+        sums = {name: credit[name] for name in names}
+        sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
+        return Sums({**counted.by_name, **sums}, counted.contacts)
+
+    @property
+    def event_count(self) -> int | None:
+        """The number of events of the period; None for one of touches."""
+        of_touches = self.query.date_basis is DateBasis.TOUCH
+        return None if of_touches else self.overall[Sum.EVENTS]
+
+    @property
+    def whole(self) -> Sums:
+        """The sums that shares are of."""
+        return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
+
+    def at(self, place: int) -> Sums:
+        return sums_at(self.groups, place, int(self.contacts[place]))
+
+    def keys(self, place: int) -> Keys:
+        return tuple(int(keys[place]) for keys in self.groups.keys)
+
+    def find(self, wanted: Sequence[Keys]) -> dict[Keys, Sums]:
+        """Return the sums of the groups with these keys, as far as there are any."""
+        near = np.ones(self.groups.groups, dtype=np.bool_)
+        for at, keys in enumerate(self.groups.keys):
+            near &= np.isin(keys, [group[at] for group in wanted])
+        places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
+        return {keys: self.at(places[keys]) for keys in wanted if keys in places}
+
+    def credited(self, model: str) -> Sums:
+        """Return the sums of the whole events of which a touch that counts is credited."""
+        return self._by_status(model).get(None, Sums({}))
+
+    def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
+        """Return the sums of the events without credit for some reasons, as credited to nobody."""
+        by_status = self._by_status(model)
+        parts = [by_status[reason] for reason in reasons if reason in by_status]
+        names = {name for part in parts for name in part.by_name}
+        sums = {name: sum(part[name] for part in parts) for name in names}
+        return Sums(sums, self._contacts_without(model, reasons)).with_credit_of_all([model])
+
+    def _contacts_without(self, model: str, reasons: Collection[NoCredit]) -> int:
+        tally = self.statuses[model]
+        if not tally.groups:
+            return 0
+        wanted = [STATUSES.index(reason) for reason in reasons]
+        of_reason = np.isin(tally.keys[0], wanted)[tally.contacts[0]]
+        return len(distinct_values(tally.contacts[1][of_reason]))
+
+    def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
+        """Return the sums of whole events by what became of them."""
+        tally = self.statuses[model]
+        contacts = tally.contact_counts().tolist()
+        statuses: list[int] = tally.keys[0].tolist() if tally.groups else []
+        return {
+            STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)
+        }
+
+    @property
+    def _statuses(self) -> Tally:
+        return next(iter(self.statuses.values()))
+
+
+class Ranking:
+    """The order of a report's groups."""
+
+    def __init__(self, sums: PeriodSums, dimensions: Sequence[ReportDimension]) -> None:
+        self._sums, self._dimensions = sums, dimensions
+        self._query = sums.query
+        self._by = self._query.order_by or self._query.measures[0]
+
+    def first(self) -> list[int]:
+        """Return the places of the groups to list, in order; of a tie those whose keys come first,
+        compared octet by octet.
+        """
+        texts = {place: self._texts(place) for place in self._candidates()}
+        places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
+        if isinstance(self._by, Group):
+            at = self._query.group_by.index(self._by)
+            values: dict[int, Any] = {place: _octets(texts[place][at]) for place in places}
+        else:
+            column = FigureColumn(self._by, self._query.models[0])
+            values = {
+                place: figure_of(self._query, column, self._sums.at(place), self._sums.whole)
+                for place in places
+            }
+        having = [place for place in places if values[place] is not None]
+        having.sort(key=lambda place: values[place], reverse=self._query.descending)
+        rest = [place for place in places if values[place] is None]
+        return [*having, *rest][: self._query.limit]
+
+    def _texts(self, place: int) -> list[str | None]:
+        """Return a group's keys as they are ordered by."""
+        return [
+            dimension.key_text(key)
+            for dimension, key in zip(self._dimensions, self._sums.keys(place), strict=True)
+        ]
+
+    def _candidates(self) -> list[int]:
+        """Return the places of all groups that could be among the first. Of very many, those whose
+        figure, roughly, is not too small.
+        """
+        groups, limit = self._sums.groups, self._query.limit
+        every = list(range(groups.groups))
+        if groups.groups <= _MANY or isinstance(self._by, Group):
+            return every
+        rough = rough_figures(self._query, self._by, groups)
+        rough = rough if self._query.descending else -rough
+        known = rough[~np.isnan(rough)]
+        if len(known) < limit:
+            return every
+        if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
+            (keys,) = groups.keys
+            return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
+        least = np.partition(known, len(known) - limit)[len(known) - limit]
+        return np.flatnonzero(rough >= least - abs(least) * _ROUGHLY).tolist()
+
+
+_MANY = 5_000
+_ROUGHLY = 1e-9
+_COUNTS = frozenset({
+    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT,
+})  # fmt: skip
+"""Measures whose rough figures are exact."""
+
+
+def make_row(
+    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums,
+    then: tuple[Sums, Sums] | None,
+) -> ReportRow:  # fmt: skip
+    """Return a row; `then` has the compared sums, and what shares of them are of."""
+    figures = figures_of(query, now, whole)
+    if then is None:
+        return ReportRow(keys, figures)
+    compared = figures_of(query, *then)
+    return ReportRow(keys, figures, compared, changes_between(figures, compared))
+
+
+def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
+    """Return the keys with which listed groups are compared; those that are compared with nothing
+    are left out.
+    """
+    keys_of: dict[int, Keys] = {}
+    for place in places:
+        keys: list[int | None] = list(now.keys(place))
+        for at, buckets in now.period.steps.items():
+            number = keys[at] or 0
+            keys[at] = counterpart(number, now.query.compare, buckets, other.steps[at])
+        if None not in keys:
+            keys_of[place] = tuple(key for key in keys if key is not None)
+    return keys_of
+
+
+def make_unattributed(
+    query: ReportQuery, now: PeriodSums, then: PeriodSums | None
+) -> Unattributed | None:
+    """Return the events without credit, and their parts by reason."""
+    if not query.is_about_touches or query.of_some_touches:
+        return None
+    return Unattributed(
+        _unattributed_row(query, now, then, tuple(NoCredit)),
+        {reason: _unattributed_row(query, now, then, (reason,)) for reason in NoCredit},
+    )
+
+
+def _unattributed_row(
+    query: ReportQuery, now: PeriodSums, then: PeriodSums | None, reasons: tuple[NoCredit, ...]
+) -> ReportRow:
+    figures: dict[FigureColumn, Figure] = {}
+    compared: dict[FigureColumn, Figure] = {}
+    for model in query.models:
+        single = len(query.models) == 1
+        columns = [column for column in columns_of(query) if single or column.model == model]
+        figures |= figures_of(query, now.unattributed(model, reasons), now.whole, columns)
+        if then is not None:
+            sums = then.unattributed(model, reasons)
+            compared |= figures_of(query, sums, then.whole, columns)
+    if then is None:
+        return ReportRow((), figures)
+    return ReportRow((), figures, compared, changes_between(figures, compared))
+
+
+def _octets(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def _last_if_none(text: str | None) -> tuple[bool, bytes]:
+    return text is None, (text or "").encode()

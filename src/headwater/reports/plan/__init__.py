@@ -1,0 +1,1 @@
+"""What a report is over: kinds, groups, buckets of time, selections."""

@@ -1,0 +1,246 @@
+"""The groups of a report made ready: how events and touches are numbered by them, and what their
+keys are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composable, Identifier
+
+from headwater.attribution.paths.live import read_numbers
+from headwater.attribution.paths.path_data import Column, IntArray
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.events.accepted import EVENT_NAMES
+from headwater.people.contacts.filters import Condition, compose_all
+from headwater.reports.models import OF_PATHS, Group
+from headwater.reports.plan.dimensions import (
+    NO_KEY,
+    ClockPart,
+    Dimension,
+    Mapped,
+    OfEventName,
+    Stored,
+    of_channels,
+    of_platforms,
+)
+from headwater.reports.plan.group_keys import (
+    HOURS,
+    WEEKDAYS,
+    GroupKeys,
+    IdKeys,
+    ListedKeys,
+    SourceKeys,
+)
+from headwater.reports.plan.path_dimensions import (
+    DAYS_RANGES,
+    TOUCH_RANGES,
+    PathKeys,
+    name_steps,
+    path_dimension,
+)
+from headwater.sources.answers import SELF_REPORTED
+from headwater.sources.catalogue import CHANNELS
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.models import Space
+
+queries = Queries(__name__, "labels.sql")
+
+
+@dataclass(frozen=True)
+class TagProperty:
+    """A property of tag sets that is a group."""
+
+    key: str
+    """The column that tells one from another."""
+    name: str | None = None
+    """The column that stands for the key where there is none, and names it where there is one."""
+    kind: str = ""
+    """What the Space's catalogue calls such things."""
+
+    @property
+    def sql(self) -> tuple[Composable, Composable]:
+        """The key and its name, of a tag set `s`."""
+        key = Identifier("s", self.key)
+        if self.name is None:
+            return key, SQL("NULL::text")
+        name = Identifier("s", self.name)
+        return SQL("coalesce({}, {})").format(key, name), name
+
+
+TAG_PROPERTIES = {
+    Group.CAMPAIGN: TagProperty("campaign_id", "campaign_name", "campaign"),
+    Group.ADSET: TagProperty("adset_id", "adset_name", "adset"),
+    Group.AD: TagProperty("ad_id", "ad_name", "ad"),
+    Group.KEYWORD: TagProperty("keyword"),
+    Group.LANDING_PAGE: TagProperty("landing_page"),
+}
+
+
+@dataclass(frozen=True)
+class ReportDimension:
+    """A group of a report: how it numbers events or touches, and what its numbers stand for."""
+
+    group: Group
+    dimension: Dimension
+    keys: GroupKeys
+    names: Sequence[str | None] | None = None
+    """The name that goes with each key, for those that tag sets name."""
+
+    def key_text(self, key: int) -> str | None:
+        return None if key == NO_KEY else self.keys.text(key)
+
+
+async def load_dimension(
+    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool,
+    window_days: int,
+) -> ReportDimension:  # fmt: skip
+    """Return a group that does not depend on other events, made ready."""
+    if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
+        return _of_sources(group, window_days, space.sources)
+    if group is Group.COUNTRY:
+        return await _countries(connection, space)
+    if group is Group.SELF_REPORTED_SOURCE:
+        return await _self_reported(connection, space)
+    if group in TAG_PROPERTIES:
+        return await _of_tag_sets(connection, space, group)
+    if group in (Group.WEEKDAY, Group.HOUR):
+        part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
+        return ReportDimension(group, part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
+    return _STORED[group]
+
+
+def _of_sources(group: Group, window_days: int, sources: SourceNames) -> ReportDimension:
+    if group is Group.SOURCE:
+        return ReportDimension(group, Stored(Column.SOURCES, of_touch=True), SourceKeys(sources))
+    if group is Group.PLATFORM:
+        names = ListedKeys(tuple(sources.platform_sources), first=1)
+        return ReportDimension(group, of_platforms(sources), names)
+    dimension = path_dimension(group, window_days, sources)
+    return ReportDimension(group, dimension, _path_keys(group, sources))
+
+
+def _path_keys(group: Group, sources: SourceNames) -> GroupKeys:
+    match group:
+        case Group.TOUCH_RANGE:
+            return TOUCH_RANGES
+        case Group.DAYS_RANGE:
+            return DAYS_RANGES
+        case Group.FIRST_SOURCE | Group.LAST_SOURCE:
+            return SourceKeys(sources)
+        case _:
+            return PathKeys(name_steps(group, sources))
+
+
+_STORED = {
+    dimension.group: dimension
+    for dimension in (
+        ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
+        ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
+        ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),
+        ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), IdKeys()),
+    )
+}
+"""Groups that are the same in every Space."""
+
+
+async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
+    cursor = connection.cursor(binary=True)
+    rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
+    members = [read_numbers(packed) for _, packed in rows]
+    numbers, keys = _ascending(members)
+    texts = ListedKeys([country for country, _ in rows])
+    return ReportDimension(Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), texts)
+
+
+async def _self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
+    """The self-reported sources of contacts: of their last answer."""
+    cursor = connection.cursor(binary=True)
+    rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
+    numbers, places = _ascending([read_numbers(packed) for _, packed in rows])
+    listed = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
+    mapped = Mapped(Column.CONTACTS, numbers, listed[places])
+    return ReportDimension(Group.SELF_REPORTED_SOURCE, mapped, ListedKeys(SELF_REPORTED))
+
+
+async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
+    key, name = TAG_PROPERTIES[group].sql
+    query = queries["tag_sets"].format(key=key, name=name)
+    rows = await fetch_all(connection, query, {"space_id": space.id})
+    numbers, keys = _ascending([np.array(ids, dtype=np.int64) for *_, ids in rows])
+    mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
+    texts = ListedKeys([value for value, _, _ in rows])
+    return ReportDimension(group, mapped, texts, [name for _, name, _ in rows])
+
+
+def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the numbers of all members, ascending, and of each the place of its set."""
+    numbers = np.concatenate([np.array([], dtype=np.int64), *members])
+    keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
+    order = np.argsort(numbers)
+    return numbers[order], keys[order]
+
+
+async def fetch_labels(
+    connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
+) -> dict[int, str | None]:
+    """Return what people call the groups with some keys."""
+    texts = {key: dimension.keys.text(key) for key in set(keys) if key != NO_KEY}
+    names = await _names(connection, space_id, dimension, list(texts.values()))
+    own = dimension.names
+    return {
+        key: (own[key] if own is not None else None) or names.get(text) or text
+        for key, text in texts.items()
+    }
+
+
+async def _names(
+    connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: list[str]
+) -> dict[str, str | None]:
+    bound: dict[str, Any] = {"space_id": space_id, "keys": keys}
+    match dimension.group:
+        case Group.EVENT:
+            name = "event_labels"
+        case Group.COMPANY:
+            name = "company_labels"
+        case Group.CONTACT:
+            name = "contact_labels"
+        case Group.CAMPAIGN | Group.ADSET | Group.AD:
+            name = "ad_labels"
+            bound["kind"] = TAG_PROPERTIES[dimension.group].kind
+        case _:
+            return {}
+    return dict(await fetch_all(connection, queries[name], bound))
+
+
+async def fetch_contacts_meeting(
+    connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
+) -> IntArray:
+    """Return the contacts that meet conditions on their custom fields, ascending."""
+    of_fields, bound = compose_all(conditions)
+    query = queries["contacts"].format(conditions=of_fields)
+    values = bound | {"space_id": space_id}
+    (packed,) = await fetch_one(connection.cursor(binary=True), query, values)
+    return read_numbers(packed)
+
+
+async def fetch_tag_sets_of_campaign(
+    connection: AsyncConnection, space_id: int, part: str
+) -> IntArray:
+    """Return the tag sets of campaigns whose id or name contains a text in any case, ascending.
+
+    Case is Python's to ignore, as the database's may know no letters but those of English.
+    """
+    rows = await fetch_all(connection, queries["campaigns"], {"space_id": space_id})
+    folded = part.lower()
+    numbers = [
+        number
+        for *names, members in rows
+        if any(folded in (name or "").lower() for name in names)
+        for number in members
+    ]
+    return np.array(sorted(numbers), dtype=np.int64)

@@ -1,0 +1,192 @@
+"""The groups of a report by the path before an event: its sequence of sources or channels, where it
+begins and ends, how many touches it has and how long it took. They are about the touches in the
+window; an event without any has no key. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from headwater.attribution.credits import TouchSlices
+from headwater.attribution.paths.path_data import Column, IntArray, PathData
+from headwater.reports.models import Group
+from headwater.reports.path_models import DAYS, MOST_MORE, MOST_STEPS, TOUCHES, TouchPath
+from headwater.reports.plan.dimensions import NO_KEY
+from headwater.reports.plan.group_keys import ListedKeys
+from headwater.reports.plan.selection import touches_in_window, window_columns
+from headwater.sources.catalogue import CHANNEL_IDS, CHANNELS
+from headwater.sources.source_names import SourceNames
+
+_MORE_VALUES = MOST_MORE + 1
+_KEYS = 1 << 63
+
+
+class StepNames:
+    """The names that steps may have, numbered from 1 in their order. Paths as numbers are in the
+    order of their steps.
+    """
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        """`names` are by the number of a source."""
+        self._names = sorted(set(names.values()))
+        self.values = len(self._names) + 1
+        """The numbers that a step may have: 0 is none."""
+        self.most_steps = max(
+            steps for steps in range(1, 1 + MOST_STEPS)
+            if self.values**steps * _MORE_VALUES <= _KEYS
+        )  # fmt: skip
+        """The steps that are told apart. A Space with many networks of its own has fewer, because
+        a path has to fit a number.
+        """
+        self._numbers = np.zeros(1 + max(names), dtype=np.min_scalar_type(self.values))
+        for source_id, name in names.items():
+            self._numbers[source_id] = 1 + self._names.index(name)
+
+    def numbers(self, source_ids: IntArray) -> IntArray:
+        """Return the numbers of the steps that touches are."""
+        return self._numbers.take(source_ids)
+
+    def path(self, key: int) -> TouchPath:
+        """Return the path that a key stands for."""
+        code, more = divmod(key, _MORE_VALUES)
+        steps: list[str] = []
+        while code:
+            code, number = divmod(code, self.values)
+            steps += [self._names[number - 1]] if number else []
+        return TouchPath(tuple(reversed(steps)), more)
+
+    def key(self, path: TouchPath) -> int | None:
+        """Return the key of a path; None for one that no event can have."""
+        steps, more = path.steps, path.more
+        if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
+            return None
+        if more and (len(steps) < self.most_steps or more > MOST_MORE):
+            return None
+        code = 0
+        for at in range(self.most_steps):
+            number = 1 + self._names.index(steps[at]) if at < len(steps) else 0
+            code = code * self.values + number
+        return code * _MORE_VALUES + more
+
+
+@dataclass(frozen=True)
+class PathKeys:
+    """The keys of paths in words."""
+
+    names: StepNames
+    in_order: ClassVar[bool] = True
+
+    def text(self, key: int) -> str:
+        return str(self.names.path(key))
+
+    def find(self, text: str) -> int | None:
+        path = TouchPath.read(text)
+        return None if path is None else self.names.key(path)
+
+
+@lru_cache(maxsize=256)
+def name_steps(group: Group, sources: SourceNames) -> StepNames:
+    """Return the names of steps in a Space with these sources."""
+    if group is Group.PATH:
+        return StepNames({number: name for name, number in sources.numbers.items()})
+    return _CHANNEL_STEPS
+
+
+_CHANNEL_STEPS = StepNames({
+    number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()
+})  # fmt: skip
+TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
+
+_Number = Callable[[PathData, TouchSlices], IntArray]
+"""Numbers events, each of which has a touch in the window."""
+
+
+@dataclass(frozen=True)
+class OfPath:
+    """A group by the touches in the window before an event."""
+
+    window_days: int
+    read: tuple[Column, ...]
+    """The columns that it reads besides those of the window."""
+    number: _Number
+    of_touch: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*window_columns(self.window_days), *self.read)
+
+    def keys(self, paths: PathData) -> IntArray:
+        window = touches_in_window(paths, self.window_days)
+        reached = window.lengths > 0
+        if reached.all():
+            return self.number(paths, window)
+        keys = np.full(paths.events, NO_KEY, dtype=np.int64)
+        window = TouchSlices(window.begins[reached], window.ends[reached])
+        keys[reached] = self.number(paths.select(reached), window)
+        return keys
+
+
+def path_dimension(group: Group, window_days: int, sources: SourceNames) -> OfPath:
+    """Return one of the groups OF_PATHS, made ready for a Space with these sources."""
+    if group in (Group.PATH, Group.CHANNEL_PATH):
+        return OfPath(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
+    return OfPath(window_days, *_DIMENSIONS[group])
+
+
+def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
+    """Return the key of every event's path. `window` has the touches of each, one at least."""
+    steps = names.numbers(source_ids)
+    begins = np.ones(len(steps), dtype=np.bool_)
+    begins[1:] = steps[1:] != steps[:-1]
+    of_runs = steps[begins]  # equal neighbours, whoever's they are
+    runs = np.cumsum(begins, dtype=np.int32)
+    first, last = runs[window.begins] - 1, runs[window.ends - 1] - 1
+    codes = np.zeros(len(first), dtype=np.int64)
+    for step in range(names.most_steps):
+        there = first + step <= last
+        codes = codes * names.values + np.where(there, of_runs[np.minimum(first + step, last)], 0)
+    return codes * _MORE_VALUES + np.clip(last - first + 1 - names.most_steps, 0, MOST_MORE)
+
+
+@dataclass(frozen=True)
+class _BySequence:
+    """Numbers events by the steps of their paths."""
+
+    names: StepNames
+
+    def __call__(self, paths: PathData, window: TouchSlices) -> IntArray:
+        return code_paths(self.names, paths[Column.SOURCES], window)
+
+
+def _by_first(paths: PathData, window: TouchSlices) -> IntArray:
+    return paths[Column.SOURCES][window.begins]
+
+
+def _by_last(paths: PathData, window: TouchSlices) -> IntArray:
+    return paths[Column.SOURCES][window.ends - 1]
+
+
+def _by_length(_: PathData, window: TouchSlices) -> IntArray:
+    return _ranged(TOUCHES, window.lengths)
+
+
+def _by_days(paths: PathData, window: TouchSlices) -> IntArray:
+    since = paths[Column.TOUCH_SECONDS][window.begins].astype(np.int64)
+    return _ranged(DAYS, (paths[Column.SECONDS].astype(np.int64) - since) // 86_400)
+
+
+def _ranged(ranges: Mapping[str, int], values: IntArray) -> IntArray:
+    return np.searchsorted(list(ranges.values()), values, "right") - 1
+
+
+_DIMENSIONS: dict[Group, tuple[tuple[Column, ...], _Number]] = {
+    Group.FIRST_SOURCE: ((Column.SOURCES,), _by_first),
+    Group.LAST_SOURCE: ((Column.SOURCES,), _by_last),
+    Group.TOUCH_RANGE: ((), _by_length),
+    Group.DAYS_RANGE: ((Column.SECONDS, Column.TOUCH_SECONDS), _by_days),
+}

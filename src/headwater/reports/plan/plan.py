@@ -1,0 +1,243 @@
+"""Reports made ready: everything that adding up needs, once for all pieces of the data. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from headwater.attribution.fits.choice import ChosenFit
+from headwater.attribution.models import MODELS
+from headwater.attribution.paths.lookup import NumberMap
+from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.attribution.paths.survey import Block, Survey
+from headwater.reports.measure_names import TOUCHED
+from headwater.reports.models import (
+    CREDITED,
+    Comparison,
+    DateBasis,
+    Measure,
+    ReportQuery,
+)
+from headwater.reports.plan.customers import CONTACTS, Customers
+from headwater.reports.plan.dimensions import Dimension, Step, time_column
+from headwater.reports.plan.forms import BY_KIND, FORMS, Sum
+from headwater.reports.plan.kinds import EVERY_NAME, KindOfEvent
+from headwater.reports.plan.selection import EventConditions, KeyFilter, window_columns
+
+_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - in place of a local time
+NEVER = (1 << 63) - 1
+"""The second of an order that does not exist."""
+NO_MARK = -(1 << 63)
+"""The mark of a contact without an order: no time, and no id."""
+
+
+@dataclass(frozen=True)
+class FirstOrders:
+    """The first order of every customer."""
+
+    marks: NumberMap
+    """The mark by which each customer's is known among its orders."""
+    marked_by: Column
+    """The column of the marks: times, or ids where some customer has several orders at its first
+    time.
+    """
+    survey: Survey
+    """What they were found in."""
+    customers: Customers = CONTACTS
+    seconds: tuple[NumberMap, NumberMap] | None = None
+    """The seconds of every customer's first and second order; NEVER without one."""
+
+    def orders_until(self, paths: PathData) -> IntArray:
+        """Return how many orders the customer of each event has up to its second, counted to 2."""
+        if paths.orders_until is not None:
+            return paths.orders_until
+        assert self.seconds is not None
+        customers, at = self.customers.keys(paths), paths[Column.SECONDS]
+        first, second = (orders.find(customers) <= at for orders in self.seconds)
+        return first.astype(np.int64) + second
+
+    def include(self, paths: PathData) -> BoolArray:
+        """Return which events are the first order of their customer."""
+        firsts = paths.first_orders
+        if firsts is None:
+            marks = self.marks.find(self.customers.keys(paths))
+            firsts = marks == paths[self.marked_by]
+        return firsts & (paths[Column.AMOUNTS] > 0)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of a plan that is about a block of days."""
+
+    key: tuple[bytes, ...]
+    """The part of the period, and the beginnings of steps, within the block."""
+    steps_before: Mapping[int, int]
+    """By the places of groups that are steps, the number of steps before the block's own."""
+
+
+WHOLE_BLOCK = Section((), {})
+"""What a block is to what has no time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportScope:
+    """The events that some reports are about over one period, and the touches whose credit counts:
+    reports that differ by their groups and measures alone have it in common.
+    """
+
+    query: ReportQuery
+    """What they have in common; of measures and groups it says nothing."""
+    period: range
+    """The seconds of the period, since 1970."""
+    conditions: EventConditions
+    source_ids: frozenset[int] = frozenset()
+    """The sources whose credit counts; empty is all."""
+    tag_sets: IntArray | None = None
+    """The tag sets whose credit counts, ascending; None is all."""
+    touch_keys: tuple[KeyFilter, ...] = ()
+    """The groups that the touches whose credit counts are in."""
+    kinds: KindOfEvent = EVERY_NAME
+    """How events are told apart as conversions, orders, upsells and refunds."""
+    first_orders: FirstOrders | None = None
+    """Only for counting new customers."""
+    half_life_days: int | None = None
+    """Of the Space; only where credit goes by the age of touches."""
+    fit: ChosenFit | None = None
+    """Only where credit goes by one."""
+
+    @property
+    def touch_columns(self) -> tuple[Column, ...]:
+        """The columns of paths that tell which touches count."""
+        columns = [column for each in self.touch_keys for column in each.dimension.columns]
+        if self.tag_sets is not None:
+            columns.append(Column.TAG_SETS)
+        if self.query.date_basis is DateBasis.TOUCH:
+            columns.append(time_column(of_touch=True))
+        return tuple(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything that a report adds up over one period."""
+
+    query: ReportQuery
+    scope: ReportScope
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def is_about_touches(self) -> bool:
+        return self.query.is_about_touches
+
+    @property
+    def paths_of_companies(self) -> bool:
+        """True when an event's path is that of its whole company."""
+        return self.query.by_company and self.is_about_touches
+
+    def needs(self, *measures: Measure) -> bool:
+        """Return whether the report has any of these measures."""
+        return not set(measures).isdisjoint(self.query.measures)
+
+    @property
+    def event_sums(self) -> tuple[Sum, ...]:
+        """The sums of whole events that its measures are made of."""
+        forms = [FORMS[measure] for measure in self.query.measures if measure in FORMS]
+        return tuple(dict.fromkeys(part for form in forms for part in form.sums))
+
+    @property
+    def status_sums(self) -> tuple[Sum, ...]:
+        """The same for everything together, where credit is also that of nobody."""
+        basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
+        basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
+        basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
+        return tuple(dict.fromkeys([*self.event_sums, *basis]))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of paths that the report reads."""
+        columns = [
+            *self.scope.conditions.columns,
+            *(column for dimension in self.dimensions for column in dimension.columns),
+            *self.scope.touch_columns,
+        ]  # fmt: skip
+        if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
+            columns.append(Column.CONTACTS)
+        if self._counts_kinds:
+            columns.append(Column.KINDS)
+        if self.is_about_touches:
+            columns += [*window_columns(self.query.window_days), Column.SOURCES]
+            if self.scope.half_life_days is not None:
+                columns.append(Column.TOUCH_SECONDS)
+        if self.needs(Measure.DAYS_TO_CONVERSION):
+            columns.append(Column.TOUCH_SECONDS)
+        return tuple(dict.fromkeys(columns))
+
+    @property
+    def _counts_kinds(self) -> bool:
+        of_kinds = self.needs(Measure.CONTACTS, Measure.CREDITED_CONVERSIONS)
+        return of_kinds or not BY_KIND.isdisjoint(self.event_sums)
+
+    @property
+    def credits(self) -> bool:
+        """True when credit is added up."""
+        return self.needs(*CREDITED)
+
+    @property
+    def is_weighed(self) -> bool:
+        """True when some credit goes by the weights of touches."""
+        return self.credits and any(MODELS[model].is_weighted for model in self.query.models)
+
+    @property
+    def touched(self) -> bool:
+        return self.needs(*TOUCHED)
+
+    @property
+    def lasting(self) -> Plan:
+        """The plan but for its time, as far as that says no more than which events, and which
+        steps, there are.
+        """
+        of_time = {
+            "start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None,
+        }  # fmt: skip
+        of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
+        scope = replace(
+            self.scope, query=replace(self.scope.query, **of_time),
+            period=self.scope.period if self._is_of_touch_dates else range(0),
+            conditions=self.scope.conditions.within(None),
+        )  # fmt: skip
+        dimensions = tuple(
+            each.lasting if isinstance(each, Step) else each for each in self.dimensions
+        )
+        return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
+
+    # The days of a report of 3 to 7 May, and of one of 1 to 7 May, over a block of 6 to 9 May:
+    # other steps, but the same section with other numbers of steps before it.
+    #
+    #     day         1    2    3    4    5    6    7    8    9
+    #     steps                 1    2    3    4    5
+    #     the others  1    2    3    4    5    6    7
+    #     block                                ╰──────────────╯
+    #     section                              1    2              3 steps before, or 5
+    #
+    def section(self, block: Block) -> Section | None:
+        """Return what a block is to the plan; None where no event of it counts."""
+        seconds, period = range(*block.ends), self.scope.conditions.seconds
+        if period is None:
+            period = seconds
+        first, stop = max(seconds.start, period.start), min(seconds.stop, period.stop)
+        if first >= stop:
+            return None
+        ends = [] if range(first, stop) == seconds else [first, stop]
+        parts, steps_before = [np.array(ends, dtype=np.int64).tobytes()], dict[int, int]()
+        for place, dimension in enumerate(self.dimensions):
+            if isinstance(dimension, Step) and not dimension.of_touch:
+                before, within = dimension.cut(seconds)
+                steps_before[place] = before
+                parts.append(within.tobytes())
+        return Section(tuple(parts), steps_before)
+
+    @property
+    def _is_of_touch_dates(self) -> bool:
+        return self.query.date_basis is DateBasis.TOUCH

@@ -1,0 +1,176 @@
+"""Days, weeks and months of a range on a Space's clock, and the times that ranges are compared
+with. Pure; the database only ever sees the instants at which they begin.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from headwater.http.errors import Invalid
+from headwater.http.inputs.period_words import CalendarUnit
+from headwater.http.inputs.timerange import between, first_instant, months_between
+from headwater.reports.models import Comparison, DateTimeSpan, Group, ReportQuery
+
+MOST_STEPS = 4_000
+"""Eleven years of days."""
+
+SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
+"""The groups that are times, by their least number of days."""
+
+_SECOND = timedelta(seconds=1)
+_MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
+
+
+@dataclass(frozen=True)
+class TimeBuckets:
+    """The days, weeks or months that a range touches, oldest first."""
+
+    group: Group
+    days: list[date]
+    """The first of each."""
+    starts: list[datetime]
+    """The instant at which each begins."""
+
+
+def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by") -> TimeBuckets:
+    """The steps of a range, without days that the zone skipped. Raises Invalid for too many, naming
+    the field that asks for them.
+    """
+    if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
+        rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
+        raise Invalid.of(field, rule)
+    instants = between(span.start, span.end, zone)
+    first, last = _first_of(span.start.date(), group), span.end.date()
+    days: list[date] = []
+    starts: list[datetime] = []
+    while first <= last:
+        start = max(first_instant(datetime.combine(first, time()), zone), instants.start)
+        if starts and start <= starts[-1]:  # the one before had no extent in the range
+            days.pop()
+            starts.pop()
+        days.append(first)
+        starts.append(start)
+        following = _next(first, group)
+        if following is None:
+            break
+        first = following
+    return TimeBuckets(group, days, starts)
+
+
+def compared_span(query: ReportQuery) -> DateTimeSpan:
+    """Return the range that a query's own is compared with. A range that the present second is in
+    is compared with the earlier one up to the same time. Raises Invalid when the calendar has none.
+    """
+    try:
+        move = _move_back(query)
+        start = move(query.start)
+        end = query.start - _SECOND if _is_previous(query) else move(query.end)
+        if query.now is not None and query.start <= query.now <= query.end:
+            end = min(end, move(query.now))
+        return DateTimeSpan(start, end)
+    except (OverflowError, ValueError):
+        rule = f"cannot be {query.compare}: the calendar does not reach that far back."
+        raise Invalid.of("compare", rule) from None
+
+
+# This month, on 26 November at 14:05, and the last 3 days:
+#
+#     1 Oct ├────────────▶ 26 Oct 14:05      1 Nov ├────────────▶ 26 Nov 14:05
+#                            21 Nov ├───▶ 23 Nov 14:05 │ 24 Nov ├───▶ 26 Nov 14:05
+
+
+def _move_back(query: ReportQuery) -> Callable[[datetime], datetime]:
+    """Return what makes a moment of the range the corresponding one of the earlier range."""
+    if not _is_previous(query):
+        return _year_before
+    months = _MONTHS.get(query.unit, 0) if query.unit else _whole_months(query.span)
+    if months:
+        return lambda moment: _months_before(moment, months)
+    length = timedelta(days=7) if query.unit else query.end - query.start + _SECOND
+    return lambda moment: moment - length
+
+
+def _is_previous(query: ReportQuery) -> bool:
+    return query.compare is Comparison.PREVIOUS_PERIOD
+
+
+def counterpart(
+    place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets
+) -> int | None:
+    """The place among `others`, from 1, of the step that the step at a place is compared with.
+
+    In the period before, it is the same place. In the year before, it is the same date, month or
+    ISO week; a leap day and a 53rd week may have none.
+    """
+    if compare is Comparison.PREVIOUS_PERIOD:
+        return place if place <= len(others.days) else None
+    day = steps.days[place - 1]
+    try:
+        if steps.group is Group.WEEK:
+            year, week, _ = day.isocalendar()
+            wanted = date.fromisocalendar(year - 1, week, 1)
+        else:
+            wanted = day.replace(year=day.year - 1)
+        return others.days.index(wanted) + 1
+    except ValueError:
+        return None
+
+
+def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
+    """The first day of the step at a place, and its name: `2026-05-13`, `2026-W20` or
+    `2026-05`.
+    """
+    day = steps.days[place - 1]
+    if steps.group is Group.WEEK:
+        year, week, _ = day.isocalendar()
+        return day.isoformat(), f"{year:04}-W{week:02}"
+    return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
+
+
+def key_of(place: int, steps: TimeBuckets) -> str:
+    """Return the key of the step at a place: `2026-05-13`, for a week its Monday, or `2026-05`."""
+    day, name = named(place, steps)
+    return name if steps.group is Group.MONTH else day
+
+
+def _first_of(day: date, group: Group) -> date:
+    if group is Group.WEEK:
+        return day - timedelta(days=day.weekday())
+    return day.replace(day=1) if group is Group.MONTH else day
+
+
+def _next(day: date, group: Group) -> date | None:
+    """The first day of the next step; None at the calendar's end."""
+    try:
+        if group is Group.MONTH:
+            return (day + timedelta(days=31)).replace(day=1)
+        return day + timedelta(days=SHORTEST[group])
+    except OverflowError:
+        return None
+
+
+def _whole_months(span: DateTimeSpan) -> int:
+    """Return how many calendar months a range is; 0 when it is not of whole ones."""
+    first, after = span.start, span.end + _SECOND
+    if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
+        return 0
+    return months_between(first, after)
+
+
+def _months_before(moment: datetime, months: int) -> datetime:
+    """Return the same time so many months earlier; of a day that month lacks, its last second."""
+    years, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
+    last = monthrange(years, month + 1)[1]
+    if moment.day > last:
+        return moment.replace(year=years, month=month + 1, day=last, hour=23, minute=59, second=59)
+    return moment.replace(year=years, month=month + 1)
+
+
+def _year_before(moment: datetime) -> datetime:
+    if (moment.month, moment.day) == (2, 29):
+        moment = moment.replace(day=28)
+    return moment.replace(year=moment.year - 1)

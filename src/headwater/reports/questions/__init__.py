@@ -1,0 +1,1 @@
+"""The questions: totals and groups, cohorts, credit, paths, spend."""

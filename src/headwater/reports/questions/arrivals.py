@@ -1,0 +1,215 @@
+"""The days on which a report's figures came in: the report itself, over the past, by the day that a
+figure belongs to and by the day of its arrival; and what follows for days that are not ripe.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from headwater.attribution.paths.live import read_numbers
+from headwater.attribution.paths.lookup import NumberMap
+from headwater.attribution.paths.path_data import Column, IntArray, PathData
+from headwater.attribution.paths.survey import Block
+from headwater.database.queries import Queries
+from headwater.reports.engine.measures import figure_of
+from headwater.reports.engine.path_pass import add_up_plans
+from headwater.reports.engine.plan_loader import PlanLoader
+from headwater.reports.engine.report_reader import ReportReader, in_thread
+from headwater.reports.engine.result import PeriodSums
+from headwater.reports.models import (
+    DateBasis,
+    DateTimeSpan,
+    FigureColumn,
+    Group,
+    ReportQuery,
+)
+from headwater.reports.plan.dimensions import Step
+from headwater.reports.ripeness import (
+    MOST_HISTORY,
+    ArrivedFigures,
+    Numbers,
+    Ripeness,
+    judge,
+)
+
+queries = Queries(__name__, "arrivals.sql")
+
+_LATE = "late events"
+_NO_LATE = np.empty((2, 0), dtype=np.int64)
+
+LATENESS = 30
+"""The days within which events that are late come in."""
+LONGEST_LAG = 90
+"""The days from a touch to the conversions that are waited for, where the window has no end."""
+
+
+@dataclass(frozen=True)
+class LateEvents:
+    """The events that came in on a later day than theirs."""
+
+    ids: IntArray
+    """Ascending."""
+    places: IntArray
+    """The place of the day on which each came in, from 1; after the last for what came in later."""
+    known_from: int
+    """The place of the first day that was seen as it came in."""
+
+
+@dataclass(frozen=True)
+class BlockArrivals:
+    """The arrivals of the events of a block of days."""
+
+    late: IntArray
+    """Columns of the late events' ids, and of the places of the days on which they came in."""
+    received: datetime | None
+    """When the first of all came in, None where none did."""
+
+
+class _DayArrivals(NamedTuple):
+    """The arrivals of the events of a day, on one day."""
+
+    day: date
+    """In UTC, of the events."""
+    place: int
+    """The place of the day on which they came in; 0 is for those that came in in time."""
+    late: bytes | None
+    """The ids of those that did not."""
+    received: datetime
+    """When the first of them came in."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrivalDay:
+    """The day on which an event came in, by its place among the days."""
+
+    of_event: Step
+    """The days of events, which are those of arrival but for the late ones."""
+    late: LateEvents
+    of_touch = False
+    columns = (Column.SECONDS, Column.EVENT_IDS)
+
+    def keys(self, paths: PathData) -> IntArray:
+        late = NumberMap(self.late.ids, self.late.places, 0)
+        return np.maximum(self.of_event.keys(paths), late.find(paths[Column.EVENT_IDS]))
+
+
+def horizon_of(query: ReportQuery) -> int:
+    """Return the age in days from which a report's days count as ripe."""
+    if query.date_basis is DateBasis.TOUCH:
+        return query.window_days or LONGEST_LAG
+    return LATENESS
+
+
+async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Ripeness:
+    """Return the final figures to expect of a report's days, of its first measure in total, as of
+    the beginning of a day. Raises ReportTooLarge.
+    """
+    horizon = horizon_of(query)
+    days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
+    arrivals = await _load_arrivals(reader, query, days, horizon)
+    wanted = {day for day in days if query.start.date() <= day <= query.end.date()}
+    return judge(arrivals, as_of, wanted)
+
+
+async def _load_arrivals(
+    reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
+) -> ArrivedFigures:
+    span = DateTimeSpan(
+        datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59))
+    )
+    past = _query_of_past(query, span)
+    (planned,) = await PlanLoader(reader, [past]).plans(past)
+    (step,) = planned.plan.dimensions
+    assert isinstance(step, Step)
+    seconds = reader.bounds(span).seconds
+    # After the days of the range comes everything later, which is not of the past.
+    of_event = Step(np.append(step.starts, seconds.stop))
+    cut = planned.period.steps[0].days
+    late = await _load_late(reader, of_event)
+    plan = replace(planned.plan, dimensions=(step, ArrivalDay(of_event, late)))
+    (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
+    sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
+    by_age = await in_thread(_by_age, sums, len(cut), horizon)
+    return ArrivedFigures(cut, by_age, late.known_from)
+
+
+def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
+    """Return the report whose arrivals are looked at: one for all models and windows where it is
+    not about touches.
+    """
+    past = ReportQuery(
+        span.start, span.end, query.measures[:1], (Group.DAY,), filters=query.filters,
+        date_basis=query.date_basis, currency=query.currency,
+    )  # fmt: skip
+    if not past.is_about_touches:
+        return past
+    return replace(
+        past, models=query.models[:1], window_days=query.window_days, by_company=query.by_company,
+        fit=query.fit,
+    )  # fmt: skip
+
+
+async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
+    """Return the late events of some days, block by block: those of one stay the same until a path
+    of theirs changes.
+    """
+    starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
+    paths = reader.path_reader(ArrivalDay.columns)
+    survey = await reader.survey(paths, (starts[0].date(), starts[-1].date()))
+    blocks = {block: ((_LATE, starts), block.identity) for block in survey.everything()}
+    arrivals = {block: reader.recall(made_of) for block, made_of in blocks.items()}
+    if lacking := [block for block, known in arrivals.items() if known is None]:
+        days = await _read_days(reader, starts, lacking)
+        for block in lacking:
+            arrivals[block] = reader.remember(blocks[block], _of_block(days, block))
+    late = np.concatenate([_NO_LATE, *(each.late for each in arrivals.values())], axis=1)
+    late = late[:, np.argsort(late[0])]
+    received = [each.received for each in arrivals.values() if each.received]
+    first = min(received, default=starts[-1])
+    return LateEvents(late[0], late[1], min(len(starts) - 1, bisect_right(starts, first)))
+
+
+async def _read_days(
+    reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
+) -> list[_DayArrivals]:
+    """Return what came in of each day from the first of some blocks to the last."""
+    ends = [datetime.fromtimestamp(end, UTC) for block in blocks for end in block.ends]
+    values = {
+        "space_id": reader.space.id, "starts": [*starts], "start": max(starts[0], min(ends)),
+        "end": min(starts[-1], max(ends)),
+    }  # fmt: skip
+    await reader.bound_time()
+    # Not prepared: a plan that does not know the days may search an index for nearly all events.
+    cursor = reader.connection.cursor(binary=True)
+    await cursor.execute(queries["arrivals"], values, prepare=False)
+    return [_DayArrivals(*row) for row in await cursor.fetchall()]
+
+
+def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
+    own = [each for each in days if block.first_day <= each.day <= block.last_day]
+    late = [
+        np.stack([ids, np.full_like(ids, each.place)])
+        for each in own
+        for ids in [read_numbers(each.late)]
+    ]
+    received = min((each.received for each in own), default=None)
+    return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)
+
+
+def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
+    """Return a figure by its day and by the age at which it came in."""
+    (measure,), (model,) = sums.query.measures, sums.query.models
+    column = FigureColumn(measure, model)
+    by_age = np.zeros((days, 1 + horizon))
+    for place in range(sums.groups.groups):
+        day, arrival = sums.keys(place)
+        if 1 <= day <= days and arrival <= days:
+            figure = figure_of(sums.query, column, sums.at(place), sums.whole)
+            by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
+    return by_age

@@ -1,0 +1,221 @@
+"""The spend of some days in one currency, by the groups that it has in common with reports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+from psycopg import AsyncConnection
+
+from headwater.reports.left_out_money import LeftOutSpend
+from headwater.reports.models import Group, KeyCondition
+from headwater.reports.questions.cost_figures import MILLIONTHS
+from headwater.sources.catalogue import PAID, channel_of
+from headwater.spend.ads.catalogue import fetch_names
+from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece
+from headwater.spend.ledger import read_pieces
+from headwater.spend.rates.exchange import converted
+from headwater.spend.rates.store import RatePoint, load_rates
+
+_HUNDREDTH = 10**4
+_SAME = Fraction(1)
+_UNNAMED: Mapping[str, str] = {}
+_UNKNOWN = frozenset({Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE})
+"""Groups that no spend is narrowed by."""
+_DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
+
+Key = str | None
+CurrencyDay = tuple[str, date]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The ledger of some days, each part once."""
+
+    pieces: Sequence[Piece]
+    """With their money in one currency."""
+    names: Mapping[Group, Mapping[str, str]]
+    """By group what ids are called."""
+    left_out: tuple[LeftOutSpend, ...] = ()
+    """Spend that counts as nothing."""
+
+    @property
+    def platforms(self) -> set[Key]:
+        """The platforms that something was spent on."""
+        return {piece.row.owner for piece in self.pieces if piece.row.figures[0]} - {None}
+
+    def unsplit(self, group: Group | None) -> set[str]:
+        """Return the platforms whose spend a report by source cannot put at one source."""
+        if group is not Group.SOURCE:
+            return set()
+        return {
+            row.owner for row, _ in self.pieces
+            if row.figures[0] and row.source is None and row.owner is not None
+        }  # fmt: skip
+
+    def names_of(self, group: Group | None) -> Mapping[str, str]:
+        """Return what the ids of a group are called."""
+        return _UNNAMED if group is None else self.names.get(group, _UNNAMED)
+
+    def by_key(self, group: Group | None, listed: Collection[Key]) -> dict[Key, Figures]:
+        """Return the sums by the keys of a group. An id of which touchpoints came by name alone is
+        under that name, where that is listed and the id is not.
+        """
+        by_key: dict[Key, Figures] = {}
+        for piece in self.pieces:
+            key = key_of(group, piece)
+            by_key[key] = plus(by_key.get(key, NOTHING), piece.row.figures)
+        names = self.names_of(group)
+        for key in [key for key in by_key if key not in listed]:
+            name = names.get(key or "")
+            if name is not None and name in listed:
+                by_key[name] = plus(by_key.get(name, NOTHING), by_key.pop(key))
+        return by_key
+
+    def by_month(self) -> Mapping[date, Spent]:
+        """Return the same of each month that there is anything of, by its first day."""
+        pieces: dict[date, list[Piece]] = {}
+        for piece in self.pieces:
+            pieces.setdefault(piece.row.date.replace(day=1), []).append(piece)
+        return {month: Spent(of_month, self.names) for month, of_month in pieces.items()}
+
+
+async def load_spent(
+    connection: AsyncConnection, space_id: int, days: tuple[date, date], currency: str,
+    only: Sequence[KeyCondition] = (),
+) -> Spent:  # fmt: skip
+    """Return what was spent from one day to another, on what meets conditions on keys, each part at
+    the rate of its own day.
+    """
+    pieces = await read_pieces(connection, space_id, *days)
+    names = await fetch_piece_names(connection, space_id, pieces)
+    chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
+    exchange = await load_exchange(connection, space_id, currency, chosen)
+    return Spent([exchange.convert(piece) for piece in chosen], names, exchange.left_out(chosen))
+
+
+async def fetch_piece_names(
+    connection: AsyncConnection, space_id: int, pieces: Sequence[Piece]
+) -> Mapping[Group, Mapping[str, str]]:
+    """Return what the ad catalogue calls the ids of pieces."""
+    names: dict[Group, Mapping[str, str]] = {}
+    for group, depth in _DEPTH.items():
+        ids = {piece.row.path[depth] for piece in pieces if len(piece.row.path) > depth}
+        names[group] = await fetch_names(connection, space_id, str(group), ids) if ids else {}
+    return names
+
+
+def key_of(group: Group | None, piece: Piece) -> Key:
+    """Return the key of a piece in a group, as a report's rows have it; None where it has none."""
+    row = piece.row
+    match group:
+        case Group.PLATFORM:
+            return row.owner
+        case Group.SOURCE:
+            return row.source
+        case Group.CHANNEL:
+            return _channel_of(row)
+        case Group.CAMPAIGN | Group.ADSET | Group.AD:
+            return (row.path[_DEPTH[group]] or None) if len(row.path) > _DEPTH[group] else None
+        case Group.COUNTRY:
+            return row.country or None
+        case _:
+            return f"{_first_day(group, row.date)}"
+
+
+def _channel_of(row: LedgerRow) -> Key:
+    """Return the channel of a row's clicks: platforms with several sources sell only ads."""
+    if row.source is None:
+        return None if row.owner is None else PAID
+    return channel_of(row.source)
+
+
+def _first_day(group: Group | None, day: date) -> date:
+    """Return the first day of the week or month that a day is in; without either, itself."""
+    if group is Group.WEEK:
+        return day - timedelta(days=day.weekday())
+    return day.replace(day=1) if group is Group.MONTH else day
+
+
+def is_chosen(
+    piece: Piece, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
+) -> bool:
+    """Return whether a piece meets the conditions on keys, by its id or by its name."""
+    wanted: dict[Group, set[Key]] = {}
+    for condition in only:
+        if condition.group in _UNKNOWN:
+            continue
+        wanted.setdefault(condition.group, set()).add(condition.key)
+    for group, keys in wanted.items():
+        key = key_of(group, piece)
+        if keys.isdisjoint({key, names.get(group, _UNNAMED).get(key or "", key)}):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class SpendExchange:
+    """The exchange of what was spent into one currency, by the rates of a moment."""
+
+    target: str
+    rates: Mapping[CurrencyDay, Fraction | None]
+
+    def left_out(self, pieces: Iterable[Piece]) -> tuple[LeftOutSpend, ...]:
+        """Return the spend of some pieces that has no rate, by currency."""
+        days: dict[str, set[date]] = {}
+        amounts: dict[str, int] = {}
+        for piece in pieces:
+            row = piece.row
+            if self.rates.get((row.currency, row.date), _SAME) is None:
+                days.setdefault(row.currency, set()).add(row.date)
+                amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
+        return tuple(
+            LeftOutSpend(
+                currency,
+                Decimal(amounts[currency]) / MILLIONTHS,
+                min(days[currency]),
+                max(days[currency]),
+            )
+            for currency in sorted(days)
+        )
+
+    def convert(self, piece: Piece) -> Piece:
+        """Return a piece with its money in that currency: 0 where no rate is known."""
+        if piece.row.currency == self.target:
+            return piece
+        rate = self.rates.get((piece.row.currency, piece.row.date))
+        amount, impressions, clicks, conversions, revenue = piece.row.figures
+        amount, revenue = (
+            0 if rate is None else converted(money, rate, _HUNDREDTH) for money in (amount, revenue)
+        )
+        figures = (amount, impressions, clicks, conversions, revenue)
+        return Piece(piece.row._replace(figures=figures), piece.left_over)
+
+
+async def load_exchange(
+    connection: AsyncConnection, space_id: int, target: str, pieces: Iterable[Piece],
+    at: RatePoint | None = None,
+) -> SpendExchange:  # fmt: skip
+    """Return the exchange of pieces at the rate of each one's own day: those of now, or as they
+    were at a point.
+    """
+    foreign = {(piece.row.currency, piece.row.date) for piece in pieces}
+    foreign = {(currency, day) for currency, day in foreign if currency != target}
+    currencies = {currency for currency, _ in foreign} | {target}
+    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, at)
+    return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign})
+
+
+def plus(some: Figures, others: Figures) -> Figures:
+    return tuple(a + b for a, b in zip(some, others, strict=True))
+
+
+def sum_of(several: Iterable[Figures]) -> Figures:
+    """Return the sums of all."""
+    total = NOTHING
+    for figures in several:
+        total = plus(total, figures)
+    return total

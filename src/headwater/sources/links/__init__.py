@@ -1,0 +1,1 @@
+"""Links with tags: made, checked and explained."""

@@ -1,0 +1,115 @@
+"""Invitations to a Space: offered as a link that works once, listed, taken back, accepted.
+
+The link is the proof, not the address: the membership goes to whoever opens it, with an account
+of theirs. An address that somebody claimed before its owner came opens nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import NotFound
+from headwater.spaces.accounts.members import add_member
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import read_email
+from headwater.spaces.secret_hash import hash_secret
+
+queries = Queries(__name__, "invitations.sql")
+
+LIFETIME = timedelta(days=7)
+INVITATION_PATH = "/console/join"
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An open offer of a membership."""
+
+    id: int
+    email: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", Role(self.role))
+
+
+@dataclass(frozen=True)
+class InvitationOffer:
+    """The membership that a link offers to whoever opens it."""
+
+    id: int
+    space_id: int
+    space_name: str
+    email: str
+    role: Role
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", Role(self.role))
+
+
+async def invite(
+    connection: AsyncConnection, space_id: int, email: str, role: Role, invited_by: int | None
+) -> tuple[str, str]:
+    """Offer a membership: (the link's path, the address as it is stored). An older offer to the
+    same address ends. Raises Invalid for what is no address.
+    """
+    token, address = secrets.token_urlsafe(32), read_email(email)
+    values = {
+        "space_id": space_id,
+        "email": address,
+        "role": role,
+        "token_hash": hash_secret(token),
+        "invited_by": invited_by,
+        "lifetime": LIFETIME,
+    }
+    await connection.execute(queries["end_earlier"], values)
+    await connection.execute(queries["invite"], values)
+    return f"{INVITATION_PATH}/{token}", address
+
+
+async def list_invitations(connection: AsyncConnection, space_id: int) -> list[Invitation]:
+    """A Space's open invitations, the oldest first."""
+    cursor = connection.cursor(row_factory=class_row(Invitation))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def fetch_invitation(
+    connection: AsyncConnection, space_id: int, invitation_id: int
+) -> Invitation:
+    """An open invitation. Raises NotFound."""
+    listed = await list_invitations(connection, space_id)
+    match = next((invitation for invitation in listed if invitation.id == invitation_id), None)
+    if match is None:
+        raise NotFound("Invitation")
+    return match
+
+
+async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
+    """Take an offer back; one that is not open stays as it is."""
+    values = {"space_id": space_id, "invitation_id": invitation_id}
+    await connection.execute(queries["revoke"], values)
+
+
+async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
+    """The offer of a link, unless it was used, taken back or is too old."""
+    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
+    values = {"token_hash": hash_secret(token)}
+    return await fetch_optional(cursor, queries["find"], values)
+
+
+async def accept(connection: AsyncConnection, token: str, user_id: int) -> InvitationOffer:
+    """Use the link up for this user. Raises NotFound, MemberRefused for a member."""
+    cursor = connection.cursor(row_factory=class_row(InvitationOffer))
+    values = {"token_hash": hash_secret(token)}
+    offer = await fetch_optional(cursor, queries["accept"], values)
+    if offer is None:
+        raise NotFound("Invitation")
+    await add_member(connection, offer.space_id, user_id, offer.role)
+    return offer

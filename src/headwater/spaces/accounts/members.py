@@ -1,0 +1,146 @@
+"""The members of a Space and their roles. A Space's memberships change one at a time, under a
+lock on their rows: two owners who leave at once must not both succeed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Conflict, NotFound
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.spaces import announce_access
+
+queries = Queries(__name__, "members.sql")
+
+
+class MemberReason(StrEnum):
+    """The reason for which a membership stays as it is."""
+
+    LAST_OWNER = "last_owner"
+    ALREADY_MEMBER = "already_member"
+
+
+_MESSAGES = {
+    MemberReason.LAST_OWNER: "A Space needs an owner: make somebody else one first.",
+    MemberReason.ALREADY_MEMBER: "This user is a member already.",
+}
+
+
+class MemberRefused(Conflict):
+    """A change of memberships that is refused."""
+
+    def __init__(self, reason: MemberReason) -> None:
+        super().__init__(_MESSAGES[reason], reason=reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Member:
+    """A user in a Space."""
+
+    user_id: int
+    email: str
+    name: str
+    role: Role
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", Role(self.role))
+
+    @property
+    def display_name(self) -> str:
+        """The name of the member on pages; the address of one without a name."""
+        return self.name or self.email
+
+
+@dataclass(frozen=True)
+class SpaceMembership:
+    """A Space that a user belongs to."""
+
+    space_id: int
+    name: str
+    role: Role
+    active: bool
+    """True while the Space's subscription is active."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", Role(self.role))
+
+
+async def list_members(connection: AsyncConnection, space_id: int) -> list[Member]:
+    """A Space's members, the oldest first."""
+    cursor = connection.cursor(row_factory=class_row(Member))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
+    """The Spaces of a user, by name."""
+    cursor = connection.cursor(row_factory=class_row(SpaceMembership))
+    return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
+
+
+async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:
+    """The user's membership in the Space; None for an unknown Space, too."""
+    values = {"space_id": space_id, "user_id": user_id}
+    cursor = connection.cursor(row_factory=class_row(Member))
+    return await fetch_optional(cursor, queries["fetch"], values)
+
+
+async def add_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
+    """Let a user into a Space. Raises MemberRefused for one who is a member."""
+    values = {"space_id": space_id, "user_id": user_id, "role": role}
+    if (await connection.execute(queries["add"], values)).rowcount == 0:
+        raise MemberRefused(MemberReason.ALREADY_MEMBER)
+    await announce_access(connection, space_id)
+
+
+async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
+    """Make the first user of an installation the owner of every Space that was made before."""
+    await connection.execute(queries["adopt"], {"user_id": user_id})
+
+
+async def change_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
+    """Give a member another role. Whoever becomes a viewer no longer invites: their open
+    invitations end. Raises NotFound, MemberRefused.
+    """
+    await _take(connection, space_id, user_id, keeps_owner=role is Role.OWNER)
+    values = {"space_id": space_id, "user_id": user_id, "role": role}
+    await connection.execute(queries["change_role"], values)
+    if role is not Role.OWNER:
+        await connection.execute(queries["end_invitations"], values)
+    await announce_access(connection, space_id)
+
+
+async def remove_member(connection: AsyncConnection, space_id: int, user_id: int) -> None:
+    """Take a member out, and with them their tokens for this Space, their codes on the way to
+    one, and the invitations they sent. Raises NotFound, MemberRefused.
+    """
+    await _take(connection, space_id, user_id, keeps_owner=False)
+    values = {"space_id": space_id, "user_id": user_id}
+    for statement in ("remove", "revoke_tokens", "end_codes", "end_invitations"):
+        await connection.execute(queries[statement], values)
+    await announce_access(connection, space_id)
+
+
+async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, Role]:
+    """Hold a Space's memberships for this transaction: user ids to roles."""
+    cursor = await connection.execute(queries["lock"], {"space_id": space_id})
+    return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
+
+
+async def _take(
+    connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool
+) -> None:
+    """Hold the memberships, of which this one may change. Raises NotFound, MemberRefused."""
+    roles = await lock_members(connection, space_id)
+    if user_id not in roles:
+        raise NotFound("Member")
+    owners = [member for member, role in roles.items() if role is Role.OWNER]
+    if owners == [user_id] and not keeps_owner:
+        raise MemberRefused(MemberReason.LAST_OWNER)

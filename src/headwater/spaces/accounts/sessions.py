@@ -1,0 +1,96 @@
+"""Sessions of browsers: opened at login under a new token each time, found by the token's hash,
+closed. They last 30 days, or 7 without being used.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row
+
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.spaces.accounts.users import User
+from headwater.spaces.secret_hash import hash_secret
+
+queries = Queries(__name__, "sessions.sql")
+
+LIFETIME = timedelta(days=30)
+IDLE = timedelta(days=7)
+MAX_DEVICE = 80
+
+
+@dataclass(frozen=True)
+class Session:
+    """A user logged in, in one browser."""
+
+    id: int
+    user: User
+    csrf_key: bytes
+    """Made from the cookie's token: only who has the cookie can have forms accepted."""
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """A session as its user sees it in a list."""
+
+    id: int
+    device: str
+    created_at: datetime
+    last_seen_at: datetime
+
+
+async def open_session(
+    connection: AsyncConnection, user_id: int, device: str = ""
+) -> tuple[str, Session]:
+    """Log a user in: (the token for the cookie, the session)."""
+    token = secrets.token_urlsafe(32)
+    values = {
+        "token_hash": hash_secret(token),
+        "user_id": user_id,
+        "device": device[:MAX_DEVICE],
+        "lifetime": LIFETIME,
+    }
+    await connection.execute(queries["tidy"], {"user_id": user_id, "idle": IDLE})
+    await connection.execute(queries["open"], values)
+    session = await fetch_session(connection, token)
+    assert session is not None
+    return token, session
+
+
+async def fetch_session(connection: AsyncConnection, token: str) -> Session | None:
+    """The session of a cookie's token, unless it has ended or its user is disabled."""
+    if not token or len(token) > 128:
+        return None
+    values = {"token_hash": hash_secret(token), "idle": IDLE}
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await fetch_optional(cursor, queries["fetch"], values)
+    if row is None:
+        return None
+    session_id, opened_at = row.pop("session_id"), row.pop("opened_at")
+    return Session(session_id, User(**row), _csrf_key(token), opened_at)
+
+
+async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
+    """A user's sessions that have not ended, the latest used first."""
+    cursor = connection.cursor(row_factory=class_row(OpenSession))
+    values = {"user_id": user_id, "idle": IDLE}
+    return await fetch_all(cursor, queries["list"], values)
+
+
+async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> None:
+    """Log out of one browser; one that has ended stays so."""
+    await connection.execute(queries["close"], {"user_id": user_id, "session_id": session_id})
+
+
+async def close_sessions(connection: AsyncConnection, user_id: int) -> None:
+    """Log out everywhere."""
+    await connection.execute(queries["close_all"], {"user_id": user_id})
+
+
+def _csrf_key(token: str) -> bytes:
+    return hmac.digest(token.encode("utf-8", "surrogatepass"), b"headwater csrf", "sha256")

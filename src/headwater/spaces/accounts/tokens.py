@@ -1,0 +1,188 @@
+"""Tokens with which assistants and scripts are let in over MCP: of a user, for one Space, whether
+given out by the authorization server or made by hand. Only their hashes are stored.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row
+
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Conflict, NotFound
+from headwater.spaces.accounts.members import lock_members
+from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.users import read_label
+from headwater.spaces.secret_hash import hash_secret
+
+queries = Queries(__name__, "tokens.sql")
+
+PREFIX = "trk_mcp_"
+MAX_TOKENS = 25
+MAX_OF_A_VIEWER = 5
+"""The most of them for a viewer, who cannot revoke the tokens of others."""
+Kind = Literal["oauth", "personal"]
+
+
+class TooManyTokens(Conflict):
+    """The Space, or a viewer of it, has all the tokens they may have."""
+
+    def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
+        super().__init__(f"{holder} {most} tokens, which is all there may be: revoke one first.")
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token to be made."""
+
+    user_id: int
+    kind: Kind
+    name: str
+    """A label; of an OAuth token, the client's name."""
+    client_id: str | None = None
+    """Of an OAuth token, the client's id."""
+    lifetime: timedelta | None = None
+    """None: it never expires."""
+
+
+@dataclass(frozen=True)
+class TokenOwner:
+    """The user whose token it is."""
+
+    user_id: int
+    email: str
+    name: str
+
+    @property
+    def display_name(self) -> str:
+        """The name of the user on pages; the address of one without a name."""
+        return self.name or self.email
+
+
+@dataclass(frozen=True)
+class StoredToken:
+    """A token as it is stored."""
+
+    id: int
+    kind: Kind
+    name: str
+    client_id: str | None
+    hint: str
+    """The token's last four characters."""
+    owner: TokenOwner
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True)
+class OwnToken:
+    """A token as its user sees it among all of theirs."""
+
+    space_id: int
+    space_name: str
+    name: str
+    hint: str
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """The user, the Space and the role that a token stands for, at this very moment."""
+
+    space_id: int
+    user_id: int
+    role: Role
+    active: bool
+    """True while the Space's subscription is active."""
+    token_id: int
+    kind: Kind
+    client_id: str | None
+    name: str
+
+
+async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken) -> tuple[str, int]:
+    """Make a token, and return it with its id.
+
+    Raises TooManyTokens, Invalid for its name, NotFound when the user is no member of the Space.
+    """
+    name = read_label("name", new.name)
+    # Whoever makes a token or changes the members waits here: the count and the membership hold.
+    roles = await lock_members(connection, space_id)
+    if new.user_id not in roles:
+        raise NotFound("Member")
+    token = PREFIX + secrets.token_urlsafe(32)
+    values = {
+        "space_id": space_id,
+        "user_id": new.user_id,
+        "kind": new.kind,
+        "name": name,
+        "client_id": new.client_id,
+        "token_hash": hash_secret(token),
+        "hint": token[-4:],
+        "lifetime": new.lifetime,
+    }
+    if await count_tokens(connection, space_id) >= MAX_TOKENS:
+        raise TooManyTokens
+    if roles[new.user_id] is Role.VIEWER:
+        row = await fetch_optional(connection, queries["count_of_user"], values)
+        if row is not None and row[0] >= MAX_OF_A_VIEWER:
+            raise TooManyTokens("A viewer has", MAX_OF_A_VIEWER)
+    row = await fetch_one(connection, queries["issue"], values)
+    return token, row[0]
+
+
+async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
+    """The number of a Space's MAX_TOKENS that are in use."""
+    row = await fetch_one(connection, queries["count"], {"space_id": space_id})
+    return row[0]
+
+
+async def list_tokens(connection: AsyncConnection, space_id: int) -> list[StoredToken]:
+    """A Space's tokens that still work, the newest first."""
+    cursor = connection.cursor(row_factory=dict_row)
+    await cursor.execute(queries["list"], {"space_id": space_id})
+    return [
+        StoredToken(
+            owner=TokenOwner(row.pop("user_id"), row.pop("email"), row.pop("user_name")), **row
+        )
+        for row in await cursor.fetchall()
+    ]
+
+
+async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
+    """The user's tokens that work, in every Space, by its name."""
+    cursor = connection.cursor(row_factory=class_row(OwnToken))
+    return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
+
+
+async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
+    """A token that still works. Raises NotFound."""
+    for token in await list_tokens(connection, space_id):
+        if token.id == token_id:
+            return token
+    raise NotFound("Token")
+
+
+async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
+    """End a token, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    values = {"space_id": space_id, "token_id": token_id}
+    if (await connection.execute(queries["revoke"], values)).rowcount == 0:
+        raise NotFound("Token")
+
+
+async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:
+    """The bearer of a token that is not revoked or expired and whose user still is a member. To be
+    called for every request: nothing of the result may be kept.
+    """
+    if not token.startswith(PREFIX) or len(token) > 128:
+        return None
+    cursor = connection.cursor(row_factory=dict_row)
+    row = await fetch_optional(cursor, queries["find"], {"token_hash": hash_secret(token)})
+    return None if row is None else Bearer(role=Role(row.pop("role")), **row)

@@ -1,0 +1,136 @@
+"""People with an account: made, found, and their passwords changed. A password's hash is made
+before (`passwords.py`), so that no transaction waits for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.database.queries import Queries, fetch_optional
+from headwater.http.errors import Conflict, Invalid, NotFound
+from headwater.http.inputs.emails import parse_written_email
+from headwater.http.inputs.fields import UNPRINTABLE
+
+queries = Queries(__name__, "users.sql")
+
+MAX_NAME = 120
+"""Of a name that pages and mails show in one line."""
+
+
+class EmailTaken(Conflict):
+    """There is an account with this address already."""
+
+    def __init__(self) -> None:
+        super().__init__("There is an account with this e-mail address.")
+
+
+@dataclass(frozen=True)
+class User:
+    """A person's account."""
+
+    id: int
+    email: str
+    name: str
+    created_at: datetime
+    disabled_at: datetime | None
+    password_hash: str | None
+    """None until a password is chosen: such a user cannot log in."""
+
+    @property
+    def display_name(self) -> str:
+        """The name of the user on pages; the address of one without a name."""
+        return self.name or self.email
+
+
+def read_email(text: str) -> str:
+    """An address as it is stored. Raises Invalid."""
+    try:
+        return parse_written_email(text)
+    except ValueError as error:
+        raise Invalid.of("email", str(error)) from None
+
+
+def read_label(field: str, text: str) -> str:
+    """A name of 1 to MAX_NAME characters without controls, trimmed. Raises Invalid."""
+    text = text.strip()
+    if not text:
+        raise Invalid.of(field, "must not be empty.")
+    if len(text) > MAX_NAME:
+        raise Invalid.of(field, f"must have at most {MAX_NAME} characters.")
+    if UNPRINTABLE.search(text):
+        raise Invalid.of(field, "must not hold control characters.")
+    return text
+
+
+async def create_user(
+    connection: AsyncConnection, email: str, password_hash: str | None, name: str = ""
+) -> User:
+    """A new account. Raises Invalid for an address or name that is none, EmailTaken."""
+    values = {
+        "email": read_email(email),
+        "password_hash": password_hash,
+        "name": read_label("name", name) if name.strip() else "",
+    }
+    cursor = connection.cursor(row_factory=class_row(User))
+    await cursor.execute(queries["create"], values)
+    user = await cursor.fetchone()
+    if user is None:
+        raise EmailTaken
+    return user
+
+
+async def find_user(connection: AsyncConnection, email: str) -> User | None:
+    """The account with this address, as people write it; None too for what is no address."""
+    try:
+        values = {"email": read_email(email)}
+    except Invalid:
+        return None
+    cursor = connection.cursor(row_factory=class_row(User))
+    return await fetch_optional(cursor, queries["find"], values)
+
+
+async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
+    """The account with this id. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(User))
+    user = await fetch_optional(cursor, queries["fetch"], {"user_id": user_id})
+    if user is None:
+        raise NotFound("User")
+    return user
+
+
+async def any_user(connection: AsyncConnection) -> bool:
+    """True when the installation has been set up."""
+    row = await fetch_optional(connection, queries["any"])
+    return row is not None and row[0]
+
+
+async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:
+    """Change what others see; without a name it is the address. Raises Invalid."""
+    name = read_label("name", name) if name.strip() else ""
+    await connection.execute(queries["change_name"], {"user_id": user_id, "name": name})
+
+
+async def change_password(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, revoke_tokens: bool = False
+) -> None:
+    """Replace a password. Every session and every link for choosing another one ends with it, and
+    if that is wanted every token for assistants and scripts: whoever knew the old password may
+    have made one.
+    """
+    values = {"user_id": user_id, "password_hash": password_hash}
+    if revoke_tokens:
+        await connection.execute(queries["revoke_tokens"], values)
+        await connection.execute(queries["end_codes"], values)
+    await connection.execute(queries["change_password"], values)
+    await connection.execute(queries["close_sessions"], values)
+    await connection.execute(queries["end_links"], values)
+
+
+async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:
+    """Store the same password's hash under newer parameters, unless it was changed meanwhile."""
+    values = {"user_id": user.id, "before": user.password_hash, "password_hash": password_hash}
+    await connection.execute(queries["renew_hash"], values)

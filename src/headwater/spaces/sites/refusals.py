@@ -1,0 +1,186 @@
+"""Reasons why reports of pages were refused: remembered in memory, and written behind the
+requests' backs.
+
+Whoever sends reports can have them refused as often as they like. So the memory is bounded, a site
+has one row a reason, and each is written once a minute at most. None says anything of a visitor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.base.background import BackgroundTask
+from headwater.database.pool import Database
+from headwater.database.queries import Queries, fetch_all
+from headwater.spaces.sites.origins import covering_origins
+
+queries = Queries(__name__, "refusals.sql")
+
+PAUSE_SECONDS = 1.0
+"""Between two looks at what is to be written."""
+RENEWAL_SECONDS = 60.0
+"""Between two writes of one site's refusals for one reason."""
+MOST_NOTES = 200
+"""Notes that are remembered at a time; others are let go."""
+LONGEST_DETAIL = 300
+
+_FIELD = re.compile(r"[a-z0-9_.]{1,80}")
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,80}")
+"""What a key may look like: nothing in it is an address or a name."""
+
+
+class RefusalReason(StrEnum):
+    """The reason why a report, or an item of one, was refused."""
+
+    ORIGIN = "origin"
+    """The page's origin is none of the site's."""
+    KEY = "key"
+    """No site has the key."""
+    CLOCK = "clock"
+    """A time that the page or its server gave cannot be."""
+    INVALID = "invalid"
+    """A field breaks a rule."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The latest refusal of a site's reports for one reason."""
+
+    reason: RefusalReason
+    detail: str
+    """The origin, the key, or the field at fault."""
+    noted_at: datetime
+
+    @property
+    def sentence(self) -> str:
+        """A sentence on it and on what to do, with names in backquotes."""
+        return _SENTENCES[self.reason].format(self.detail.replace("`", ""))
+
+
+_SENTENCES = {
+    RefusalReason.ORIGIN: (
+        "Pages of `{}` report with this site's key, and are none of its addresses: if they are"
+        " yours, add the address below."
+    ),
+    RefusalReason.KEY: (
+        "A page of this site reports with the key `{}`, which no site in use has: paste this"
+        " site's snippet in its place."
+    ),
+    RefusalReason.CLOCK: (
+        "A time in `{}` cannot be right: set the clock of the server that signs, or of the"
+        " computer that the page was opened on."
+    ),
+    RefusalReason.INVALID: (
+        "An item was refused for its `{}`: the answer of the request, in the browser's tools for"
+        " developers under Network, has the rule."
+    ),
+}
+
+
+class _Note(NamedTuple):
+    """One site's refusals for one reason; of an unknown key the origin is all that is known."""
+
+    space_id: int
+    site_id: int
+    reason: RefusalReason
+    origin: str = ""
+
+
+class RefusalNotes:
+    """The refusals of this process that are not written yet."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._unwritten: dict[_Note, tuple[str, datetime]] = {}
+        self._tried: dict[_Note, float] = {}
+        """The time on the monotonic clock at which a note was last to be written."""
+        self._task = BackgroundTask(self._run)
+
+    def note(self, space_id: int, site_id: int, reason: RefusalReason, detail: str) -> None:
+        """Remember that a report of a site was refused now."""
+        if reason in (RefusalReason.CLOCK, RefusalReason.INVALID) and not _FIELD.fullmatch(detail):
+            detail = "item"
+        self._remember(_Note(space_id, site_id, reason), detail)
+
+    def note_key(self, origin: str, key: str) -> None:
+        """Remember that a page of an origin has reported with a key that no site has. `origin` is
+        one that `sent_host` takes.
+        """
+        if len(origin) <= LONGEST_DETAIL:
+            known = key if _KEY.fullmatch(key) else "no key"
+            self._remember(_Note(0, 0, RefusalReason.KEY, origin), known)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._task.start()
+
+    async def stop(self) -> None:
+        """End, and let go what is left: it is of the last second."""
+        await self._task.stop()
+
+    async def write(self) -> None:
+        """Write what was not written within RENEWAL_SECONDS. What cannot be written is let go."""
+        ago = time.monotonic() - RENEWAL_SECONDS
+        self._tried = {note: tried for note, tried in self._tried.items() if tried > ago}
+        due = {note: latest for note, latest in self._unwritten.items() if note not in self._tried}
+        self._unwritten.clear()
+        if not due:
+            return
+        self._tried.update(dict.fromkeys(due, time.monotonic()))
+        with suppress(psycopg.Error):
+            async with self._database.connection() as connection:
+                for note, (detail, noted_at) in due.items():
+                    before = noted_at - WRITTEN_FOR
+                    values = {"detail": detail, "noted_at": noted_at, "before": before}
+                    await _write(connection, note, values)
+
+    def _remember(self, note: _Note, detail: str) -> None:
+        if note in self._unwritten or len(self._unwritten) + len(self._tried) < MOST_NOTES:
+            self._unwritten[note] = (detail[:LONGEST_DETAIL], datetime.now(UTC))
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(PAUSE_SECONDS)
+            await self.write()
+
+
+async def list_refusals(
+    connection: AsyncConnection, space_id: int, site_id: int, since: datetime
+) -> list[Refusal]:
+    """Return why reports of a site were refused since a moment, the latest first."""
+    cursor = connection.cursor(row_factory=class_row(_Row))
+    values = {"space_id": space_id, "site_id": site_id, "since": since}
+    rows = await fetch_all(cursor, queries["list"], values)
+    return [Refusal(RefusalReason(row.reason), row.detail, row.noted_at) for row in rows]
+
+
+@dataclass(frozen=True)
+class _Row:
+    reason: str
+    detail: str
+    noted_at: datetime
+
+
+async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any]) -> None:
+    sites = [(note.space_id, note.site_id)]
+    if note.origin:
+        origins = {"origins": covering_origins(note.origin)}
+        sites = await fetch_all(connection, queries["sites_of_origins"], origins)
+    for space_id, site_id in sites:
+        site = {"space_id": space_id, "site_id": site_id, "reason": note.reason}
+        await connection.execute(queries["note"], {**values, **site})
+
+
+WRITTEN_FOR = timedelta(minutes=1)
+"""The time for which a note that any process has written is not written again."""

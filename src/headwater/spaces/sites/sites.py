@@ -1,0 +1,257 @@
+"""Sites: created, listed, changed, revoked, and looked up by their public key, which is in every
+page. The key names the site; the origin proves that a browser shows one of its pages. With the
+signing secret, which no page holds, the business's server vouches for what a page says.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.pool import Database
+from headwater.database.queries import Queries, fetch_all, fetch_optional
+from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
+from headwater.http.rate_limits import RateLimit
+from headwater.spaces.access import Caller
+from headwater.spaces.credential_cache import CredentialCache
+from headwater.spaces.encryption import Unsealable, seal, unseal
+from headwater.spaces.settings_input import read_name
+from headwater.spaces.sites.origins import is_among, parse_origins
+from headwater.spaces.sites.refusals import RefusalNotes
+from headwater.spaces.sites.signatures import SigningSecret, new_secret
+from headwater.spaces.spaces import announce_access, fetch_space
+
+queries = Queries(__name__, "sites.sql")
+log = structlog.get_logger()
+
+PREFIX = "trk_pk_"
+SCOPE = "events:write"
+REPORTING = RateLimit("hits", 60_000)
+"""Items a minute that the browsers of a Space may report."""
+_KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site as it is stored."""
+
+    id: int
+    name: str
+    site_key: str
+    origins: list[str]
+    accepts_amounts: bool
+    """True when its pages may report amounts."""
+    signed_only: bool
+    """True when only signed identifies and servers join a browser to a known contact."""
+    bot_hits: int
+    """Page views by bots, which were left out."""
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSite:
+    """A site whose key is in use."""
+
+    id: int
+    caller: Caller
+    """Its only scope is to write events."""
+    origins: tuple[str, ...]
+    accepts_amounts: bool = True
+    signed_only: bool = False
+    secrets: tuple[SigningSecret, ...] = ()
+
+    def admit(self, origin: str) -> None:
+        """Raise Forbidden unless pages of this origin are the site's."""
+        if not is_among(origin, self.origins):
+            raise Forbidden("The page's origin is none of the site's.")
+
+
+@dataclass(frozen=True)
+class NewSite:
+    """A site to be created."""
+
+    name: str
+    origins: Sequence[str]
+    accepts_amounts: bool = True
+    signed_only: bool = False
+
+
+async def create_site(
+    connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
+) -> tuple[Site, str]:
+    """Create a site and return it with its signing secret, which `key` seals. Raises Invalid for a
+    name or an origin that cannot be used, NotFound for an unknown Space.
+    """
+    site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
+    values = {
+        "space_id": (await fetch_space(connection, space_id)).id,
+        "name": read_name(new.name),
+        "origins": _origins(new.origins),
+        "accepts_amounts": new.accepts_amounts,
+        "signed_only": new.signed_only,
+        "site_key": site_key,
+        "signing_secret": seal(key, secret, site_key.encode()),
+    }
+    return await _execute_for_site(connection, "create", values), secret
+
+
+async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
+    """Return a Space's sites, revoked ones included, the oldest first. Raises NotFound."""
+    await fetch_space(connection, space_id)
+    cursor = connection.cursor(row_factory=class_row(Site))
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+
+
+async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
+    """Return a site, revoked or not. Raises NotFound."""
+    cursor = connection.cursor(row_factory=class_row(Site))
+    values = {"space_id": space_id, "site_id": site_id}
+    site = await fetch_optional(cursor, queries["fetch"], values)
+    if site is None:
+        raise NotFound("Site")
+    return site
+
+
+@dataclass(frozen=True)
+class SiteChange:
+    """Changes of a site's settings. None changes nothing."""
+
+    name: str | None = None
+    origins: Sequence[str] | None = None
+    accepts_amounts: bool | None = None
+    signed_only: bool | None = None
+
+
+async def change_site(
+    connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange
+) -> Site:
+    """Replace settings of a site, from the commit on. Raises Invalid or NotFound."""
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "name": None if change.name is None else read_name(change.name),
+        "origins": None if change.origins is None else _origins(change.origins),
+        "accepts_amounts": change.accepts_amounts,
+        "signed_only": change.signed_only,
+    }
+    return await _execute_for_site(connection, "change", values)
+
+
+async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
+    """End a site, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
+
+
+async def fetch_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes
+) -> str | None:
+    """Return a site's signing secret; None for a site that has none yet. Raises NotFound or
+    Unsealable.
+    """
+    site_key, sealed = await _secret(connection, space_id, site_id)
+    return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
+
+
+async def rotate_secret(
+    connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
+) -> str:
+    """Give a site a new signing secret and return it. Signatures of the former secret stay valid
+    for `overlap` seconds. Raises NotFound.
+    """
+    site_key, _ = await _secret(connection, space_id, site_id)
+    secret = new_secret()
+    values = {
+        "space_id": space_id,
+        "site_id": site_id,
+        "signing_secret": seal(key, secret, site_key.encode()),
+        "overlap": overlap,
+    }
+    await connection.execute(queries["rotate"], values)
+    await announce_access(connection, space_id)
+    return secret
+
+
+def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
+    """Add to the page views by bots, by site. The caller holds the Space's lock."""
+    values = [
+        {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
+    ]
+    if values:
+        connection.cursor().executemany(queries["count_bots"], values)
+
+
+async def _secret(
+    connection: AsyncConnection, space_id: int, site_id: int
+) -> tuple[str, bytes | None]:
+    cursor = await connection.execute(queries["secret"], {"space_id": space_id, "site_id": site_id})
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFound("Site")
+    return row[0], row[1]
+
+
+async def _execute_for_site(
+    connection: AsyncConnection, statement: str, values: dict[str, Any]
+) -> Site:
+    cursor = connection.cursor(row_factory=class_row(Site))
+    site = await fetch_optional(cursor, queries[statement], values)
+    if site is None:
+        raise NotFound("Site")
+    await announce_access(connection, values["space_id"])
+    return site
+
+
+def _origins(texts: Sequence[str]) -> list[str]:
+    try:
+        return parse_origins(texts)
+    except ValueError as error:
+        raise Invalid({"origin": [f"origin: {error}"]}) from None
+
+
+class SiteCache(CredentialCache[str, ActiveSite]):
+    """The sites whose pages report, by key."""
+
+    def __init__(self, database: Database, sealing_key: bytes) -> None:
+        super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
+        self.refusals = RefusalNotes(database)
+
+    async def site(self, key: str) -> ActiveSite:
+        """Return the site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
+        site = await self.find(key) if _KEY.fullmatch(key) else None
+        if site is None:
+            raise Unauthorized("Unknown or revoked site key.")
+        return site
+
+
+def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
+    key, space_id, site_id, origins, active, limits, accepts_amounts, signed_only, *sealed = row
+    caller = Caller(space_id, site_id, frozenset({SCOPE}), active, limits)
+    signing = _unsealed(key, sealing_key, *sealed)
+    return ActiveSite(site_id, caller, tuple(origins), accepts_amounts, signed_only, signing)
+
+
+def _unsealed(
+    key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
+) -> tuple[SigningSecret, ...]:
+    """Return a site's secrets; no secret when they cannot be opened. Its pages can still report
+    then, but signatures cannot be verified.
+    """
+    stored = [(secret, None), (former, until)]
+    try:
+        return tuple(
+            SigningSecret(unseal(sealing_key, sealed, key.encode()), valid_until)
+            for sealed, valid_until in stored
+            if sealed is not None
+        )
+    except Unsealable:
+        log.warning("site_secret_unreadable", site_key=key)
+        return ()

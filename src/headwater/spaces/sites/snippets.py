@@ -1,0 +1,274 @@
+"""The snippet of a site: what its pages hold so that they load the tracker, and how each shop
+system takes it. The one source of snippets for the console and the command line. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from html import escape
+
+from headwater.spaces.sites import shop_code
+
+STUB = (
+    "<script>window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach("
+    "function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})</script>"
+)
+"""Keeps what a page calls until the tracker is there."""
+
+
+class ShopSystem(StrEnum):
+    """The shop systems that have steps of their own."""
+
+    HTML = "html"
+    TAG_MANAGER = "gtm"
+    SHOPIFY = "shopify"
+    WOOCOMMERCE = "woocommerce"
+    NEXTJS = "nextjs"
+
+
+TITLES = {
+    ShopSystem.HTML: "Plain HTML",
+    ShopSystem.TAG_MANAGER: "Google Tag Manager",
+    ShopSystem.SHOPIFY: "Shopify",
+    ShopSystem.WOOCOMMERCE: "WooCommerce, WordPress",
+    ShopSystem.NEXTJS: "Next.js",
+}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The addresses under which a site's pages and servers reach this installation."""
+
+    base_url: str
+    """An origin."""
+    script: str
+    """The path of the tracker's script."""
+
+    @property
+    def script_url(self) -> str:
+        """The address that pages load the tracker from."""
+        return f"{self.base_url}{self.script}"
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """The parts of a site's snippet."""
+
+    installation: Installation
+    site_key: str
+    needs_consent: bool = False
+    """True when nothing may be reported before the page says that the visitor agreed."""
+
+    @property
+    def tag(self) -> str:
+        """The line that loads the tracker."""
+        source, key = escape(self.installation.script_url), escape(self.site_key)
+        consent = ' data-consent="required"' if self.needs_consent else ""
+        return f'<script async src="{source}" data-site="{key}"{consent}></script>'
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One step of setting a shop up. Texts have commands and names in backquotes."""
+
+    title: str
+    text: str
+    code: str = ""
+
+
+def describe_shop(
+    shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool
+) -> list[Instruction]:
+    """Return the steps that connect a shop: the snippet, who the visitor is, the order. Orders by
+    the page itself are left out for a site whose pages may not report amounts.
+    """
+    steps = _STEPS[shop](snippet, accepts_amounts)
+    return [*steps, _CONSENT[shop]] if snippet.needs_consent else steps
+
+
+def _html(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
+    steps = [
+        Instruction(
+            "Put the snippet into the head of every page",
+            "Best right after `<head>`, checkout and thank-you page included. The first"
+            " line keeps what a page calls until the tracker is there.",
+            f"{STUB}\n{snippet.tag}",
+        ),
+        Instruction(
+            "Say who the visitor is",
+            "On every page where the shop knows it: after a login, a sign-up, an order. One of the"
+            " fields is enough.",
+            shop_code.IDENTIFY,
+        ),
+        _server_order(snippet),
+    ]
+    return [*steps, _PAGE_ORDER] if accepts_amounts else steps
+
+
+def _tag_manager(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
+    consent = "\n    tag.setAttribute('data-consent', 'required');" if snippet.needs_consent else ""
+    loader = _fill(shop_code.TAG_MANAGER, snippet).replace("__CONSENT__", consent)
+    steps = [
+        Instruction(
+            "Create a tag of the type Custom HTML",
+            "With the trigger `Initialization - All Pages`. Tag Manager drops `data-` attributes of"
+            " script tags, so this one is made by a few lines. Then publish the container.",
+            loader,
+        ),
+        Instruction(
+            "Say who the visitor is",
+            "A second Custom HTML tag, on the event that your data layer has for a login or an"
+            " order. `{{DLV - email}}` stands for a data layer variable of yours.",
+            shop_code.TAG_MANAGER_IDENTIFY,
+        ),
+        _server_order(snippet),
+    ]
+    if not accepts_amounts:
+        return steps
+    return [
+        *steps,
+        Instruction(
+            "Or report the order by Tag Manager",
+            "A third Custom HTML tag, on the event `purchase`, with variables of your data layer."
+            " What the server reports of the same `order_id` takes its place.",
+            shop_code.TAG_MANAGER_ORDER,
+        ),
+    ]
+
+
+def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
+    return [
+        Instruction(
+            "Put the snippet into the theme",
+            "Online Store, Themes, Edit code: into `layout/theme.liquid`, right before `</head>`."
+            " Its last lines put the visitor's token into the cart, from where the order has it.",
+            _fill(shop_code.SHOPIFY_THEME, snippet),
+        ),
+        Instruction(
+            "Say who the visitor is",
+            "Below it, for customers who are logged in. For full trust, sign it: see Tracker in"
+            " the documentation.",
+            shop_code.SHOPIFY_IDENTIFY,
+        ),
+        Instruction(
+            "Checkout: have Shopify report the order",
+            "Settings, Notifications, Webhooks: `Order payment`, as JSON, to the address that"
+            " `Orders in` gives you. The order carries the token from the cart, so it is tied to"
+            " the visit. What is bought without a cart carries none: the custom pixel, see Shopify"
+            " in the documentation, reports whose checkout it was.",
+        ),
+    ]
+
+
+def _woocommerce(snippet: Snippet, _: bool) -> list[Instruction]:
+    return [
+        Instruction(
+            "Put the snippet into the theme",
+            "Into `functions.php` of your child theme, or a plugin for code snippets. It puts the"
+            " tag into the head of every page and says who is logged in. Empty the page cache.",
+            _fill(shop_code.WORDPRESS, snippet),
+        ),
+        Instruction(
+            "Keep the visitor's token with the order",
+            "Below it: the first hook is for the classic checkout, the second for the block"
+            " checkout.",
+            shop_code.WOOCOMMERCE_ORDER,
+        ),
+        Instruction(
+            "Have WooCommerce report the order",
+            "WooCommerce, Settings, Advanced, Webhooks: topic `Order updated`, to the address and"
+            " with the secret that `Orders in` gives you. The token is in the order's meta data.",
+        ),
+    ]
+
+
+def _nextjs(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
+    consent = ' data-consent="required"' if snippet.needs_consent else ""
+    steps = [
+        Instruction(
+            "Put the snippet into the root layout",
+            "Into `app/layout.tsx`. Changes of the page inside the app are noticed by themselves.",
+            _fill(shop_code.NEXTJS_LAYOUT, snippet).replace("__CONSENT__", consent),
+        ),
+        Instruction(
+            "Say who the visitor is",
+            "A client component, on every page where the app knows it.",
+            shop_code.NEXTJS_IDENTIFY,
+        ),
+        Instruction(
+            "Report the order from the server",
+            "In the server action or route that takes the order. The cookie `trk_token` ties it to"
+            " the visit. The key is an API key with the scope `events:write`.",
+            _fill(shop_code.NEXTJS_ORDER, snippet),
+        ),
+    ]
+    return [*steps, _PAGE_ORDER] if accepts_amounts else steps
+
+
+def _server_order(snippet: Snippet) -> Instruction:
+    return Instruction(
+        "Report the order from your server",
+        "With an API key that has the scope `events:write`, or by a webhook of your shop. The"
+        " `trk_token` ties the order to the visit: your server has it as a cookie of that name, and"
+        " a page as `trkToken()`.",
+        _fill(shop_code.SERVER_ORDER, snippet),
+    )
+
+
+_PAGE_ORDER = Instruction(
+    "Or report the order from the thank-you page",
+    "It is simpler, and anybody can call it with any amount. What the server reports of the same"
+    " `order_id` takes its place.",
+    shop_code.PAGE_ORDER,
+)
+
+
+def _fill(code: str, snippet: Snippet) -> str:
+    """Return code with this installation's addresses and the site's key in it."""
+    values = {
+        "__TAG__": snippet.tag,
+        "__STUB__": STUB,
+        "__STUB_SCRIPT__": STUB.removeprefix("<script>").removesuffix("</script>"),
+        "__SCRIPT__": snippet.installation.script_url,
+        "__BASE__": snippet.installation.base_url,
+        "__KEY__": snippet.site_key,
+    }
+    for name, value in values.items():
+        code = code.replace(name, value)
+    return code
+
+
+def _granting(code: str, where: str) -> Instruction:
+    return Instruction(
+        "Say what the visitor decided",
+        f"{where} Until then nothing is sent and nothing is stored; `trk.consent(false)` forgets"
+        " what there was.",
+        code,
+    )
+
+
+_CONSENT: dict[ShopSystem, Instruction] = {
+    ShopSystem.HTML: _granting(shop_code.CONSENT, "Where your consent banner hears a yes."),
+    ShopSystem.TAG_MANAGER: _granting(
+        shop_code.CONSENT, "A Custom HTML tag on the event of your consent banner."
+    ),
+    ShopSystem.SHOPIFY: _granting(
+        shop_code.SHOPIFY_CONSENT, "Below the snippet: Shopify's own banner tells it to the theme."
+    ),
+    ShopSystem.WOOCOMMERCE: _granting(
+        shop_code.CONSENT, "In the code that your consent plugin runs on a yes."
+    ),
+    ShopSystem.NEXTJS: _granting(
+        shop_code.NEXTJS_CONSENT, "In the component of your consent banner, on a yes."
+    ),
+}
+
+_STEPS: dict[ShopSystem, Callable[[Snippet, bool], list[Instruction]]] = {
+    ShopSystem.HTML: _html,
+    ShopSystem.TAG_MANAGER: _tag_manager,
+    ShopSystem.SHOPIFY: _shopify,
+    ShopSystem.WOOCOMMERCE: _woocommerce,
+    ShopSystem.NEXTJS: _nextjs,
+}

@@ -1,0 +1,126 @@
+"""The body that puts names into the catalogue, the parameters of its list, and the answers:
+defined once, for reading and for the API's description.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.http.inputs.fields import REQUIRED, FieldType, Schema, text_up_to, word_of
+from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.parameters import Input
+from headwater.http.openapi import TEXT, answer, body
+from headwater.spend.ads.catalogue import KINDS, AdName
+
+MOST_NAMES = 1000
+LONGEST = 512
+LONGEST_PLATFORM = 64
+
+
+# ------------------------------------------------------------------------------------- reading
+
+_FILLED: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST}
+
+
+def _required(kind: FieldType[str | None]) -> FieldType[str]:
+    """The type of text that must not be blank."""
+
+    def parse(value: str | None) -> str:
+        if value is None:
+            raise ValueError(REQUIRED)
+        return value
+
+    return kind.then(parse)
+
+
+_ID = _required(
+    text_up_to(
+        LONGEST,
+        trim=True,
+        integers=True,
+        rule=f"must be a string of at most {LONGEST} characters or an integer.",
+    ).or_none()
+).documented(anyOf=[_FILLED, {"type": "integer"}])
+_NAME = _required(text_up_to(LONGEST, trim=True).or_none()).documented(**_FILLED)
+_PLATFORM = (
+    text_up_to(LONGEST_PLATFORM, trim=True)
+    .or_none()
+    .documented(type=["string", "null"], maxLength=LONGEST_PLATFORM)
+)
+
+AD_NAME = object_of(
+    {
+        "kind": Property(word_of(KINDS), missing=f"must be one of {', '.join(KINDS)}."),
+        "id": Property(_ID, "The platform's id, as touchpoints have it.", missing=REQUIRED),
+        "name": Property(_NAME, missing=REQUIRED),
+        "platform": Property(_PLATFORM, "Absent, null or blank, the one told before stays."),
+    }
+).then(lambda values: AdName(**values))
+_NO_ARRAY = "must be an array of ads."
+NAMES = object_of(
+    {
+        "ads": Property(
+            array_of(
+                AD_NAME,
+                MOST_NAMES,
+                least=1,
+                rule=_NO_ARRAY,
+                count_rule=f"must hold 1 to {MOST_NAMES} ads.",
+            ),
+            "All are stored, or none. Of an id given twice the last counts.",
+            missing=_NO_ARRAY,
+        )
+    }
+)
+
+
+def read_names(body: dict[str, Any]) -> tuple[AdName, ...]:
+    """The names that a body holds. Raises Invalid, naming every field at fault."""
+    return parse_body(NAMES, body)["ads"]
+
+
+def read_name(values: dict[str, Any]) -> AdName:
+    """The name that an object holds. Raises Invalid, naming every field at fault."""
+    return parse_body(AD_NAME, values)
+
+
+# ------------------------------------------------------------------------------------- listing
+
+PER_PAGE = page_size(1000)
+DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
+
+
+def cursors(signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of the list."""
+    return Cursors(signing_key, space_id, "/ads", None)
+
+
+def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
+    """Read the number of rows of a page, and where it begins. Raises Invalid."""
+    per_page = PER_PAGE.read(query) or 0
+    at = cursors.read_from(query)
+    query.finish()
+    return per_page, at
+
+
+# ---------------------------------------------------------------------------------- documenting
+
+_ROW: Schema = {
+    "type": "object",
+    "required": ["kind", "id", "name", "platform", "updated_at"],
+    "properties": {
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "id": TEXT,
+        "name": TEXT,
+        "platform": {"type": ["string", "null"]},
+        "updated_at": {"type": "string", "format": "date-time"},
+    },
+}
+
+BODY: Schema = body(NAMES.schema)
+STORED: Schema = answer(
+    "All names are stored.",
+    {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
+)
+PAGE: Schema = answer("One page.", envelope_schema(_ROW))

@@ -1,0 +1,106 @@
+"""The body that puts a Space's own rates, the parameters of their list, and the answers."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from headwater.http.inputs.fields import NUMBER, REQUIRED, Schema, number, number_text, written
+from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.parameters import Input
+from headwater.http.inputs.timerange import parse_day
+from headwater.http.openapi import TEXT, answer, body, object_schema
+from headwater.spaces.currencies import parse_currency
+from headwater.spend.rates.store import Rate
+
+MOST_RATES = 5000
+LEAST, MOST = Decimal("1e-12"), Decimal("1e12")
+"""The bounds of a rate."""
+
+_DAY_SCHEMA: Schema = {
+    "type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+}  # fmt: skip
+
+
+def _bounded(rate: Decimal) -> Decimal:
+    if not LEAST <= rate <= MOST:
+        raise ValueError(f"must be from {LEAST:f} to {MOST:f}.")
+    return rate
+
+
+def _parse_day(text: str) -> date:
+    return parse_day(text.strip())
+
+
+def _rate_of(values: dict[str, Any]) -> Rate:
+    if values["base"] == values["currency"]:
+        raise ValueError("must be of two currencies.")
+    return Rate(**values)
+
+
+_CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
+_RATE = (
+    number("must be a number.")
+    .then(_bounded)
+    .documented(anyOf=[{"type": "number", "exclusiveMinimum": 0}, number_text(NUMBER)])
+)
+_ROW = object_of(
+    {
+        "date": Property(written(_DAY_SCHEMA, _parse_day), missing=REQUIRED),
+        "base": Property(_CURRENCY, "The currency of which one unit is priced.", missing=REQUIRED),
+        "currency": Property(_CURRENCY, missing=REQUIRED),
+        "rate": Property(_RATE, "Units of `currency` for one of `base`.", missing=REQUIRED),
+    }
+).then(_rate_of)
+_NO_ARRAY = "must be an array of rates."
+RATES = object_of(
+    {
+        "rates": Property(
+            array_of(
+                _ROW, MOST_RATES, least=1, rule=_NO_ARRAY,
+                count_rule=f"must hold 1 to {MOST_RATES} rates.",
+            ),
+            "All are stored, or none.",
+            missing=_NO_ARRAY,
+        )
+    }
+)  # fmt: skip
+
+
+def read_rates(body: dict[str, Any]) -> tuple[Rate, ...]:
+    """The rates that a body holds. Raises Invalid, naming every field at fault."""
+    return parse_body(RATES, body)["rates"]
+
+
+PER_PAGE = page_size(1000)
+DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
+
+
+def cursors(signing_key: bytes, space_id: int) -> Cursors:
+    """The cursors of the list."""
+    return Cursors(signing_key, space_id, "/rates", None)
+
+
+def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
+    """Read the number of rows of a page, and where it begins. Raises Invalid."""
+    per_page = PER_PAGE.read(query) or 0
+    at = cursors.read_from(query)
+    query.finish()
+    return per_page, at
+
+
+BODY: Schema = body(RATES.schema)
+STORED: Schema = answer("All rates are stored.", object_schema({"message": TEXT}))
+PAGE: Schema = answer(
+    "One page.",
+    envelope_schema(
+        object_schema(
+            {
+                "date": {"type": "string", "format": "date"}, "base": TEXT, "currency": TEXT,
+                "rate": {"type": "number"},
+            }
+        )
+    ),
+)  # fmt: skip
