@@ -109,10 +109,12 @@ def accepted_hits() -> Iterator[tuple[str, object]]:
 
 def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str, object]]) -> None:
     """Put rows into a Space's inbox."""
-    into = "COPY inbox (space_id, kind, received_at, payload) FROM STDIN"
+    into = "COPY inbox (space_id, kind, sender, received_at, payload) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(into) as copy:
         for kind, accepted in rows:
-            copy.write_row((space_id, kind, "now", msgspec.json.encode(accepted).decode()))
+            copy.write_row(
+                (space_id, kind, "api_key", "now", msgspec.json.encode(accepted).decode())
+            )
     connection.commit()
 
 

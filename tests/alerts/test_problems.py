@@ -62,8 +62,8 @@ def test_it_works(
         put_delivery(connection, space_id, destination, alerts.LATE * 2)
     put_request(connection, space_id, alerts.LATE * 2)
     connection.execute(
-        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-        " VALUES (%s, nextval('receipt_ids'), 'none', now(), '{}', 'invalid', 'x')",
+        "INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
+        " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key', now(), '{}', 'invalid', 'x')",
         (space_id,),
     )
     connection.execute("INSERT INTO refused_joins VALUES (%s, now(), 2)", (space_id,))

@@ -136,7 +136,7 @@ def test_hostile_names_under_axe(
             campaign_name=payload, url=PAGE,
         )  # fmt: skip
     stage._insert("rejected", {
-        "id": 10**9, "kind": "event", "received_at": now, "payload": "{}",
+        "id": 10**9, "kind": "event", "received_at": now, "sender": "api_key", "payload": "{}",
         "reason": "processing_error", "detail": PAYLOADS[0],
     })  # fmt: skip
     one = look(390)

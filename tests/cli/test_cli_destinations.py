@@ -53,7 +53,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(capsys: pytest.CaptureFixture[str], forwarder: Forwarder) -> Terminal:
+def terminal(
+    capsys: pytest.CaptureFixture[str], forwarder: Forwarder, _no_service: None
+) -> Terminal:
     return Terminal(capsys, forwarder)
 
 

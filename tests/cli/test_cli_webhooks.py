@@ -38,7 +38,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(capsys: pytest.CaptureFixture[str], stage: Stage) -> Terminal:
+def terminal(capsys: pytest.CaptureFixture[str], stage: Stage, _no_service: None) -> Terminal:
     return Terminal(capsys, stage.space_id)
 
 
@@ -68,7 +68,6 @@ def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.Monke
     assert hook.deliver(body).status_code == 404
 
 
-@pytest.mark.usefixtures("_no_service")
 def test_the_url_begins_with_the_base_url(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

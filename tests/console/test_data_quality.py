@@ -235,8 +235,10 @@ def test_rejected_rows_are_replayed(
 ) -> None:
     for _ in range(2):
         connection.execute(
-            "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-            " VALUES (%s, nextval('receipt_ids'), 'none', now(), '{}', 'unknown_kind', '<x>')",
+            "INSERT INTO rejected"
+            " (space_id, id, kind, sender, received_at, payload, reason, detail)"
+            " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key', now(), '{}',"
+            " 'unknown_kind', '<x>')",
             (space_id,),
         )
     page = owner.browser.get(path).text

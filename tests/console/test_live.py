@@ -75,10 +75,12 @@ def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
     insert: Callable[..., Any] = stage._insert
     insert("duplicates", {"id": 10**9, "reason": "order_id", "event_id": event, "received_at": at})
     insert("rejected", {
-        "id": 10**9 + 1, "kind": "event", "received_at": at, "payload": "secret words",
-        "reason": "processing_error", "detail": text,
+        "id": 10**9 + 1, "kind": "event", "sender": "api_key", "received_at": at,
+        "payload": "secret words", "reason": "processing_error", "detail": text,
     })  # fmt: skip
-    insert("inbox", {"id": 10**9 + 2, "kind": "hit", "received_at": at, "payload": "{}"})
+    insert("inbox", {
+        "id": 10**9 + 2, "kind": "hit", "sender": "site_key", "received_at": at, "payload": "{}",
+    })  # fmt: skip
     insert("sites", {
         "name": text, "site_key": f"k{stage.space_id}", "origins": ["https://a.example"],
         "bot_hits": 7, "last_bot_at": at,

@@ -61,8 +61,8 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
                             currency="ZZZ")  # fmt: skip
         stage.forwarded(destination, event)
     stage._insert("rejected", {
-        "id": 10**9 + space_id, "kind": "event", "received_at": now, "payload": "{}",
-        "reason": "processing_error", "detail": "x",
+        "id": 10**9 + space_id, "kind": "event", "received_at": now, "sender": "api_key",
+        "payload": "{}", "reason": "processing_error", "detail": "x",
     })  # fmt: skip
     for end in ("/setup", "/data-quality"):
         page = owner.browser.get(base + end).text

@@ -161,8 +161,9 @@ def test_what_waits_and_what_went_wrong(
         ("rejected", ", reason, detail", ", 'invalid', 'x'"),
     ):
         connection.execute(
-            f"INSERT INTO {table} (space_id, id, kind, received_at, payload{more})"
-            " VALUES (%s, nextval('receipt_ids'), 'none', now() - interval '90 seconds', '{}'"
+            f"INSERT INTO {table} (space_id, id, kind, sender, received_at, payload{more})"
+            " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key',"
+            " now() - interval '90 seconds', '{}'"
             f"{values})",
             (space_id,),
         )

@@ -74,8 +74,8 @@ def test_the_queue_is_measured(
         "UPDATE inbox SET received_at = now() - interval '1 hour' WHERE space_id = %s", (space_id,)
     )
     connection.execute(
-        "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-        " VALUES (%s, 1, 'event', now(), '{}', 'test', '')",
+        "INSERT INTO rejected (space_id, id, kind, sender, received_at, payload, reason, detail)"
+        " VALUES (%s, 1, 'event', 'api_key', now(), '{}', 'test', '')",
         (space_id,),
     )
     rows = connection.execute("SELECT count(*) FROM inbox").fetchone()

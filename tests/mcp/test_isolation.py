@@ -149,8 +149,9 @@ def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Calla
             things = add_journey(stage, client)
             for number in things["event"][:2]:
                 connection.execute(
-                    "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason,"
-                    " detail) VALUES (%s, %s, 'event', now(), '{}', 'unknown_kind', '')",
+                    "INSERT INTO rejected (space_id, id, kind, sender, received_at, payload,"
+                    " reason, detail) VALUES (%s, %s, 'event', 'api_key', now(), '{}',"
+                    " 'unknown_kind', '')",
                     (stage.space_id, number),
                 )
             return Side(assistant, stage, things)

@@ -86,8 +86,10 @@ def test_rejected_events_without_what_they_hold(
 ) -> None:
     for number in range(1, 6):
         connection.execute(
-            "INSERT INTO rejected (space_id, id, kind, received_at, payload, reason, detail)"
-            " VALUES (%s, %s, 'event', '2026-05-13 12:00Z', '{\"email\":\"canary@x.example\"}',"
+            "INSERT INTO rejected"
+            " (space_id, id, kind, sender, received_at, payload, reason, detail)"
+            " VALUES (%s, %s, 'event', 'api_key', '2026-05-13 12:00Z',"
+            ' \'{"email":"canary@x.example"}\','
             " 'processing_error', 'DataError')",
             (assistant.space_id, number),
         )

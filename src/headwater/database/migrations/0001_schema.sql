@@ -339,7 +339,7 @@ CREATE TABLE rejected (
     reason text NOT NULL,
     detail text NOT NULL,
     rejected_at timestamptz NOT NULL DEFAULT now(),
-    sender text,
+    sender text NOT NULL,
     PRIMARY KEY (space_id, id)
 );
 ALTER TABLE rejected ALTER COLUMN payload SET STATISTICS 0;
