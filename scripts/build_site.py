@@ -110,7 +110,7 @@ def address(path: str) -> str:
     """Return the address of a file's page on the site."""
     if path == "README.md":
         return "index.html"
-    name = path.removeprefix("docs/").removeprefix("src/headwater/").lower()
+    name = path.removeprefix("docs/").removeprefix("src/headwater/forwarding/").lower()
     return name.removesuffix("/readme.md").removesuffix(".md") + ".html"
 
 

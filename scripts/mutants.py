@@ -106,17 +106,18 @@ def try_fault(copy: Path, fault: Fault) -> bool:
 def steps(copy: Path, path: str) -> Iterator[list[str]]:
     """Yield the tests to run for a module, in steps, each without those of the steps before."""
     module = "headwater." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    room = module.split(".")[1]
+    room = module.rpartition(".")[0]
+    folder = room.rpartition(".")[2]
     done: set[str] = set()
     for pattern in (
         rf"\b{re.escape(module)}\b",
-        rf"\bheadwater\.{room}\b",
-        *(rf"\bheadwater\.{other}\b" for other in rooms_importing(copy, module)),
+        rf"\b{re.escape(room)}\b",
+        *(rf"\b{re.escape(other)}\b" for other in rooms_importing(copy, module)),
     ):
         files = sorted(
             name for file in (copy / "tests").rglob("test_*.py")
             if (name := file.relative_to(copy).as_posix()) not in done
-            and (re.search(pattern, file.read_text()) or name.startswith(f"tests/{room}/"))
+            and (re.search(pattern, file.read_text()) or name.startswith(f"tests/{folder}/"))
         )  # fmt: skip
         done |= set(files)
         if files:
@@ -124,17 +125,17 @@ def steps(copy: Path, path: str) -> Iterator[list[str]]:
 
 
 def rooms_importing(copy: Path, module: str) -> list[str]:
-    """Return the other rooms that import a module."""
+    """Return the other packages that import a module."""
     parent, _, name = module.rpartition(".")
     named = re.compile(
         rf"^from {re.escape(module)} |^from {re.escape(parent)} import .*\b{name}\b", re.MULTILINE
     )
     source = copy / "src" / "headwater"
     rooms = {
-        path.relative_to(source).parts[0].removesuffix(".py")
+        ".".join(("headwater", *path.relative_to(source).parent.parts))
         for path in source.rglob("*.py") if named.search(path.read_text())
     }  # fmt: skip
-    return sorted(rooms - {module.split(".")[1]})
+    return sorted(rooms - {"headwater", parent})
 
 
 def fails(copy: Path, tests: list[str]) -> bool:

@@ -155,9 +155,9 @@ def test_what_does_not_start_at_first_follows_once_it_is_mended(
     service: Service, installed: Installed
 ) -> None:
     before = pids(service)
-    whole = installed.change("cli/api.py", "from headwater import nothing_of_that_name\n")
+    whole = installed.change("cli/service/api.py", "from headwater import nothing_of_that_name\n")
     assert service.command("reload").returncode == 2
-    installed.change("cli/api.py", whole)
+    installed.change("cli/service/api.py", whole)
     wait_until(lambda: not set(before["worker"]) & set(pids(service)["worker"]))
     wait_until(service.whole)
     wait_until(lambda: service.times_logged('"event": "reloaded"') == RELOADS + 1)
@@ -168,7 +168,7 @@ def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
 ) -> None:
     """And told to stop then, while processes of two versions run, it ends all of them."""
     before = pids(service)
-    whole = installed.change("cli/api.py", "from headwater import nothing_at_all\n")
+    whole = installed.change("cli/service/api.py", "from headwater import nothing_at_all\n")
     refused = service.command("reload")
     assert refused.returncode == 2
     assert "not reloaded: api 1 of the version on disk does not start" in refused.stderr
@@ -177,7 +177,7 @@ def test_one_whose_processes_do_not_start_leaves_the_old_ones_at_work(
     family = service.family()
     assert service.stop() == 0
     assert not any(process.alive for process in family)
-    installed.change("cli/api.py", whole)
+    installed.change("cli/service/api.py", whole)
 
 
 def test_nothing_to_reload(tmp_path: Path) -> None:

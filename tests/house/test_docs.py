@@ -120,7 +120,7 @@ def test_every_limit_and_in_one_place() -> None:
 
 def statuses() -> set[int]:
     """Every error status the code names."""
-    rooms = {"api", "http", "ingest", "spaces", "events"}
+    rooms = {"api", "endpoints", "http", "inputs", "ingest", "spaces", "events"}
     files = [*(ROOT / "src" / "headwater").rglob("*.py")]
     numbers = {
         int(token.string)
@@ -177,7 +177,7 @@ def test_every_field() -> None:
 
 
 def test_every_receipt_status_and_reason() -> None:
-    sql = (ROOT / "src" / "headwater" / "ingest" / "receipts.sql").read_text()
+    sql = (ROOT / "src" / "headwater" / "intake" / "ingest" / "receipts.sql").read_text()
     statuses = re.findall(r"^SELECT '(\w+)'", sql.partition("-- name: receipt")[2], re.MULTILINE)
     assert row_names(section(IDENTITY, "Receipts"))[1:] == list(dict.fromkeys(statuses))
     assert [status for status in statuses if f"`{status}`" not in section(API, "Receipts")] == []

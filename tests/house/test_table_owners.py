@@ -74,7 +74,7 @@ def writers(source: Path) -> dict[str, set[str]]:
         else:
             continue
         for table in {table for piece in pieces for table in written(piece)}:
-            rooms.setdefault(table, set()).add(path.relative_to(source).parts[0])
+            rooms.setdefault(table, set()).add(path.relative_to(source).parent.as_posix())
     return rooms
 
 
@@ -84,10 +84,12 @@ def borrowed(path: Path, room: str) -> set[str]:
     foreign: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headwater."):
-            _, owner, *module = (node.module or "").split(".")
+            place = (node.module or "").removeprefix("headwater.").replace(".", "/")
+            is_package = (SOURCE / place).is_dir()
+            owner = place if is_package else place.rpartition("/")[0]
             if owner != room:
                 names = {name.asname or name.name: name.name for name in node.names}
-                foreign |= names if module else dict.fromkeys(names, "module")
+                foreign |= dict.fromkeys(names, "module") if is_package else names
     return {
         str(node.slice.value)
         for node in ast.walk(tree)
@@ -117,7 +119,7 @@ def test_no_room_runs_the_statements_of_another() -> None:
     names = {
         name
         for path in SOURCE.rglob("*.py")
-        for name in borrowed(path, path.relative_to(SOURCE).parts[0])
+        for name in borrowed(path, path.relative_to(SOURCE).parent.as_posix())
     }
     assert names <= {"snapshot"}
 

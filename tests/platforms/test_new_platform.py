@@ -136,7 +136,9 @@ def test_a_folder_without_its_one_platform_is_an_error(package: ModuleType, line
 
 
 def test_every_folder_is_a_platform() -> None:
-    folders = {path.parent.name for path in (SOURCE / "platforms").glob("*/__init__.py")}
+    folders = {
+        path.parent.name for path in (SOURCE / "forwarding" / "platforms").glob("*/__init__.py")
+    }
     assert set(PLATFORMS) == folders
 
 
@@ -173,7 +175,11 @@ def test_nothing_else_names_a_platform(tmp_path: Path) -> None:
         if path.relative_to(SOURCE).parts[0] not in {"platforms", *OTHER_MEANINGS}
     ]
     assert {str(path): names for path in modules if (names := names_in(path))} == {}
-    shared = [path for path in (SOURCE / "platforms").glob("*.py") if path.stem != "registry"]
+    shared = [
+        path
+        for path in (SOURCE / "forwarding" / "platforms").glob("*.py")
+        if path.stem != "registry"
+    ]
     assert {str(path): names for path in shared if (names := names_in(path))} == {}
     planted = tmp_path / "planted.py"
     for line in ('P = "meta"', "settings.google_url", 'V = "HEADWATER_TIKTOK_URL"',

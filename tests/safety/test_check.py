@@ -320,7 +320,7 @@ def test_schemas_are_compared(rolled_back: psycopg.Connection) -> None:
 
 def test_every_risk_is_documented_and_found_by_a_test() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
-    folder = ROOT / "src" / "headwater" / "safety"
+    folder = ROOT / "src" / "headwater" / "operations" / "safety"
     code = "".join(path.read_text() for path in folder.glob("*.py"))
     risks = set(re.findall(r'Risk\(\s+"(\w+)"', code))
     assert risks == set(row_names(section(page, "What is unsafe")))

@@ -1,1 +1,1 @@
-"""What everything else stands on: settings, logs, files, telemetry, the way out."""
+"""The foundation of everything else: settings, logs, files, telemetry, the way out."""

@@ -27,30 +27,42 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS = (
-    CommandEntry("serve", "run everything", "serve:command"),
+    CommandEntry("serve", "run everything", "service.serve:command"),
     CommandEntry("demo", "run everything, with sample data", "demo:command"),
-    CommandEntry("reload", "go on with the version that is now installed", "reload:command"),
-    CommandEntry("api", "run one API process", "api:command"),
-    CommandEntry("worker", "run one worker", "worker:command"),
     CommandEntry(
-        "forwarder", "send events to ad platforms while there are some", "forwarder:command"
+        "reload", "go on with the version that is now installed", "service.reload:command"
     ),
-    CommandEntry("migrate", "bring the database to this version", "migrate:command"),
-    CommandEntry("distribute", "spread the tables over a cluster of nodes", "distribute:command"),
-    CommandEntry("check", "say what is unsafe in this installation", "check:command"),
-    CommandEntry("backup", "back everything up, or verify or list backups", "backups:command"),
-    CommandEntry("restore", "bring an installation back from a backup", "restorations:command"),
-    CommandEntry("upgrade", "bring PostgreSQL's data to its next major version", "upgrade:command"),
+    CommandEntry("api", "run one API process", "service.api:command"),
+    CommandEntry("worker", "run one worker", "service.worker:command"),
+    CommandEntry(
+        "forwarder", "send events to ad platforms while there are some", "service.forwarder:command"
+    ),
+    CommandEntry("migrate", "bring the database to this version", "service.migrate:command"),
+    CommandEntry(
+        "distribute", "spread the tables over a cluster of nodes", "service.distribute:command"
+    ),
+    CommandEntry("check", "say what is unsafe in this installation", "service.check:command"),
+    CommandEntry(
+        "backup", "back everything up, or verify or list backups", "service.backups:command"
+    ),
+    CommandEntry(
+        "restore", "bring an installation back from a backup", "service.restorations:command"
+    ),
+    CommandEntry(
+        "upgrade", "bring PostgreSQL's data to its next major version", "service.upgrade:command"
+    ),
     CommandEntry("space", "create and change Spaces", "spaces:group"),
     CommandEntry("key", "create and revoke API keys", "keys:group"),
     CommandEntry("contact", "manage contacts", "contacts:group"),
-    CommandEntry("queue", "manage accepted requests", "queue:group"),
+    CommandEntry("queue", "manage accepted requests", "service.queue:group"),
     CommandEntry("reports", "check or rebuild the data of reports", "reports:group"),
     CommandEntry("fit", "estimate the weights of sources by data-driven models", "fits:group"),
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
-    CommandEntry("exporter", "work on exports of the API", "exporter:command"),
-    CommandEntry("importer", "work on files uploaded in the console", "importer:command"),
-    CommandEntry("watcher", "look for alerts and send messages that are due", "watcher:command"),
+    CommandEntry("exporter", "work on exports of the API", "service.exporter:command"),
+    CommandEntry("importer", "work on files uploaded in the console", "service.importer:command"),
+    CommandEntry(
+        "watcher", "look for alerts and send messages that are due", "service.watcher:command"
+    ),
     CommandEntry("alerts", "see alerts, and test channels", "alerts:group"),
     CommandEntry("source", "see where visits come from", "source:group"),
     CommandEntry("network", "manage a Space's own paid networks", "networks:group"),

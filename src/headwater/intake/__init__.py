@@ -1,1 +1,1 @@
-"""The ways in, and the pipeline that makes facts of what came in."""
+"""The ways in, and the pipeline that turns accepted requests into facts."""

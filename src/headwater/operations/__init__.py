@@ -1,1 +1,1 @@
-"""Running an installation: processes, backups, upgrades, checks."""
+"""The care of an installation: processes, backups, upgrades, checks."""

@@ -1,1 +1,1 @@
-"""Who did it: identity, contacts, companies."""
+"""The people behind the events: identity, contacts, companies."""

@@ -1,1 +1,1 @@
-"""What a client sends, read into values."""
+"""Readers of what a client sends: fields, parameters, periods, pages."""

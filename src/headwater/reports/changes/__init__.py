@@ -1,1 +1,1 @@
-"""Why a figure has changed: the reports of change."""
+"""The reports of change: how much each cause has changed a figure."""

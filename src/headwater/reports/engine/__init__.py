@@ -1,1 +1,1 @@
-"""Adding a report up from paths and tables."""
+"""The engine of reports: sums from paths and tables."""

@@ -1,1 +1,1 @@
-"""What a report is over: kinds, groups, buckets of time, selections."""
+"""The plan of a report: its kinds of events, groups, spans of time and selections."""

@@ -1,1 +1,1 @@
-"""The questions: totals and groups, cohorts, credit, paths, spend."""
+"""The questions that reports answer: totals and groups, cohorts, credit, paths, spend."""

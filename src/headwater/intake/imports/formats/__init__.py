@@ -1,1 +1,1 @@
-"""How files are written: encodings, dialects, numbers, times."""
+"""The formats of files: encodings, dialects, numbers, times."""
