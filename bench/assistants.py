@@ -86,8 +86,7 @@ def _token(url: str, space_id: int) -> str:
             "INSERT INTO users (email) VALUES ('bench@example.com') RETURNING id"
         ).fetchone()
         connection.execute(
-            "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')",
-            (space_id, user_id),
+            "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')", (space_id, user_id)
         )
         connection.execute(
             "INSERT INTO mcp_tokens (space_id, user_id, kind, name, token_hash, hint)"

@@ -107,9 +107,7 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
     stage.start()
 
 
-def _compare(
-    say: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int
-) -> None:
+def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], Run]], rounds: int) -> None:
     """Print what runs in turn took, in the middle of all rounds, as shares of the first's."""
     made: dict[str, list[Run]] = {name: [] for name in runs}
     for _ in range(rounds):
@@ -122,8 +120,7 @@ def _compare(
         by_clock = _middle(one.rate() / other.rate() for one, other in zip(own, first, strict=True))
         by_cpu = _middle(other.cost() / one.cost() for one, other in zip(own, first, strict=True))
         parts = {
-            part: _middle(1_000 * run.cpu.get(part, 0.0) / run.events for run in own)
-            for part in own[0].cpu
+            part: _middle(1_000 * run.cpu.get(part, 0.0) / run.events for run in own) for part in own[0].cpu
         }
         say(
             name, f"{_middle(run.rate() for run in own):,.0f}", f"{by_clock:.2f}",

@@ -90,9 +90,7 @@ def _export(stage: Stage, key: str) -> float:
         return time.perf_counter() - started
 
 
-def _send(
-    client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None
-) -> Any:
+def _send(client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None) -> Any:
     text = None if body is None else json.dumps(body)
     client.request(method, API + path, text, {"Authorization": f"Bearer {key}"})
     response = client.getresponse()

@@ -118,9 +118,7 @@ def _memory(stage: Stage) -> float:
     return 0.0
 
 
-def _send(
-    client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None
-) -> Any:
+def _send(client: http.client.HTTPConnection, key: str, method: str, path: str, body: Any = None) -> Any:
     client.request(
         method, "/public-api/v1" + path, json.dumps(body) if body else None,
         {"Authorization": f"Bearer {key}"},

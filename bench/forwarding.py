@@ -67,9 +67,7 @@ def _sealing_key(stage: Stage, url: str) -> bytes:
     return derive_key(find_secret_key(Settings(data_dir=stage.data_dir), url).text)
 
 
-async def _drain(
-    url: str, space_id: int, platform: FakePlatform, key: bytes, *, fill: bool = True
-) -> None:
+async def _drain(url: str, space_id: int, platform: FakePlatform, key: bytes, *, fill: bool = True) -> None:
     """Send what is due; without `fill`, only make the destination."""
     database = Database(url)
     await database.open()

@@ -20,8 +20,7 @@ from headwater.intake.tracker.script import make_script
 
 ORIGIN = "https://www.shop.example"
 AGENTS = tuple(
-    f"Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0"
-    " Safari/537.36"
+    f"Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0 Safari/537.36"
     for system in ("Windows NT 10.0; Win64; x64", "X11; Linux x86_64", "Linux; Android 10; K")
     for version in range(120, 141)
 )

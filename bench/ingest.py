@@ -36,9 +36,7 @@ def event(number: int, run: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def singles(
-    keys: list[str], path: str = TRACK, method: str = "POST"
-) -> Callable[[], Iterator[Request]]:
+def singles(keys: list[str], path: str = TRACK, method: str = "POST") -> Callable[[], Iterator[Request]]:
     """One event a request, each with the next Space's key."""
     return prepared(lambda: distinct(keys, path, method))
 
@@ -65,9 +63,7 @@ def distinct_batches(keys: list[str], size: int) -> Iterator[Request]:
         yield request("POST", BATCH, keys[number % len(keys)], body)
 
 
-def prepared(
-    make: Callable[[], Iterator[Request]], count: int = 60_000
-) -> Callable[[], Iterator[Request]]:
+def prepared(make: Callable[[], Iterator[Request]], count: int = 60_000) -> Callable[[], Iterator[Request]]:
     """The same requests, made beforehand so that making them takes nothing from the server. Past
     the prepared ones it starts over: those are duplicates, which ingest takes like any other.
     """
@@ -142,9 +138,7 @@ def summarize(latencies: list[float]) -> tuple[object, ...]:
 class SpaceSampler:
     """Sends an event, then asks the database until it is stored, again and again."""
 
-    def __init__(
-        self, stage: Stage, space: tuple[int, str], seconds: float, pause: float = 0.002
-    ) -> None:
+    def __init__(self, stage: Stage, space: tuple[int, str], seconds: float, pause: float = 0.002) -> None:
         self._stage, self._space, self._seconds, self._pause = stage, space, seconds, pause
         self._latencies: list[float] = []
 

@@ -176,9 +176,7 @@ def _hurry(connection: psycopg.Connection) -> Iterator[None]:
 
 
 def _timed(client: http.client.HTTPConnection, key: str, query: str) -> tuple[str, str, str]:
-    path = (
-        "/public-api/v1/events?start_date=2000-01-01+00:00:00&end_date=2099-01-01+00:00:00" + query
-    )
+    path = "/public-api/v1/events?start_date=2000-01-01+00:00:00&end_date=2099-01-01+00:00:00" + query
     result = Result()
     for number in range(REPEATS + 3):
         started = time.perf_counter()

@@ -90,9 +90,7 @@ class _Connection(asyncio.Protocol):
             self._on_end(self)
 
 
-async def _closed(
-    port: int, connections: int, seconds: float, requests: Iterator[Request]
-) -> Result:
+async def _closed(port: int, connections: int, seconds: float, requests: Iterator[Request]) -> Result:
     result = Result()
     loop = asyncio.get_running_loop()
     end = time.perf_counter() + seconds
@@ -187,9 +185,7 @@ def _run(coroutine: Callable, arguments: tuple, make: Callable[[], Iterator[Requ
     return result
 
 
-def closed(
-    port: int, connections: int, seconds: float, make: Callable[[], Iterator[Request]]
-) -> Result:
+def closed(port: int, connections: int, seconds: float, make: Callable[[], Iterator[Request]]) -> Result:
     """Keep `connections` busy for `seconds` with the requests that `make` yields."""
     return _run(_closed, (port, connections, seconds), make)
 

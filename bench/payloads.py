@@ -11,13 +11,7 @@ from decimal import Decimal
 import msgspec
 
 from headwater.events.accepted import EVENT_NAMES
-from headwater.forwarding.platforms.models import (
-    AdConsent,
-    Click,
-    Conversion,
-    ConvertedPerson,
-    Destination,
-)
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS
 

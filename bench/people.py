@@ -30,11 +30,7 @@ EVER = {"start_date": "2000-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
 ALL = {"include_trk_tokens": 1, "include_all_emails": 1, "include_custom_fields": 1}
 JOURNEY = {"include_events": 1, "hide_direct_touchpoints": 0}
 
-VALUES = {
-    "text": "'value ' || n",
-    "number": "n",
-    "date": "date_trunc('day', %(now)s::timestamptz)",
-}
+VALUES = {"text": "'value ' || n", "number": "n", "date": "date_trunc('day', %(now)s::timestamptz)"}
 # Every slot is filled for three contacts in ten.
 FIELDS = ", ".join(
     f"CASE WHEN (n + {slot}) %% 10 < 3 THEN {VALUES[kind]} END"

@@ -46,9 +46,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
     say("kind", "reads ahead", "rows/s", "CPU us, worker", "CPU us, PostgreSQL",
         "bare COPY of the rows, rows/s", "ratio")  # fmt: skip
     for (kind, reads_ahead), runs in figures.items():
-        seconds, worker, server, copying = (
-            statistics.median(each) for each in zip(*runs, strict=True)
-        )
+        seconds, worker, server, copying = (statistics.median(each) for each in zip(*runs, strict=True))
         say(kind, "yes" if reads_ahead else "no", f"{EVENTS / seconds:,.0f}",
             f"{worker / EVENTS * 1e6:.1f}", f"{server / EVENTS * 1e6:.1f}",
             f"{EVENTS / copying:,.0f}", f"{copying / seconds:.2f}")  # fmt: skip
@@ -60,9 +58,7 @@ stored.
 """
 
 
-def _measure(
-    url: str, space_id: int, kind: str, tables: tuple[str, ...], *, reads_ahead: bool
-) -> Run:
+def _measure(url: str, space_id: int, kind: str, tables: tuple[str, ...], *, reads_ahead: bool) -> Run:
     read_ahead = ReadAhead() if reads_ahead else NOTHING_AHEAD
     with connect(url) as connection:
         fill(connection, space_id, accepted_events(EVENTS) if kind == "event" else accepted_hits())
@@ -112,9 +108,7 @@ def fill(connection: psycopg.Connection, space_id: int, rows: Iterator[tuple[str
     into = "COPY inbox (space_id, kind, sender, received_at, payload) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(into) as copy:
         for kind, accepted in rows:
-            copy.write_row(
-                (space_id, kind, "api_key", "now", msgspec.json.encode(accepted).decode())
-            )
+            copy.write_row((space_id, kind, "api_key", "now", msgspec.json.encode(accepted).decode()))
     connection.commit()
 
 

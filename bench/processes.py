@@ -29,9 +29,7 @@ def measure(stage: Stage, say: Callable[..., None]) -> None:
         say(f"{rows:,} rows of each of {spaces:,} Spaces, by workers: the best of {ROUNDS} rounds")
         say("workers", "events/s", "CPU us an event", "cores busy")
         ids = _known_spaces(stage, spaces)
-        _measure_best(
-            say, stage, "--pipelines", lambda ids=ids, rows=rows: _drain(stage, ids, rows)
-        )
+        _measure_best(say, stage, "--pipelines", lambda ids=ids, rows=rows: _drain(stage, ids, rows))
     keys = [key for _, key in stage.spaces(2_000)]
     noop, events = singles(keys, "/healthz", "GET"), singles(keys)
     for name, make in (("no-op", noop), ("durable ingest", events)):
@@ -46,9 +44,7 @@ Run = tuple[float, float, float]
 """Pieces a second, seconds of computing for each, and cores that were busy with it."""
 
 
-def _measure_best(
-    say: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]
-) -> None:
+def _measure_best(say: Callable[..., None], stage: Stage, option: str, run: Callable[[], Run]) -> None:
     best: dict[int, Run] = {}
     for _ in range(ROUNDS):
         for count in COUNTS:

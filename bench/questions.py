@@ -52,9 +52,7 @@ def _ask(
 
 
 COMPARABLE = tuple(
-    _ask(model, days, "source")
-    for days in (90, 0)
-    for model in ("last_touch", "linear", "u_shaped")
+    _ask(model, days, "source") for days in (90, 0) for model in ("last_touch", "linear", "u_shaped")
 )
 
 ANOTHER = _ask("linear", 14, "source")

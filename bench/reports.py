@@ -77,9 +77,7 @@ def build_segments(connection: psycopg.Connection, space_id: int) -> None:
 
 def note_pending(connection: psycopg.Connection, space_id: int) -> int:
     """Note some of a Space's events as changed, and return how many."""
-    (event_ids,) = connection.execute(
-        SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}
-    ).fetchone()
+    (event_ids,) = connection.execute(SOME_EVENTS, {"space_id": space_id, "share": PENDING_SHARE}).fetchone()
     connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
     return len(event_ids)
 

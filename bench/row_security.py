@@ -39,9 +39,7 @@ def measure(stage: Stage, say: Callable[..., None], rounds: int = ROUNDS) -> Non
     space_id, key = stage.spaces(1)[0]
     stage.stop()
     with stage.database() as url:
-        _report(
-            say, "pipeline, rows", [_process(url, space_id, number) for number in range(rounds)]
-        )
+        _report(say, "pipeline, rows", [_process(url, space_id, number) for number in range(rounds)])
     stage.start()
     keys = [key for _, key in stage.spaces(200)]
     figures: dict[str, list[tuple[float, float]]] = {}

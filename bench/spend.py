@@ -41,9 +41,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
         _measure_put(stage, say, key)
 
 
-def _measure_file(
-    stage: Stage, say: Callable[..., None], space_id: int, file: Path, size: int
-) -> None:
+def _measure_file(stage: Stage, say: Callable[..., None], space_id: int, file: Path, size: int) -> None:
     file.write_text("\n".join([_HEADER, *_lines(size)]))
     say(f"A file of {size:,} rows of spend, {file.stat().st_size >> 20} MB")
     say("s", "CPU-s", "of it database", "rows/s", "what")
@@ -64,9 +62,7 @@ def _say_rate(
     say(f"{seconds:.1f}", *cpu, f"{size / seconds:,.0f}", name)
 
 
-def _bring_in(
-    stage: Stage, space_id: int, file: Path, options: list[str]
-) -> tuple[float, float, float]:
+def _bring_in(stage: Stage, space_id: int, file: Path, options: list[str]) -> tuple[float, float, float]:
     """Wall seconds of an import, CPU seconds of the command, and of the database."""
     database, own = stage.cpu_by_role()["postgresql"], _cpu_of_children()
     started = time.perf_counter()

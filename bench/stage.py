@@ -144,9 +144,7 @@ def staged(kept: Path | None = None) -> Iterator[Stage]:
 
 
 def _new_space(connection: psycopg.Connection, name: str) -> int:
-    (space_id,) = connection.execute(
-        "INSERT INTO spaces (name) VALUES (%s) RETURNING id", (name,)
-    ).fetchone()
+    (space_id,) = connection.execute("INSERT INTO spaces (name) VALUES (%s) RETURNING id", (name,)).fetchone()
     connection.execute("INSERT INTO space_locks (space_id) VALUES (%s)", (space_id,))
     return space_id
 
@@ -155,8 +153,7 @@ def _with_key(connection: psycopg.Connection, space_id: int) -> tuple[int, str]:
     """The Space with a new key of it."""
     key = "trk_sk_" + secrets.token_urlsafe(32)
     connection.execute(
-        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
-        " VALUES (%s, 'bench', %s, %s, %s)",
+        "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes) VALUES (%s, 'bench', %s, %s, %s)",
         (space_id, hashlib.sha256(key.encode()).digest(), key[-4:], SCOPES),
     )
     return space_id, key
@@ -165,6 +162,4 @@ def _with_key(connection: psycopg.Connection, space_id: int) -> tuple[int, str]:
 def _role(process: psutil.Process) -> str:
     if "postgres" in process.name():
         return "postgresql"
-    return next(
-        (word for word in process.cmdline() if word in ("api", "worker", "exporter")), "other"
-    )
+    return next((word for word in process.cmdline() if word in ("api", "worker", "exporter")), "other")

@@ -199,10 +199,7 @@ def make_layers(root: Path) -> tuple[Layer, Layer]:
     """What others made, which changes seldom; and Headwater itself."""
     paths = [path.relative_to(root).as_posix() for path in _walk(root)]
     own = {path for path in paths if path.startswith(f"{PACKAGES}/headwater")}
-    return (
-        make_layer(root, set(paths) - own, OWNED, EPOCH),
-        make_layer(root, own, OWNED, EPOCH),
-    )
+    return (make_layer(root, set(paths) - own, OWNED, EPOCH), make_layer(root, own, OWNED, EPOCH))
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -213,9 +210,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _in_place(pattern: str) -> str:
-    return (
-        PACKAGES + pattern.removeprefix("packages") if pattern.startswith("packages/") else pattern
-    )
+    return PACKAGES + pattern.removeprefix("packages") if pattern.startswith("packages/") else pattern
 
 
 def _lines(path: Path) -> list[str]:

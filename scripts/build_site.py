@@ -142,9 +142,7 @@ def build(folder: Path) -> list[Part]:
         # The builder's own HTML, of the repository's own text.
         heading, closed, body = map(Markup, rendered.html.partition("</h1>\n"))
         root = "../" * page.url.count("/")
-        text = template.render(
-            page=page, parts=parts, heading=heading + closed, body=body, root=root
-        )
+        text = template.render(page=page, parts=parts, heading=heading + closed, body=body, root=root)
         target.write_text(text, encoding="utf-8")
     for name in ("site.css", "search.js"):
         shutil.copy(FILES / name, folder / name)

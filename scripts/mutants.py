@@ -83,9 +83,7 @@ def read_reasons(text: str) -> dict[str, str]:
 def copy_tree(folder: Path) -> Path:
     """Return a copy of what tests need."""
     copy = folder / "tree"
-    left_out = shutil.ignore_patterns(
-        ".git", ".venv", "__pycache__", "dist", "headwater-data", ".*_cache"
-    )
+    left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", "dist", "headwater-data", ".*_cache")
     shutil.copytree(ROOT, copy, ignore=left_out, symlinks=True)
     return copy
 

@@ -33,9 +33,7 @@ def digest_of(blob: bytes) -> str:
     return f"sha256:{hashlib.sha256(blob).hexdigest()}"
 
 
-def make_layer(
-    root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int]], epoch: int
-) -> Layer:
+def make_layer(root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int]], epoch: int) -> Layer:
     """The layer of `paths` below `root`. Everything is root's, for all to read, and of the time
     `epoch`, but for the paths in `owned`: path → its account and group, and its mode.
     """

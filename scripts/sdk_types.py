@@ -87,9 +87,7 @@ class TypeTable:
     def source(self) -> str:
         """The declarations, in an order in which each stands behind those that it names."""
         return "\n\n".join(
-            f"{name}: TypeAlias {text}"
-            if text.startswith("=")
-            else f"class {name}(TypedDict):\n    {text}"
+            f"{name}: TypeAlias {text}" if text.startswith("=") else f"class {name}(TypedDict):\n    {text}"
             for name, text in self.definitions.items()
         )
 

@@ -178,10 +178,7 @@ class _Page:
             if match is None:
                 continue
             self._terms.remove(term)
-            begin, end = (
-                _text(token.content[: match.start()]),
-                _text(token.content[match.end() :]),
-            )
+            begin, end = (_text(token.content[: match.start()]), _text(token.content[match.end() :]))
             href = f"{self._place.relative('glossary.html')}#{term_anchor(term)}"
             link = _raw(f'<a class="term" href="{href}">{html.escape(match[0])}</a>')
             return [*self._split(begin), link, *self._split(end)]

@@ -57,9 +57,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(sys.executable).with_name("headwater")
         command = [str(program), "demo", "--port", PORT, "--data-dir", folder]
-        demo = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        demo = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             assert demo.stdout is not None
             told: dict[str, str] = {}
@@ -70,8 +68,7 @@ def main() -> None:
                     break
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(
-                    executable_path=shutil.which("chromium-headless-shell")
-                    or shutil.which("chromium"),
+                    executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
                     args=["--no-sandbox"],
                 )
                 page = browser.new_page(viewport=SIZE, reduced_motion="reduce")

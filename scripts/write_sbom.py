@@ -52,9 +52,7 @@ def build_bill(pins: str, headwater: str, bundled: dict[str, list[dict[str, Any]
             }
         },
         "components": components,
-        "dependencies": [
-            {"ref": root, "dependsOn": [component["bom-ref"] for component in components]}
-        ],
+        "dependencies": [{"ref": root, "dependsOn": [component["bom-ref"] for component in components]}],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

@@ -138,8 +138,7 @@ def make_key(connection: psycopg.Connection) -> Callable[..., str]:
         key = "trk_sk_" + secrets.token_urlsafe(32)
         digest = hashlib.sha256(key.encode()).digest()
         connection.execute(
-            "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes)"
-            " VALUES (%s, 'test', %s, %s, %s)",
+            "INSERT INTO api_keys (space_id, name, key_hash, hint, scopes) VALUES (%s, 'test', %s, %s, %s)",
             (space_id, digest, key[-4:], list(scopes)),
         )
         return key
@@ -157,10 +156,7 @@ class Running:
 
 
 def run_application(
-    settings: Settings,
-    database_url: str,
-    passwords: Passwords | None = None,
-    egress: Egress | None = None,
+    settings: Settings, database_url: str, passwords: Passwords | None = None, egress: Egress | None = None
 ) -> Running:
     """Start the application on a free port and wait until it answers."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -189,9 +185,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application, with limits and ad platforms that no test meets by accident."""
     nowhere = dict.fromkeys(PLATFORMS, NOWHERE)
-    settings = Settings(
-        rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere
-    )
+    settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere)
     running = run_application(settings, database_url)
     yield running
     running.stop()

@@ -34,9 +34,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def count_pages(how: str) -> int:
-    ran = subprocess.run(
-        [sys.executable, "-c", ARRAYS, how], capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", ARRAYS, how], capture_output=True, text=True, check=True)
     return int(ran.stdout)
 
 

@@ -25,9 +25,7 @@ DOCUMENTS = st.recursive(
 def test_it_works() -> None:
     mask = Mask(["Jane", "+491701234567"], frozenset({"quoted"}))
     body = b'{"code":7,"quoted":{"email":"x"},"message":"Jane of 491701234567 is unknown"}'
-    assert mask.answer(body) == (
-        '{"code":7,"quoted":"[masked]","message":"[masked] of [masked] is unknown"}'
-    )
+    assert mask.answer(body) == ('{"code":7,"quoted":"[masked]","message":"[masked] of [masked] is unknown"}')
     assert Mask().answer(b'{"events_received":2}') == '{"events_received":2}'
     assert Mask().answer(b"") is None
 
@@ -59,9 +57,7 @@ def test_texts(text: str, kept: str) -> None:
 def test_numbers_and_names_of_members_are_masked() -> None:
     mask = Mask(["+491701234567", "Jane"])
     assert mask.answer(b'{"Jane":[491701234567,5,true]}') == '{"[masked]":["[masked]",5,true]}'
-    assert mask.answer(b'{"access_token":"abc","secret":5}') == (
-        '{"access_token":"[masked]","secret":5}'
-    )
+    assert mask.answer(b'{"access_token":"abc","secret":5}') == ('{"access_token":"[masked]","secret":5}')
 
 
 def test_a_longer_value_is_masked_whole() -> None:

@@ -1,4 +1,4 @@
-"""The composition root: puts the rooms together into one ASGI application.
+"""The composition root: puts the packages together into one ASGI application.
 
 The only module that knows everything. It holds no rules of its own, except which endpoints are
 served before the routes because they carry the traffic.
@@ -45,12 +45,7 @@ from headwater.base.settings import Settings
 from headwater.base.storage import open_storage
 from headwater.base.telemetry.request_spans import TracedRequests
 from headwater.base.telemetry.spans import is_traced
-from headwater.console.browsers import (
-    ForBrowsers,
-    show_assistant_address,
-    show_failure,
-    wants_page,
-)
+from headwater.console.browsers import ForBrowsers, show_assistant_address, show_failure, wants_page
 from headwater.console.routes import console_routes
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE, Database
@@ -64,12 +59,7 @@ from headwater.forwarding.platforms.origins import named_hosts
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
-from headwater.http.health import (
-    READY_SECONDS,
-    health_routes,
-    healthz,
-    read_backlog,
-)
+from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
 from headwater.http.shared import Shared
 from headwater.intake.inbox.inbox import Inbox
 from headwater.intake.inbox.probe import takes_writes
@@ -94,7 +84,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Headwater:
-    """A running API process: what its requests share, and what only one room works with."""
+    """A running API process: what its requests share, and what only one package works with."""
 
     services: Services
     sites: SiteCache
@@ -156,11 +146,7 @@ def create_app(
 
 
 def serve(
-    settings: Settings,
-    database_url: str,
-    listener: socket.socket,
-    base_url: str,
-    began: Callable[[], None],
+    settings: Settings, database_url: str, listener: socket.socket, base_url: str, began: Callable[[], None]
 ) -> None:
     """Serve on an open listening socket until told to stop; `began` is called once it does."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
@@ -171,11 +157,7 @@ def serve(
 
 
 def _services(
-    settings: Settings,
-    database_url: str,
-    base_url: str,
-    passwords: Passwords,
-    public_egress: Egress,
+    settings: Settings, database_url: str, base_url: str, passwords: Passwords, public_egress: Egress
 ) -> Services:
     database = Database(database_url)
     secret = _secret(settings, database_url)
@@ -282,9 +264,7 @@ def _description_routes(shared: Services) -> list[Route]:
     return [Route(f"{PREFIX}/openapi.json", show), *reference]
 
 
-def _handler(
-    problem_of: Callable[[Any], Problem],
-) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _handler(problem_of: Callable[[Any], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:
     """Return the handler of an exception: it answers in JSON, or with a page where people read."""
 
     async def handle(request: Request, error: Exception) -> Response:

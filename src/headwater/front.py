@@ -20,9 +20,11 @@ from headwater.http.admission import BodyBudget
 
 log = structlog.get_logger()
 request_seconds = Histogram(
-    "headwater_http_request_seconds", "Time of a request that goes through the routes", ["route"],
+    "headwater_http_request_seconds",
+    "Time of a request that goes through the routes",
+    ["route"],
     buckets=(0.005, 0.025, 0.1, 0.25, 1, 5, 20),
-)  # fmt: skip
+)
 
 
 class Front:

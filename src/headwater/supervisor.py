@@ -31,20 +31,10 @@ from headwater.database.embedded import Embedded
 from headwater.database.installation import write_addresses
 from headwater.database.jobs.child_process import ChildProcess
 from headwater.operations.supervision.announcement import greet, log_migrations, note
-from headwater.operations.supervision.handover import (
-    HandedProcess,
-    Handover,
-    become_next,
-    own_command,
-)
+from headwater.operations.supervision.handover import HandedProcess, Handover, become_next, own_command
 from headwater.operations.supervision.preparation import PREPARE, ServeError, explained, prepare
 from headwater.operations.supervision.processes import Predecessor, SupervisedProcess
-from headwater.operations.supervision.record import (
-    ServiceRecord,
-    erase_record,
-    was_killed,
-    write_record,
-)
+from headwater.operations.supervision.record import ServiceRecord, erase_record, was_killed, write_record
 from headwater.operations.supervision.wakeups import Wakeups
 from headwater.spaces.accounts.links import make_set_up_link
 
@@ -143,9 +133,15 @@ class Supervisor:
     def _watch_postgresql(self, embedded: Embedded) -> None:
         self.embedded = embedded
         self.watched.append(
-            SupervisedProcess("postgresql", lambda: embedded.launch(tied=True), embedded.died,
-                              self.log, running=True, started=time.monotonic())
-        )  # fmt: skip
+            SupervisedProcess(
+                "postgresql",
+                lambda: embedded.launch(tied=True),
+                embedded.died,
+                self.log,
+                running=True,
+                started=time.monotonic(),
+            )
+        )
 
     def _origin(self) -> str:
         """The origin under which people reach the service."""
@@ -165,14 +161,17 @@ class Supervisor:
         for number in range(1, self.plan.api_processes + 1):
             variables = counting | child_variables(f"api-{number}")
             children[f"api {number}"] = ChildProcess(
-                "api", "--fd", str(descriptor), *where,
-                pass_fds=(descriptor,), variables=variables, announces=True,
-            )  # fmt: skip
+                "api",
+                "--fd",
+                str(descriptor),
+                *where,
+                pass_fds=(descriptor,),
+                variables=variables,
+                announces=True,
+            )
         for number in range(1, self.plan.pipelines + 1):
             variables = counting | child_variables(f"worker-{number}")
-            children[f"worker {number}"] = ChildProcess(
-                "worker", *where, variables=variables, announces=True
-            )
+            children[f"worker {number}"] = ChildProcess("worker", *where, variables=variables, announces=True)
         return children
 
     def _watch(self, name: str, child: ChildProcess) -> None:
@@ -311,11 +310,7 @@ def supervise(plan: ServePlan, handover: Handover | None = None) -> None:
     patience = listening_socket.BIND_SECONDS
     if was_killed(plan.settings.data_dir):
         patience = ORPHAN_SECONDS
-    with (
-        explained(),
-        _alone(plan.settings, handover) as lock,
-        _bind(plan, handover, patience) as bound,
-    ):
+    with explained(), _alone(plan.settings, handover) as lock, _bind(plan, handover, patience) as bound:
         Supervisor(plan, bound, lock, handover).run()
 
 

@@ -1,4 +1,4 @@
-"""The duties of a worker, from all rooms.
+"""The duties of a worker, from all packages.
 
 It is imported once it is settled where the process counts, as it makes the counters.
 """
@@ -22,11 +22,7 @@ from headwater.console.scheduled_reports import scheduled_reports
 from headwater.database.jobs.child_process import make_process_duty
 from headwater.database.jobs.duties import INSTALLATION, Duty
 from headwater.events.browsing.old_views import make_old_views_duty
-from headwater.exports.duties import (
-    make_export_duty,
-    make_export_schedule_duty,
-    make_export_tidying_duty,
-)
+from headwater.exports.duties import make_export_duty, make_export_schedule_duty, make_export_tidying_duty
 from headwater.forwarding.deliveries.duty import make_forwarding_duty
 from headwater.intake.imports.duties import make_import_duty, make_import_tidying_duty
 from headwater.intake.pipeline.answers import REREADING_DUTY
@@ -87,8 +83,5 @@ def make_rates_duty(settings: Settings) -> Duty:
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
-    sorts = (
-        watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces,
-        monthly_fits.due_spaces,
-    )  # fmt: skip
+    sorts = (watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces, monthly_fits.due_spaces)
     return [space_id for due in sorts for space_id in due.find_now(connection)]

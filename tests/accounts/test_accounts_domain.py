@@ -47,9 +47,7 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
     assert opened.user == user
 
 
-@pytest.mark.parametrize(
-    "email", ["", "ada", "ada@", "a b@example.com", "x" * 300 + "@example.com"]
-)
+@pytest.mark.parametrize("email", ["", "ada", "ada@", "a b@example.com", "x" * 300 + "@example.com"])
 def test_what_is_no_address(accounts: Accounts, email: str) -> None:
     with pytest.raises(Invalid) as refused:
         accounts.run(lambda c: users.create_user(c, email, HASH))
@@ -129,17 +127,13 @@ def test_the_last_owner_stays(accounts: Accounts, space_id: int) -> None:
     first, second = accounts.member(space_id), accounts.member(space_id)
     accounts.member(space_id, Role.ADMIN)
     remove = partial(members.remove_member, space_id=space_id)
-    accounts.run(
-        partial(members.change_role, space_id=space_id, user_id=first.id, role=Role.VIEWER)
-    )
+    accounts.run(partial(members.change_role, space_id=space_id, user_id=first.id, role=Role.VIEWER))
     for act in (
         partial(members.change_role, space_id=space_id, user_id=second.id, role=Role.ADMIN),
         partial(remove, user_id=second.id),
     ):
         assert refusal(accounts, act) is MemberReason.LAST_OWNER
-    accounts.run(
-        partial(members.change_role, space_id=space_id, user_id=second.id, role=Role.OWNER)
-    )
+    accounts.run(partial(members.change_role, space_id=space_id, user_id=second.id, role=Role.OWNER))
     accounts.run(partial(remove, user_id=first.id))
 
 
@@ -170,9 +164,7 @@ def test_removing_takes_tokens_codes_and_invitations(
     new = tokens.NewToken(user.id, "personal", "mine")
     gone, _ = accounts.run(lambda c: tokens.issue_token(c, here, new))
     kept, _ = accounts.run(lambda c: tokens.issue_token(c, elsewhere, new))
-    link, _ = accounts.run(
-        lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id)
-    )
+    link, _ = accounts.run(lambda c: invitations.invite(c, here, unique_email(), Role.VIEWER, user.id))
     connection.execute(
         "INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id,"
         " client_name, redirect_uri, code_challenge, expires_at)"
@@ -182,9 +174,7 @@ def test_removing_takes_tokens_codes_and_invitations(
     )
     connection.execute("LISTEN headwater_access")
     accounts.run(partial(members.remove_member, space_id=here, user_id=user.id))
-    told = [
-        notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)
-    ]
+    told = [notice.payload for notice in connection.notifies(timeout=PATIENCE_SECONDS, stop_after=1)]
     assert told == [str(here)]
     assert accounts.run(lambda c: tokens.find_token(c, gone)) is None
     assert accounts.run(lambda c: tokens.find_token(c, kept)) is not None
@@ -199,10 +189,7 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     assert len({session.csrf_key for _, session in opened}) == 4
 
     def alive() -> list[bool]:
-        return [
-            accounts.run(partial(sessions.fetch_session, token=token)) is not None
-            for token, _ in opened
-        ]
+        return [accounts.run(partial(sessions.fetch_session, token=token)) is not None for token, _ in opened]
 
     ids = [session.id for _, session in opened]
     accounts.run(lambda c: sessions.close_session(c, user.id + 1, ids[0]))
@@ -221,9 +208,7 @@ def test_sessions_end(accounts: Accounts, connection: psycopg.Connection) -> Non
     assert alive() == [False] * 4
 
 
-def test_use_prolongs_a_session_and_not_for_ever(
-    accounts: Accounts, connection: psycopg.Connection
-) -> None:
+def test_use_prolongs_a_session_and_not_for_ever(accounts: Accounts, connection: psycopg.Connection) -> None:
     user = accounts.user()
     token, opened = accounts.run(partial(sessions.open_session, user_id=user.id))
     connection.execute(
@@ -269,9 +254,7 @@ def test_a_password_chosen_by_link(accounts: Accounts, connection: psycopg.Conne
 
 def test_an_invitation(accounts: Accounts, space_id: int) -> None:
     owner, guest, third = accounts.member(space_id), accounts.user(), accounts.user()
-    older, _ = accounts.run(
-        lambda c: invitations.invite(c, space_id, guest.email, Role.OWNER, owner.id)
-    )
+    older, _ = accounts.run(lambda c: invitations.invite(c, space_id, guest.email, Role.OWNER, owner.id))
     path, email = accounts.run(
         lambda c: invitations.invite(c, space_id, f" {guest.email.upper()}", Role.ADMIN, owner.id)
     )

@@ -11,13 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.spaces.accounts.attempts import (
-    FREE,
-    give_back,
-    seconds_to_wait,
-    take_attempt,
-    tidy_attempts,
-)
+from headwater.spaces.accounts.attempts import FREE, give_back, seconds_to_wait, take_attempt, tidy_attempts
 from tests.support.accounts import Accounts
 
 START = datetime(2026, 5, 13, tzinfo=UTC)
@@ -30,9 +24,7 @@ def accounts(database_url: str) -> Accounts:
 
 
 def take(accounts: Accounts, subject: str, **options: bool) -> tuple[bool, int]:
-    taken = accounts.run(
-        lambda c: take_attempt(c, "login", subject, limit=10, window_seconds=900, **options)
-    )
+    taken = accounts.run(lambda c: take_attempt(c, "login", subject, limit=10, window_seconds=900, **options))
     return taken.admitted, taken.retry_after
 
 
@@ -92,9 +84,7 @@ def test_it_forgets(accounts: Accounts, connection: psycopg.Connection) -> None:
     assert connection.execute("SELECT count(*) FROM attempts").fetchone() == (0,)
 
 
-@given(
-    gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slowing=st.booleans()
-)
+@given(gaps=st.lists(st.floats(0, 400), max_size=60), limit=st.integers(1, 12), slowing=st.booleans())
 def test_no_window_holds_more_than_the_limit(gaps: list[float], limit: int, slowing: bool) -> None:
     now, taken = START, list[datetime]()
     for gap in gaps:

@@ -30,9 +30,7 @@ def test_it_works(accounts: Accounts, space_id: int) -> None:
     assert token.startswith("trk_mcp_")
     assert len(token) == len("trk_mcp_") + 43
     bearer = accounts.run(lambda c: tokens.find_token(c, token))
-    assert bearer == tokens.Bearer(
-        space_id, user.id, Role.VIEWER, True, token_id, "personal", None, "Laptop"
-    )
+    assert bearer == tokens.Bearer(space_id, user.id, Role.VIEWER, True, token_id, "personal", None, "Laptop")
     (listed,) = accounts.run(lambda c: tokens.list_tokens(c, space_id))
     assert (listed.hint, listed.owner.display_name, listed.expires_at) == (token[-4:], "Ada", None)
     assert listed.last_used_at is not None
@@ -46,9 +44,7 @@ def test_of_forty_at_once_twenty_five(accounts: Accounts, space_id: int) -> None
     user = accounts.member(space_id)
     accounts.member(space_id)
     new = [NewToken(user.id, kind, "t") for kind in ("oauth", "personal")] * 20
-    made = accounts.at_once(
-        [partial(tokens.issue_token, space_id=space_id, new=one) for one in new]
-    )
+    made = accounts.at_once([partial(tokens.issue_token, space_id=space_id, new=one) for one in new])
     assert sum(isinstance(one, TooManyTokens) for one in made) == 40 - MAX_TOKENS
     listed = accounts.run(lambda c: tokens.list_tokens(c, space_id))
     assert len(listed) == MAX_TOKENS
@@ -119,9 +115,7 @@ def test_use_is_noted_once_a_minute(
     assert connection.execute(used, (token_id,)).fetchone() > first  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "trk_mcp_", "trk_sk_x", "trk_mcp_" + "x" * 10_000, "trk_mcp_ü"]
-)
+@pytest.mark.parametrize("text", ["", "trk_mcp_", "trk_sk_x", "trk_mcp_" + "x" * 10_000, "trk_mcp_ü"])
 def test_what_is_no_token(accounts: Accounts, text: str) -> None:
     assert accounts.run(lambda c: tokens.find_token(c, text)) is None
 

@@ -146,9 +146,7 @@ def test_paging(api: Api) -> None:
     assert [int(row["id"]) for row in back["data"]] == [2, 1]
 
 
-@pytest.mark.parametrize(
-    "params", [{"per_page": 0}, {"per_page": 1001}, {"per_page": "x"}, {"cursor": "x"}]
-)
+@pytest.mark.parametrize("params", [{"per_page": 0}, {"per_page": 1001}, {"per_page": "x"}, {"cursor": "x"}])
 def test_other_parameters_are_refused(api: Api, params: dict[str, Any]) -> None:
     response = api.get("/ads", params=params)
     assert response.status_code == 422

@@ -65,9 +65,7 @@ def ordinary_month(dice: np.random.Generator, size: int) -> Month:
         rate[start : start + 24] *= np.interp(np.arange(24), [0, asleep], [1, quiet])
         buying[start : start + 24] *= 0 if business else dice.uniform(0.4, 1)
     shares = dice.dirichlet(np.full(len(SOURCES) + 1, 3.0))
-    by_source = {
-        source: rate * share for source, share in zip((*SOURCES, "direct"), shares, strict=True)
-    }
+    by_source = {source: rate * share for source, share in zip((*SOURCES, "direct"), shares, strict=True)}
     for start in _days(dice, hours, 2):  # promotions
         begin, length = start + int(dice.integers(6, 20)), int(dice.integers(4, 60))
         by_source[str(dice.choice(SOURCES))][begin : begin + length] *= dice.uniform(1.5, 5)
@@ -82,10 +80,7 @@ def _counted(dice: np.random.Generator, by_source: dict[str, Values], buying: Va
     counts = {source: dice.poisson(rate) for source, rate in by_source.items()}
     visits = np.sum(list(counts.values()), axis=0)
     unattributed = dice.uniform(0.03, 0.3)
-    orders = {
-        source: dice.poisson(rate * buying * (1 - unattributed))
-        for source, rate in by_source.items()
-    }
+    orders = {source: dice.poisson(rate * buying * (1 - unattributed)) for source, rate in by_source.items()}
     orders[""] = dice.poisson(np.sum(list(by_source.values()), axis=0) * buying * unattributed)
     whole = np.sum(list(orders.values()), axis=0)
     failing = dice.uniform(0, 0.1)

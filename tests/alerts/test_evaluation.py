@@ -176,19 +176,13 @@ def test_a_held_destination(looker: Looker, stage: Stage) -> None:
     )
     looker.look(NOW + HOUR)
     assert steps(looker.told)[1:] == [(Rule.DESTINATION_HELD, "ended")]
-    stage.connection.execute(
-        "UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE destinations SET status = 'held' WHERE space_id = %s", (stage.space_id,))
     looker.look(NOW + 2 * HOUR)
     assert len(looker.told) == 2, "what comes back within a day is the same alert"
 
 
-@pytest.mark.parametrize(
-    "choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)]
-)
-def test_what_a_space_chooses(
-    looker: Looker, stage: Stage, database_url: str, choice: RuleChoice
-) -> None:
+@pytest.mark.parametrize("choice", [RuleChoice(is_on=False), RuleChoice(sensitivity=Sensitivity.LOW)])
+def test_what_a_space_chooses(looker: Looker, stage: Stage, database_url: str, choice: RuleChoice) -> None:
     visit(stage, NOW - WEEKS, noon(-2))
     visit(stage, noon(-2), noon(0), hourly=12)
     Accounts(database_url).run(lambda c: choose(c, stage.space_id, Rule.VISITS_FELL, choice))
@@ -202,9 +196,7 @@ def test_a_new_space_learns_first(looker: Looker, stage: Stage) -> None:
     assert looker.told == []
 
 
-def test_counts_are_added_once(
-    looker: Looker, stage: Stage, make_space: Callable[..., int]
-) -> None:
+def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callable[..., int]) -> None:
     other = Stage(stage.connection, make_space(), "")
     visit(other, noon(-2), noon(0))
     visit(stage, noon(-3), noon(0), hourly=6)

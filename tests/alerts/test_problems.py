@@ -34,9 +34,7 @@ def put_destination(connection: psycopg.Connection, space_id: int, status: str) 
     return row[0]
 
 
-def put_delivery(
-    connection: psycopg.Connection, space_id: int, destination: int, age: timedelta
-) -> None:
+def put_delivery(connection: psycopg.Connection, space_id: int, destination: int, age: timedelta) -> None:
     connection.execute(
         "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, due_at)"
         " VALUES (%s, %s, nextval('receipt_ids'), 'x', now() - %s)",
@@ -52,9 +50,7 @@ def put_request(connection: psycopg.Connection, space_id: int, age: timedelta) -
     )
 
 
-def test_it_works(
-    listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
-) -> None:
+def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int) -> None:
     assert listed() == []
     held = put_destination(connection, space_id, "held")
     late = put_destination(connection, space_id, "active")
@@ -94,9 +90,7 @@ def test_it_works(
 def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
     listed: Callable[[], list[Alert]], connection: psycopg.Connection, space_id: int
 ) -> None:
-    put_delivery(
-        connection, space_id, put_destination(connection, space_id, "active"), timedelta(0)
-    )
+    put_delivery(connection, space_id, put_destination(connection, space_id, "active"), timedelta(0))
     paused = put_destination(connection, space_id, "paused")
     put_delivery(connection, space_id, paused, alerts.LATE * 2)
     put_request(connection, space_id, timedelta(seconds=1))
@@ -106,17 +100,13 @@ def test_what_is_on_time_or_stopped_on_purpose_is_no_alert(
 
 
 def test_other_spaces_stay_out(
-    listed: Callable[[], list[Alert]],
-    connection: psycopg.Connection,
-    make_space: Callable[..., int],
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
 ) -> None:
     put_destination(connection, make_space(), "held")
     assert listed() == []
 
 
-def test_the_log_tells_of_a_backlog_and_of_its_end(
-    connection: psycopg.Connection, space_id: int
-) -> None:
+def test_the_log_tells_of_a_backlog_and_of_its_end(connection: psycopg.Connection, space_id: int) -> None:
     watch = BacklogWatch()
     late = put_destination(connection, space_id, "active")
     put_delivery(connection, space_id, late, alerts.LATE * 2)

@@ -99,13 +99,11 @@ def let_in(connection: psycopg.Connection, space_id: int) -> str:
         (space_id, CALLING.bucket),
     )
     row = connection.execute(
-        "INSERT INTO users (email) VALUES (%s) RETURNING id",
-        (f"{secrets.token_hex(6)}@people.example",),
+        "INSERT INTO users (email) VALUES (%s) RETURNING id", (f"{secrets.token_hex(6)}@people.example",)
     ).fetchone()
     assert row is not None
     connection.execute(
-        "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')",
-        (space_id, row[0]),
+        "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, 'owner')", (space_id, row[0])
     )
     token = "trk_mcp_" + secrets.token_urlsafe(32)
     connection.execute(

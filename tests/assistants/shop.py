@@ -159,9 +159,7 @@ def make_shop() -> Shop:
 def _some_person(dice: Random, number: int) -> Person:
     first, last = FIRST_NAMES[number % 10], LAST_NAMES[number // 10 % 7]
     company = dice.randrange(len(COMPANIES)) if number % 4 == 0 else None
-    host = (
-        "gmail.com" if company is None else f"{COMPANIES[company].split()[0].lower()}.example.com"
-    )
+    host = "gmail.com" if company is None else f"{COMPANIES[company].split()[0].lower()}.example.com"
     return Person(
         number, f"{first} {last}", f"{first}.{last}{number}@{host}".lower(), company,
         dice.choice(COUNTRIES),

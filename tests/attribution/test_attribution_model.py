@@ -47,9 +47,7 @@ amounts = st.one_of(
     st.none(),
     st.decimals(-1000, 1000, places=2),
     st.decimals(-10, 10, places=4),
-    st.sampled_from(["0", "0.01", "-0.01", "0.03", "100", "1E14", "-99999999999999.9999"]).map(
-        Decimal
-    ),
+    st.sampled_from(["0", "0.01", "-0.01", "0.03", "100", "1E14", "-99999999999999.9999"]).map(Decimal),
 )
 
 
@@ -59,9 +57,7 @@ class Journeys:
     def __init__(self, stage: Stage) -> None:
         self.companies = [stage.company() for _ in range(2)]
         owned = [*self.companies, None]
-        self.people = [
-            (stage.contact(company_id=owned[at // 2]), owned[at // 2]) for at in range(6)
-        ]
+        self.people = [(stage.contact(company_id=owned[at // 2]), owned[at // 2]) for at in range(6)]
         self.stage = stage
         self.events: list[Event] = []
         self.touches: list[Touch] = []
@@ -90,9 +86,7 @@ event_rows = st.tuples(
     events=st.lists(event_rows, min_size=1, max_size=8),
     wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1),
 )
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_sql_agrees_with_the_model(
     connection: psycopg.Connection,
     touches: list[tuple[int, timedelta, str]],
@@ -111,13 +105,9 @@ def test_sql_agrees_with_the_model(
             )
             assert_credits_add_up(expected)
             ids = tuple(SOURCE_IDS[name] for name in wanted)
-            found = stored_credits(
-                journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS)
-            )
+            found = stored_credits(journeys.stage, Attribution(model, days, ids, by_company, WEIGHTS))
             assert found == [
-                (row.event.id, row.touch.id, row.amount)
-                for row in expected
-                if row.touch.source in wanted
+                (row.event.id, row.touch.id, row.amount) for row in expected if row.touch.source in wanted
             ], (model, days, by_company)
 
 
@@ -147,9 +137,7 @@ def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, in
     events=st.lists(event_rows, min_size=1, max_size=8),
     wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1, max_size=2),
 )
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_narrowing_loses_no_credit(
     connection: psycopg.Connection,
     database_url: str,
@@ -197,9 +185,7 @@ def everything(attribution: Attribution) -> ListEvents:
 
 
 @given(rows=st.lists(st.tuples(amounts, st.integers(1, 60)), min_size=1, max_size=40))
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_shares_of_long_paths_are_exact(
     connection: psycopg.Connection, rows: list[tuple[Decimal | None, int]]
 ) -> None:
@@ -239,9 +225,7 @@ def test_shares_of_long_paths_are_exact(
         ("u_shaped", "7.77", ["7.77"]),
     ],
 )
-def test_known_shares(
-    connection: psycopg.Connection, model: str, amount: str, expected: list[str]
-) -> None:
+def test_known_shares(connection: psycopg.Connection, model: str, amount: str, expected: list[str]) -> None:
     rows = connection.execute(
         SQL(
             "SELECT {credit} FROM (SELECT %(touches)s::bigint AS touches, place, m.*"

@@ -17,14 +17,10 @@ from tests.support.report_model.credit import by_source
 
 UNITS = st.one_of(st.integers(0, 9), st.integers(0, 10**6), st.integers(0, 10**18))
 PATHS = st.lists(st.tuples(UNITS, st.lists(st.integers(1, 5), max_size=12)), min_size=1, max_size=8)
-WEIGHTS = st.lists(
-    st.one_of(st.just(0), st.integers(1, 3), st.integers(1, 10**9)), min_size=5, max_size=5
-)
+WEIGHTS = st.lists(st.one_of(st.just(0), st.integers(1, 3), st.integers(1, 10**9)), min_size=5, max_size=5)
 
 
-def shares_of(
-    paths: list[tuple[int, list[int]]], weights: list[int] | None = None
-) -> list[list[int]]:
+def shares_of(paths: list[tuple[int, list[int]]], weights: list[int] | None = None) -> list[list[int]]:
     """The shares of each path's touches that have any; by equal weights where none are given."""
     ends = np.array(list(accumulate(len(path) for _, path in paths)))
     slices = TouchSlices(ends - [len(path) for _, path in paths], ends)
@@ -46,9 +42,7 @@ def test_it_works() -> None:
 
 @given(paths=PATHS, weights=st.one_of(st.none(), WEIGHTS))
 @settings(max_examples=300, deadline=None)
-def test_shares_are_those_of_the_rule(
-    paths: list[tuple[int, list[int]]], weights: list[int] | None
-) -> None:
+def test_shares_are_those_of_the_rule(paths: list[tuple[int, list[int]]], weights: list[int] | None) -> None:
     worth = [1] * 5 if weights is None else weights
     expected = [
         by_source(units, path, {source: Fraction(worth[source - 1]) for source in path})

@@ -22,9 +22,7 @@ from tests.support.report_model.credit import shared_out
 DAY = 86_400
 START = datetime(2026, 5, 13, tzinfo=UTC)
 UNITS = st.one_of(st.integers(0, 9), st.integers(0, 10**6), st.integers(0, 10**18))
-PATHS = st.lists(
-    st.tuples(UNITS, st.lists(st.integers(0, 40 * DAY), max_size=12)), min_size=1, max_size=8
-)
+PATHS = st.lists(st.tuples(UNITS, st.lists(st.integers(0, 40 * DAY), max_size=12)), min_size=1, max_size=8)
 
 
 def test_it_works(api: Api, stage: Stage) -> None:
@@ -74,9 +72,7 @@ def reported(api: Api) -> dict[str, float]:
     ages=st.lists(st.one_of(st.integers(0, 10**10), st.integers(0, 60 * DAY)), max_size=30),
     half_life=st.integers(1, 365),
 )
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_weights_are_the_same_everywhere(
     connection: psycopg.Connection, ages: list[int], half_life: int
 ) -> None:
@@ -125,8 +121,7 @@ def test_shares_are_exact_in_bulk(paths: list[tuple[int, list[int]]], half_life:
         for (number, _), path in zip(paths, seconds, strict=True)
         if path
         for share in shared_out(
-            number,
-            decayed_fractions([START + timedelta(seconds=second) for second in path], half_life),
+            number, decayed_fractions([START + timedelta(seconds=second) for second in path], half_life)
         )
     ]
     assert shares.tolist() == expected

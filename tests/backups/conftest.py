@@ -113,9 +113,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., dict[str, Any]]:
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
     """Runs a command that succeeds, and returns what it prints as JSON."""
 
     def run(*words: str | Path, code: int = 0) -> Any:
@@ -201,9 +199,7 @@ def all_rows(connection: psycopg.Connection) -> Rows:
         table: [
             row
             for (row,) in connection.execute(
-                SQL("SELECT to_jsonb(t) - 'era' FROM {} t ORDER BY 1::text").format(
-                    Identifier(table)
-                )
+                SQL("SELECT to_jsonb(t) - 'era' FROM {} t ORDER BY 1::text").format(Identifier(table))
             )
         ]
         for (table,) in tables

@@ -101,9 +101,7 @@ def test_a_full_disk_leaves_nothing(installation: Installation, folder: Path) ->
     assert [path.name for path in folder.iterdir()] == ["erasures.journal"]
 
 
-def test_nothing_is_overwritten(
-    installation: Installation, folder: Path, run: Run, refused: Refused
-) -> None:
+def test_nothing_is_overwritten(installation: Installation, folder: Path, run: Run, refused: Refused) -> None:
     file = folder / "b.zip"
     file.write_text("mine")
     where = ("--data-dir", installation.data_dir)

@@ -107,9 +107,7 @@ def test_a_line_that_was_cut_off_is_written_again(installation: Installation, fo
     assert bob.erased_at is not None
 
 
-def test_a_damaged_journal_is_put_aside_and_made_anew(
-    installation: Installation, folder: Path
-) -> None:
+def test_a_damaged_journal_is_put_aside_and_made_anew(installation: Installation, folder: Path) -> None:
     path = folder / journal.NAME
     installation.erase(installation.bob)
     keeper = JournalKeeper(Settings(backup_dir=folder))
@@ -123,9 +121,7 @@ def test_a_damaged_journal_is_put_aside_and_made_anew(
     assert sorted(map(repr, after)) == sorted(map(repr, before))
 
 
-def test_a_folder_that_cannot_be_written_ends_nothing(
-    installation: Installation, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_ends_nothing(installation: Installation, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     keeper = JournalKeeper(Settings(backup_dir=tmp_path / "file"))
     keep(installation, keeper)

@@ -36,9 +36,7 @@ def test_it_works(installation: Installation, folder: Path, run: Run) -> None:
     assert made["rows"] > 0
 
 
-def test_a_killed_restore(
-    installation: Installation, folder: Path, tmp_path: Path, run: Run
-) -> None:
+def test_a_killed_restore(installation: Installation, folder: Path, tmp_path: Path, run: Run) -> None:
     """Nothing starts on half of it; begun anew, it comes to its end."""
     file = folder / "b.zip"
     made = run("backup", file, "--data-dir", installation.data_dir)

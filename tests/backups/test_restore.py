@@ -97,7 +97,5 @@ def test_a_newer_schema_is_refused(
     run("backup", folder / "b.zip", "--data-dir", installation.data_dir)
     earlier = migrator.migrations()[:-1]
     monkeypatch.setattr("headwater.operations.backups.restoration.migrations", lambda: earlier)
-    assert "which this version lacks" in refused(
-        "restore", folder / "b.zip", "--data-dir", tmp_path / "new"
-    )
+    assert "which this version lacks" in refused("restore", folder / "b.zip", "--data-dir", tmp_path / "new")
     assert not (tmp_path / "new").exists()

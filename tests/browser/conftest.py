@@ -120,9 +120,7 @@ class Shop:
     def put(self, path: str, body: str = "", attributes: str = "", hub: str | None = None) -> None:
         """A page that carries the tracker."""
         snippet = self.snippet(attributes, **({"hub": hub} if hub else {}))
-        self.pages[path] = (
-            f"<!doctype html><title>Shop</title><script>{STUB}</script>{snippet}{body}"
-        )
+        self.pages[path] = f"<!doctype html><title>Shop</title><script>{STUB}</script>{snippet}{body}"
 
     def of(self, kind: str, count: int) -> list[dict[str, Any]]:
         """What arrived of a kind, in order, once there is so much. A page that is left early cannot

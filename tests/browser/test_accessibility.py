@@ -183,8 +183,7 @@ def test_the_console(
         url=f"https://shop.example/?utm_source={LONG}",
     )
     connection.execute(
-        "INSERT INTO source_names (space_id, name, source) VALUES (%s, %s, 'email')",
-        (space_id, f"x{LONG}"),
+        "INSERT INTO source_names (space_id, name, source) VALUES (%s, %s, 'email')", (space_id, f"x{LONG}")
     )
     people_pages = put_people(stage)
     put_spend(stage, now)

@@ -25,10 +25,7 @@ from tests.support.accounts import Accounts
 from tests.support.factories import NOON, Stage
 from tests.support.meta_account import CODE, PIXEL, TOKEN, meta_account
 
-BROWSERS_OWN = (
-    "Failed to load resource: the server responded with a status of 422",
-    "Autofocus",
-)
+BROWSERS_OWN = ("Failed to load resource: the server responded with a status of 422", "Autofocus")
 """What the browser itself reports of a refused form."""
 
 

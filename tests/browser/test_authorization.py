@@ -63,12 +63,7 @@ def waiting(host: str = "127.0.0.1") -> Iterator[Application]:
     server.server_close()
 
 
-def open_request(
-    page: Page,
-    installation: Installation,
-    assistant: Assistant,
-    person: Person,
-) -> None:
+def open_request(page: Page, installation: Installation, assistant: Assistant, person: Person) -> None:
     """Follow the assistant's link, logging in on the way."""
     page.set_default_timeout(1000 * PATIENCE_SECONDS)
     page.goto(f"{installation.base_url}{AUTHORIZE}?{urlencode(assistant.request())}")
@@ -79,12 +74,7 @@ def open_request(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_it_works(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
-    host: str,
-) -> None:
+def test_it_works(page_of: Callable[..., Page], installation: Installation, space_id: int, host: str) -> None:
     """Any port of this machine, by name or number."""
     person = installation.person(space_id, logged_in=False)
     page = page_of()
@@ -102,11 +92,7 @@ def test_it_works(
     assert reports == []
 
 
-def test_saying_no(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
-) -> None:
+def test_saying_no(page_of: Callable[..., Page], installation: Installation, space_id: int) -> None:
     person = installation.person(space_id, installation.make_space(), logged_in=False)
     page = page_of()
     with waiting() as application:
@@ -120,11 +106,7 @@ def test_saying_no(
     assert query_of(application.received[0])["error"] == "access_denied"
 
 
-def test_being_somebody_else(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
-) -> None:
+def test_being_somebody_else(page_of: Callable[..., Page], installation: Installation, space_id: int) -> None:
     person, other = (installation.person(space_id, logged_in=False) for _ in range(2))
     page = page_of()
     with waiting() as application:
@@ -140,9 +122,7 @@ def test_being_somebody_else(
 
 
 def test_an_application_with_a_scheme_of_its_own(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
+    page_of: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """The browser hands the answer over, and does not report that it was not allowed to."""
     person = installation.person(space_id, logged_in=False)
@@ -164,9 +144,7 @@ def _seen(page: Page, answers: list[str]) -> bool:
 
 
 def test_a_form_of_another_site(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
+    page_of: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """The person is logged in; the other site knows everything but what is on their page."""
     person = installation.person(space_id, logged_in=False)
@@ -247,9 +225,7 @@ def test_names_that_are_markup(
 
 
 def test_the_page_is_not_framed(
-    page_of: Callable[..., Page],
-    installation: Installation,
-    space_id: int,
+    page_of: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     person = installation.person(space_id, logged_in=False)
     page = page_of()

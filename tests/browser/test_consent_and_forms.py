@@ -42,9 +42,7 @@ class TestConsent:
         page.evaluate("trk.consent(true)")
         assert [hit["url"] for hit in shop.of("hit", 1)] == [shop.url("/asks?2")]
 
-    def test_withdrawn_everything_is_forgotten(
-        self, shop: Shop, page: Page, context: BrowserContext
-    ) -> None:
+    def test_withdrawn_everything_is_forgotten(self, shop: Shop, page: Page, context: BrowserContext) -> None:
         page.goto(shop.url())
         shop.of("hit", 1)
         page.wait_for_function("() => document.cookie.includes('trk_token=')")
@@ -112,12 +110,9 @@ class TestForms:
         }  # fmt: skip
 
     @pytest.mark.parametrize(
-        ("script", "form"),
-        [("", ""), ("data-forms", 'data-trk="off"'), ("data-forms", 'autocomplete="off"')],
+        ("script", "form"), [("", ""), ("data-forms", 'data-trk="off"'), ("data-forms", 'autocomplete="off"')]
     )
-    def test_not_where_it_is_not_asked_for(
-        self, shop: Shop, page: Page, script: str, form: str
-    ) -> None:
+    def test_not_where_it_is_not_asked_for(self, shop: Shop, page: Page, script: str, form: str) -> None:
         shop.put("/form", attributes=script, body=FORM.format(attributes=form))
         page.goto(shop.url("/form"))
         ready(page)

@@ -80,9 +80,7 @@ class Visit:
         """The text of a page, and what its fields hold. No payload has run on it."""
         self.goto(path)
         assert self.page.evaluate("window.__x") is None, path
-        fields = self.page.evaluate(
-            "[...document.querySelectorAll('input')].map((one) => one.value)"
-        )
+        fields = self.page.evaluate("[...document.querySelectorAll('input')].map((one) => one.value)")
         return squeeze(" ".join([self.page.locator("body").text_content() or "", *fields]))
 
     def log_in(self, user: User) -> None:
@@ -222,9 +220,7 @@ def test_a_form_on_another_site(
     """Another port is the same site to cookies, and another origin to us."""
     one = visit()
     one.log_in(user)
-    form = (
-        f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'
-    )
+    form = f'<form method=post action="{one.base_url}/console/account/name"><input name=name value=x>'
     listener = ThreadingHTTPServer(("127.0.0.1", 0), _page_of(f"{form}<button>Win</button></form>"))
     thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -253,9 +249,7 @@ def _page_of(html: str) -> type[BaseHTTPRequestHandler]:
     return Page
 
 
-def test_what_was_typed_outlives_the_session(
-    visit: Callable[..., Visit], user: User, space_id: int
-) -> None:
+def test_what_was_typed_outlives_the_session(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     one = visit()
     page = one.page
     one.log_in(user)
@@ -277,9 +271,7 @@ def test_what_was_typed_outlives_the_session(
     expect(page.get_by_label("Name")).to_have_value("")
 
 
-def test_the_first_wrong_field_has_the_focus(
-    visit: Callable[..., Visit], user: User, space_id: int
-) -> None:
+def test_the_first_wrong_field_has_the_focus(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     one = visit()
     page = one.page
     one.log_in(user)

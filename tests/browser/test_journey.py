@@ -16,8 +16,7 @@ from tests.support.sites import GOOGLEBOT
 from tests.support.sites import page as view
 
 pytestmark = pytest.mark.skipif(
-    not {"hit", "identify", "bots"} <= steps._READERS.keys(),
-    reason="the pipeline does not know page views",
+    not {"hit", "identify", "bots"} <= steps._READERS.keys(), reason="the pipeline does not know page views"
 )
 
 
@@ -34,9 +33,7 @@ def settled(page: Page) -> None:
     page.wait_for_function("() => !Object.keys(localStorage).some(k => /queue/.test(k))")
 
 
-def test_the_shop_s_journey_and_credits_are_right(
-    shop: Shop, page: Page, api: Api, stage: Any
-) -> None:
+def test_the_shop_s_journey_and_credits_are_right(shop: Shop, page: Page, api: Api, stage: Any) -> None:
     follow(shop, page, "search.example", "/?gclid=Cj0abc&utm_campaign=spring")
     page.evaluate("history.pushState({}, '', '/shoes')")
     settled(page)

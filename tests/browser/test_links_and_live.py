@@ -122,9 +122,7 @@ def test_live_follows(visit: Callable[..., Visit], user: User, space_id: int, st
     assert one.reports == []
 
 
-def test_hostile_names_under_axe(
-    look: Callable[..., Visit], user: User, space_id: int, stage: Stage
-) -> None:
+def test_hostile_names_under_axe(look: Callable[..., Visit], user: User, space_id: int, stage: Stage) -> None:
     """Every state that is not in the list of all pages, with names that are markup."""
     now = datetime.now(UTC)
     for payload in PAYLOADS[:12]:

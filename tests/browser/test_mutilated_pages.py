@@ -50,8 +50,7 @@ MUTILATIONS = {
     "Date.now that is no number": "Date.now = () => 'now'",
     "a clock that stands still": "Date.now = () => 0",
     "Date": f"window.Date = {THROWS}",
-    "a random number that is none": "Math.random = () => 0;"
-    " crypto.getRandomValues = (bytes) => bytes",
+    "a random number that is none": "Math.random = () => 0; crypto.getRandomValues = (bytes) => bytes",
     "crypto": "Object.defineProperty(window, 'crypto', {value: undefined})",
     "storage that throws": f"Storage.prototype.getItem = Storage.prototype.setItem = {THROWS}",
     "storage that keeps nothing": "Storage.prototype.setItem = () => {};"
@@ -63,8 +62,7 @@ MUTILATIONS = {
     " {value: () => {}, writable: false})",
     "setTimeout": f"window.setTimeout = {THROWS}",
     "console": "window.console = undefined",
-    "Intl and screen": "window.Intl = undefined;"
-    " Object.defineProperty(window, 'screen', {value: undefined})",
+    "Intl and screen": "window.Intl = undefined; Object.defineProperty(window, 'screen', {value: undefined})",
     "languages": "Object.defineProperty(navigator, 'language', {get: () => 7});"
     " Object.defineProperty(navigator, 'languages', {get: () => null})",
     "addEventListener": f"window.addEventListener = {THROWS}",

@@ -96,9 +96,7 @@ class Hand:
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: look[0])
-def hand(
-    request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User
-) -> Hand:
+def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node, user: User) -> Hand:
     way, options = request.param
     script = node.package("axe-core/axe.min.js")
     one = visit(bypass_csp=way != "no scripts", **options)
@@ -166,9 +164,7 @@ def test_a_webhook_from_nothing_to_an_order(hand: Hand, space_id: int) -> None:
     assert only_refusals(hand.one.reports), hand.one.reports
 
 
-def test_a_sender_that_makes_its_secret_once_it_knows_the_address(
-    hand: Hand, space_id: int
-) -> None:
+def test_a_sender_that_makes_its_secret_once_it_knows_the_address(hand: Hand, space_id: int) -> None:
     page = hand.page
     hand.one.goto(f"/console/spaces/{space_id}/orders/webhooks/new?type=shopify")
     hand.press(page.get_by_role("button", name="Create webhook"))

@@ -118,9 +118,7 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
     assert one.reports == []
 
 
-def test_names_that_are_markup(
-    visit: Callable[..., Visit], user: User, stage: Stage, space_id: int
-) -> None:
+def test_names_that_are_markup(visit: Callable[..., Visit], user: User, stage: Stage, space_id: int) -> None:
     """Nothing runs, nothing is reported, and each name is there as text."""
     for number, payload in enumerate(PAYLOADS):
         sell(stage, campaign_id=f"c{number}", campaign_name=payload, ad_id=payload)

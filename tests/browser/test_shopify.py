@@ -103,9 +103,7 @@ def test_nothing_before_the_banner_and_the_rest_after_it(
     }  # fmt: skip
 
 
-def test_a_cart_that_has_the_token_is_left_alone(
-    shop: Shop, page: Page, cart: list[dict[str, Any]]
-) -> None:
+def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
     put(shop, BANNER % "true" + render(shop, **{"cart.attributes.trk_token": "tok-1"}))
     page.context.add_cookies([{"name": "trk_token", "value": "tok-1", "url": shop.url()}])
     page.goto(shop.url())

@@ -16,9 +16,7 @@ from tests.browser.conftest import Shop, idle
 from tests.support.sizes import ROOT
 
 TEMPLATE = (ROOT / "integrations" / "google-tag-manager" / "headwater.tpl").read_text()
-SECTIONS = dict(
-    re.findall(r"^___(\w+)___\n\n(.*?)\n(?=\n\n___|\Z)", TEMPLATE, re.MULTILINE | re.DOTALL)
-)
+SECTIONS = dict(re.findall(r"^___(\w+)___\n\n(.*?)\n(?=\n\n___|\Z)", TEMPLATE, re.MULTILINE | re.DOTALL))
 CODE = SECTIONS["SANDBOXED_JS_FOR_WEB_TEMPLATE"]
 FIELDS = {each["name"]: each for each in json.loads(SECTIONS["TEMPLATE_PARAMETERS"])}
 
@@ -143,10 +141,7 @@ def test_it_may_do_what_it_does_and_nothing_else() -> None:
     assert used == set(re.findall(r"^const (\w+) = require", CODE, re.MULTILINE))
     rights = granted()
     assert set(rights) == {"access_globals", "inject_script"}
-    assert rights["access_globals"] == {
-        "trk": [False, True, False],
-        "trk.q.push": [False, False, True],
-    }
+    assert rights["access_globals"] == {"trk": [False, True, False], "trk.q.push": [False, False, True]}
     (pattern,) = rights["inject_script"]
     assert fnmatchcase(FIELDS["address"]["defaultValue"] + "/t.js", pattern)
 

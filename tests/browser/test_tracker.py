@@ -40,9 +40,7 @@ def test_the_token_survives_and_reaches_every_host_of_the_shop(
     assert len({hit["trk_token"] for hit in shop.of("hit", 3)}) == 1
 
 
-def test_a_stranger_s_host_keeps_the_token_by_itself(
-    shop: Shop, page: Page, context: BrowserContext
-) -> None:
+def test_a_stranger_s_host_keeps_the_token_by_itself(shop: Shop, page: Page, context: BrowserContext) -> None:
     shop.put("/far", hub="127.0.0.1")
     page.goto(shop.url("/far"))
     (hit,) = shop.of("hit", 1)
@@ -119,9 +117,7 @@ def test_somebody_buys_and_leaves_at_once(shop: Shop, page: Page, context: Brows
     ))  # fmt: skip
     page.goto(shop.url("/thanks"))
     ready(page)
-    page.evaluate(
-        "() => { trk.track('purchase', {amount: 12.5, order_id: 'o-2'}); location.href = '/gone' }"
-    )
+    page.evaluate("() => { trk.track('purchase', {amount: 12.5, order_id: 'o-2'}); location.href = '/gone' }")
     page.wait_for_url(shop.url("/gone"))
     orders = shop.of("event", 2)
     assert sorted(order["order_id"] for order in orders) == ["o-1", "o-2"]
@@ -138,9 +134,7 @@ def test_what_happens_as_the_page_ends(shop: Shop, page: Page) -> None:
     page.goto(shop.url())
     ready(page)
     shop.of("hit", 1)
-    page.evaluate(
-        "() => addEventListener('beforeunload', () => trk.track('purchase', {order_id: 'late'}))"
-    )
+    page.evaluate("() => addEventListener('beforeunload', () => trk.track('purchase', {order_id: 'late'}))")
     page.goto(shop.url("/gone"))  # where no tracker would send it again
     assert shop.of("event", 1)[0]["order_id"] == "late"
 
@@ -224,9 +218,7 @@ class TestBlocked:
 
     def test_a_sandboxed_frame_reports_nothing(self, shop: Shop, page: Page) -> None:
         shop.put("/framed")
-        shop.pages["/outer"] = (
-            f'<iframe sandbox="allow-scripts" src="{shop.url("/framed")}"></iframe>'
-        )
+        shop.pages["/outer"] = f'<iframe sandbox="allow-scripts" src="{shop.url("/framed")}"></iframe>'
         page.goto(shop.url("/outer"))
         ready(page.frames[1])
         idle(page)

@@ -95,9 +95,7 @@ def test_a_report_that_somebody_refuses_goes_item_by_item(shop: Shop, page: Page
     page.evaluate("() => { trk.track('purchase', {order_id: 'evil'}); trk.track('purchase',"
                   " {order_id: 'o-1'}); trk.track('purchase', {order_id: 'o-2'}) }")  # fmt: skip
     # Handlers run only while the test waits for the page.
-    wait_until(
-        lambda: len(shop.site.payloads("event")) == 2, pause=lambda: page.wait_for_timeout(10)
-    )
+    wait_until(lambda: len(shop.site.payloads("event")) == 2, pause=lambda: page.wait_for_timeout(10))
     assert orders(shop, 2) == ["o-1", "o-2"]
 
 

@@ -40,9 +40,7 @@ def test_it_works(stage: Stage, client: httpx.Client) -> None:
 def test_what_is_known_stays(stage: Stage) -> None:
     stage.run(seen(country="FR", os="iOS", language="fr"))
     stage.run(seen(country="DE", city="Ulm", os="Windows", browser="Edge", language="de"))
-    assert stage.rows("contacts", *COLUMNS) == [
-        ("FR", None, None, "FR", None, "iOS", None, "fr"),
-    ]
+    assert stage.rows("contacts", *COLUMNS) == [("FR", None, None, "FR", None, "iOS", None, "fr")]
     places = [value for kind, value in stage.rows("contact_identifiers", "kind", "value")
               if kind == "location"]  # fmt: skip
     assert places == ["FR", "Ulm, DE"]

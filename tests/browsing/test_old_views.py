@@ -25,9 +25,7 @@ def stage(database_url: str) -> Iterator[Stage]:
 
 
 def keep_for(stage: Stage, days: int | None) -> None:
-    stage.connection.execute(
-        "UPDATE spaces SET page_view_days = %s WHERE id = %s", (days, stage.space_id)
-    )
+    stage.connection.execute("UPDATE spaces SET page_view_days = %s WHERE id = %s", (days, stage.space_id))
 
 
 def erase(stage: Stage, contact_id: int) -> None:
@@ -76,9 +74,7 @@ def test_nothing_goes_that_what_waits_may_be_near(stage: Stage) -> None:
     assert views(stage) == 4
 
 
-def test_killed_before_it_commits_it_changes_nothing(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_before_it_commits_it_changes_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.run(*visit("t1"))
     keep_for(stage, 30)
 
@@ -138,9 +134,7 @@ def test_a_space_is_due_once_a_day(stage: Stage) -> None:
     assert stage.space_id not in duty.waiting(stage.connection)
 
 
-def test_what_is_stored_does_not_stop_the_worker(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_stored_does_not_stop_the_worker(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(old_views, "_due", lambda *_: [stage.space_id])
     stage.run(*visit("t1"))
     keep_for(stage, 30)

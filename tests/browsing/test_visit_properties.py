@@ -40,9 +40,7 @@ moments = st.builds(
     st.integers(0, 14),
     st.sampled_from([0, 0, -1, 1]),
 )
-views = st.tuples(
-    st.sampled_from(["t1", "t1", "t2", "t2", "t3"]), moments, st.sampled_from(sorted(ARRIVALS))
-)
+views = st.tuples(st.sampled_from(["t1", "t1", "t2", "t2", "t3"]), moments, st.sampled_from(sorted(ARRIVALS)))
 
 rows = views | views | views | moments
 told = st.lists(rows, min_size=1, max_size=6) | st.lists(rows, min_size=12, max_size=24)

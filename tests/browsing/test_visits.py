@@ -34,9 +34,7 @@ def view(minute: float, **values: Any) -> AcceptedHit:
 def touches(stage: Stage) -> list[tuple[float, str]]:
     """When touchpoints of page views are, in minutes after T0, and of which source."""
     rows = stage.rows("touchpoints", "extract(epoch FROM occurred_at)", "source_id", "by_hit")
-    return [
-        (float(at) / 60 - T0 / MINUTE, SOURCES[source - 1]) for at, source, by_hit in rows if by_hit
-    ]
+    return [(float(at) / 60 - T0 / MINUTE, SOURCES[source - 1]) for at, source, by_hit in rows if by_hit]
 
 
 def in_minutes(stage: Stage) -> list[tuple[float, float]]:
@@ -94,9 +92,7 @@ def test_another_campaign_in_a_visit_is_a_touch(stage: Stage) -> None:
 def test_a_long_visit_remembers_its_campaign(stage: Stage) -> None:
     for minute in range(0, 200, 20):
         tagged = minute in (0, 180)
-        stage.run(
-            view(minute, url=AD + "a" if tagged else PAGE, referrer=None if tagged else INSIDE)
-        )
+        stage.run(view(minute, url=AD + "a" if tagged else PAGE, referrer=None if tagged else INSIDE))
     assert touches(stage) == [(0, "facebook_ads")]
     stage.run(view(90, url=AD + "b"))
     assert touches(stage) == [(minute, "facebook_ads") for minute in (0, 90, 180)]
@@ -230,9 +226,7 @@ def test_a_stale_click_is_no_other_campaign(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 10])
-def test_an_event_that_says_what_its_page_view_said_makes_no_touch(
-    stage: Stage, limit: int
-) -> None:
+def test_an_event_that_says_what_its_page_view_said_makes_no_touch(stage: Stage, limit: int) -> None:
     stage.put(
         view(0, url=f"{PAGE}?utm_source=google&utm_medium=cpc&utm_campaign=spring"),
         event(trk_token="t1", trk_source="google_ads", trk_campaign="spring",
@@ -254,8 +248,7 @@ def test_earlier_page_views_reach_stored_events(stage: Stage) -> None:
 
 def test_bots_are_only_counted(stage: Stage) -> None:
     row = stage.connection.execute(
-        "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 's', %s, '{}')"
-        " RETURNING id",
+        "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 's', %s, '{}') RETURNING id",
         (stage.space_id, f"key {stage.space_id}"),
     ).fetchone()
     assert row is not None

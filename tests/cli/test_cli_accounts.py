@@ -71,9 +71,7 @@ def test_it_works(terminal: Terminal, accounts: Accounts, space_id: int) -> None
     assert terminal.json("pat", "list", *space) == []
 
 
-def test_who_has_an_account_gets_the_space(
-    terminal: Terminal, accounts: Accounts, space_id: int
-) -> None:
+def test_who_has_an_account_gets_the_space(terminal: Terminal, accounts: Accounts, space_id: int) -> None:
     accounts.member(space_id)
     user = accounts.user()
     words = ("user", "create", "--email", user.email, "--space", space_id, "--role")

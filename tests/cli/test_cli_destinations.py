@@ -53,9 +53,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(
-    capsys: pytest.CaptureFixture[str], forwarder: Forwarder, _no_service: None
-) -> Terminal:
+def terminal(capsys: pytest.CaptureFixture[str], forwarder: Forwarder, _no_service: None) -> Terminal:
     return Terminal(capsys, forwarder)
 
 
@@ -106,9 +104,7 @@ def test_changing(terminal: Terminal) -> None:
     )
 
 
-def test_secrets_from_elsewhere(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secrets_from_elsewhere(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     terminal.json("destination", "create", *CREATE, "--secret", f"token=@{file}")

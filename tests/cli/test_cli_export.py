@@ -102,9 +102,7 @@ def test_a_file_that_cannot_be_written(
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_a_space_that_is_not_there(
-    stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_space_that_is_not_there(stage: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["export", "events", "--space", "999999999", "--output", str(tmp_path / "x"), *DAY]
     assert main(arguments) == 2
     assert "Space not found" in capsys.readouterr().err
@@ -118,9 +116,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", ["day.csv", "day.csv.gz", "day.txt"])
 def test_csv_is_what_people_expect(stage: Stage, tmp_path: Path, name: str) -> None:
-    event_id = stage.event(
-        stage.contact(), amount="12.5", order_id='=1+1, "x"\nö', event_name="purchase"
-    )
+    event_id = stage.event(stage.contact(), amount="12.5", order_id='=1+1, "x"\nö', event_name="purchase")
     options = ["--format", "csv"] if name.endswith("txt") else []
     assert run(stage, "events", *DAY, *options, output=tmp_path / name) == 0
     (row,) = read_csv(tmp_path / name)
@@ -144,9 +140,7 @@ def test_csv_with_sources_has_all_there_is_of_them(stage: Stage, tmp_path: Path)
 
 
 def test_several_days_in_one_file(stage: Stage, tmp_path: Path) -> None:
-    ids = [
-        stage.event(stage.contact(), event_time=f"2026-05-{day:02} 12:00Z") for day in range(10, 16)
-    ]
+    ids = [stage.event(stage.contact(), event_time=f"2026-05-{day:02} 12:00Z") for day in range(10, 16)]
     output = tmp_path / "days.ndjson"
     days = ["--start-date", "2026-05-11", "--end-date", "2026-05-14"]
     assert run(stage, "events", *days, output=output) == 0

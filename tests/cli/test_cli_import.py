@@ -20,10 +20,7 @@ from tests.support.pipeline import Stage as Pipeline
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com", "event_time": "2026-05-13"}
 BAD = {**EVENT, "event_name": "nonsense"}
-RULE = (
-    f"The event_name must be one of {', '.join(STANDARD_NAMES)}, "
-    "or custom_event_1 to custom_event_50."
-)
+RULE = f"The event_name must be one of {', '.join(STANDARD_NAMES)}, or custom_event_1 to custom_event_50."
 
 
 @pytest.fixture(autouse=True)
@@ -210,9 +207,7 @@ def test_csv_rows_that_cannot_be_read(importer: Importer) -> None:
     ]  # fmt: skip
 
 
-def test_the_first_refusals_are_told(
-    importer: Importer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_refusals_are_told(importer: Importer, capsys: pytest.CaptureFixture[str]) -> None:
     file = importer.write("f.ndjson", *[BAD] * 25)
     arguments = ["import", "events", "--space", str(importer.stage.space_id), str(file)]
     assert main(arguments) == 1
@@ -237,12 +232,7 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
         ("f.csv", b"a\n", ("--map", "b=email"), "no column b; there are a"),
         ("f.csv", b"a\n", ("--map", "a=mail"), "no field mail; there are email"),
         ("f.csv", b"a\n", ("--map", "a"), "--map a: must be COLUMN=FIELD"),
-        (
-            "f.ndjson.gz",
-            gzip.compress(b"{}" * 9999, mtime=0)[:-10],
-            (),
-            "the compressed file is damaged",
-        ),
+        ("f.ndjson.gz", gzip.compress(b"{}" * 9999, mtime=0)[:-10], (), "the compressed file is damaged"),
     ],
 )
 def test_files_that_cannot_be_imported(

@@ -68,9 +68,7 @@ def test_interrupted_anywhere_each_row_is_done_once(
     assert [payload["order_id"] for payload in importer.payloads()] == good
     refused = Path(f"{file}.refused.ndjson")
     lines = refused.read_text().splitlines() if any(bad) else []
-    assert [json.loads(line)["row"] - 1 for line in lines] == [
-        n for n, each in enumerate(bad) if each
-    ]
+    assert [json.loads(line)["row"] - 1 for line in lines] == [n for n, each in enumerate(bad) if each]
     assert not Path(f"{refused}.part").exists()
 
 
@@ -104,8 +102,7 @@ def test_two_at_once(importer: Importer, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(import_run, "failpoint", overtake)
     assert importer.run("events", file)["queued"] == 3
     importer.stage.connection.execute(
-        "UPDATE imports SET finished_at = NULL, rows_done = 0 WHERE space_id = %s",
-        (importer.stage.space_id,),
+        "UPDATE imports SET finished_at = NULL, rows_done = 0 WHERE space_id = %s", (importer.stage.space_id,)
     )
     real = import_run.Import._store
 

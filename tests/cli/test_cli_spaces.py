@@ -199,9 +199,7 @@ def test_keys_fit_a_terminal(cli: Cli, space: Any) -> None:
         assert told in printed
 
 
-def test_a_database_of_another_version(
-    cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_of_another_version(cli: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "of_another_version"
     url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
     with psycopg.connect(database_url, autocommit=True) as server:

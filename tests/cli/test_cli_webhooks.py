@@ -68,9 +68,7 @@ def test_it_works(terminal: Terminal, webhooks: Hooks, monkeypatch: pytest.Monke
     assert hook.deliver(body).status_code == 404
 
 
-def test_the_url_begins_with_the_base_url(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_url_begins_with_the_base_url(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_BASE_URL", "https://t.example.com")
     made = terminal.json("create", "--type", "generic", "--name", "n", "--set", "event=contact")
     assert made["url"].startswith("https://t.example.com/webhooks/")
@@ -108,9 +106,7 @@ def test_ids_of_another_space(terminal: Terminal, webhooks: Hooks) -> None:
     assert terminal.json("deliveries") == terminal.json("list") == []
 
 
-def test_a_mapping_is_corrected_and_the_delivery_replayed(
-    terminal: Terminal, webhooks: Hooks
-) -> None:
+def test_a_mapping_is_corrected_and_the_delivery_replayed(terminal: Terminal, webhooks: Hooks) -> None:
     hook = webhooks.generic()
     hook.deliver({"mail": "ada@example.com", "amount": 5})
     (refused,) = terminal.json("deliveries")
@@ -133,8 +129,7 @@ def test_a_replay_happened_when_it_was_delivered(terminal: Terminal, webhooks: H
     hook.deliver({"email": "ada@example.com"})
     connection, space_id = hook.stage.connection, hook.stage.space_id
     connection.execute(
-        "UPDATE webhook_deliveries SET received_at = '2026-01-02T03:04:05Z' WHERE space_id = %s",
-        (space_id,),
+        "UPDATE webhook_deliveries SET received_at = '2026-01-02T03:04:05Z' WHERE space_id = %s", (space_id,)
     )
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     terminal.json("replay", str(hook.deliveries("id")[0]))

@@ -38,9 +38,7 @@ def test_it_works(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     page = capsys.readouterr().out
-    assert re.findall(r"^    ([a-z]\S*)\s", page, re.MULTILINE) == [
-        entry.name for entry in COMMANDS
-    ]
+    assert re.findall(r"^    ([a-z]\S*)\s", page, re.MULTILINE) == [entry.name for entry in COMMANDS]
     assert [entry.name for entry in COMMANDS if entry.about not in " ".join(page.split())] == []
 
 

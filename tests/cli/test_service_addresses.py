@@ -54,9 +54,7 @@ def test_it_works(tmp_path: Path) -> None:
             assert f"{url}{place}" in written
         invited = command(data_dir, "user", "invite", *space, *who)
         assert invited["url"].startswith(f"{url}/console/")
-        made = command(
-            data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x"
-        )
+        made = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
         assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
         assert len(meta.requests) == 1, "the service's platform was called"
         assert serve.stop() == 0

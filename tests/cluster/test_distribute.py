@@ -68,10 +68,7 @@ def test_a_single_postgresql_is_refused(connection: psycopg.Connection, work: ob
 @pytest.mark.skipif(IS_CLUSTER, reason="on a single PostgreSQL")
 @pytest.mark.parametrize("option", ["--check", "--dry-run", "--json"])
 def test_the_command_says_why(
-    option: str,
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    option: str, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     assert main(["distribute", option]) == FAILED

@@ -13,14 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from headwater.cli import FAILED, main
 from headwater.database.cluster import moves
-from headwater.database.cluster.moves import (
-    MoveError,
-    MoveRefusal,
-    MoveStep,
-    Node,
-    plan_steps,
-    take_step,
-)
+from headwater.database.cluster.moves import MoveError, MoveRefusal, MoveStep, Node, plan_steps, take_step
 from headwater.database.cluster.tables import DISTRIBUTED
 from tests.support.clusters import CLUSTER_URL
 from tests.support.spaces import insert_space
@@ -66,9 +59,7 @@ def place_space(connection: psycopg.Connection, hashed: int) -> int:
 
 
 @pytest.fixture
-def stand_in(
-    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[psycopg.Connection]:
+def stand_in(connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
     """A connection to what looks like a cluster of the nodes A, B, and one that is to be empty."""
     if IS_CLUSTER:
         pytest.skip("on a single PostgreSQL")
@@ -196,10 +187,7 @@ def test_every_distributed_table_can_be_followed(connection: psycopg.Connection)
 @on_single
 @pytest.mark.parametrize("command", [["isolate"], ["move", "--node", "a"]])
 def test_a_single_postgresql_is_refused(
-    command: list[str],
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: list[str], database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     assert main(["space", *command, "--space", "1", "--dry-run", "--json"]) == FAILED
@@ -208,10 +196,7 @@ def test_a_single_postgresql_is_refused(
 
 @on_cluster
 def test_the_command_prints_the_steps(
-    database_url: str,
-    space_id: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    database_url: str, space_id: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     printed = []

@@ -41,9 +41,7 @@ def test_another_node_than_the_first_is_refused(
 
 
 @on_cluster
-def test_no_process_starts_on_another_node(
-    connection: psycopg.Connection, database_url: str
-) -> None:
+def test_no_process_starts_on_another_node(connection: psycopg.Connection, database_url: str) -> None:
     ((host, port),) = connection.execute(
         "SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid LIMIT 1"
     ).fetchall()
@@ -55,9 +53,7 @@ def test_no_process_starts_on_another_node(
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_only_sessions_of_a_cluster_are_impatient(
-    named: bool, connection: psycopg.Connection
-) -> None:
+def test_only_sessions_of_a_cluster_are_impatient(named: bool, connection: psycopg.Connection) -> None:
     """Of those on a single PostgreSQL the operator's own setting holds."""
     if named:
         connection.execute("SET lock_timeout = '7s'")

@@ -59,13 +59,10 @@ class Both:
 
 
 @pytest.fixture(params=["auto", "external_id"])
-def both(
-    client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest
-) -> Both:
+def both(client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest) -> Both:
     stage = make_stage(connection)
     connection.execute(
-        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
-        (request.param, stage.space_id),
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (request.param, stage.space_id)
     )
     pipeline = Pipeline(connection, stage.space_id)
     return Both(Api(client, stage.key), pipeline, request.param)
@@ -145,8 +142,7 @@ def test_a_claim_counts_from_the_day_the_mode_is_chosen(both: Both) -> None:
     other_claim = "external_id" if other_mode == "external_id" else "domain"
     assert both.put(acme, **{other_claim: "linked.com"}).status_code == 200
     both.pipeline.connection.execute(
-        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
-        (other_mode, both.pipeline.space_id),
+        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (other_mode, both.pipeline.space_id)
     )
     both.mode = other_mode
     assert both.run("ben", "linked.com") == acme

@@ -46,9 +46,7 @@ def test_it_works(stage: Stage) -> None:
 
 def test_both_ways_to_write_an_international_domain_are_one_company(stage: Stage) -> None:
     stage.run(event(email="a@münchen-firma.de"), event(email="b@xn--mnchen-firma-dlb.de"))
-    assert stage.rows("companies", "domain", "name") == [
-        ("xn--mnchen-firma-dlb.de", "münchen-firma.de")
-    ]
+    assert stage.rows("companies", "domain", "name") == [("xn--mnchen-firma-dlb.de", "münchen-firma.de")]
     stage.run(event(email="c@xn--bcher-firma-thb.de"))
     assert "bücher-firma.de" in stage.values("companies", "name")
 
@@ -69,9 +67,7 @@ def test_a_contact_with_a_company_keeps_it(stage: Stage) -> None:
 
 def test_the_next_event_undoes_a_detach(stage: Stage) -> None:
     stage.run(event(email="a@acme.com"))
-    stage.connection.execute(
-        "UPDATE contacts SET company_id = NULL WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE contacts SET company_id = NULL WHERE space_id = %s", (stage.space_id,))
     stage.run(event(email="a@acme.com"))
     assert stage.values("contacts", "company_id") == stage.values("companies", "id")
 

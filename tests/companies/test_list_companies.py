@@ -103,9 +103,7 @@ def test_a_repeated_hour_is_whole(client: httpx.Client, connection: psycopg.Conn
     assert ids(Api(client, stage.key), **window) == made[::-1]
 
 
-@pytest.mark.parametrize(
-    ("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")]
-)
+@pytest.mark.parametrize(("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")])
 @pytest.mark.parametrize("blank", [False, True])
 def test_one_date_alone_is_refused(api: Api, given: str, missing: str, blank: bool) -> None:
     params = {given: "2026-01-01 00:00:00", **({missing: " "} if blank else {})}
@@ -176,9 +174,7 @@ def walk(api: Api, first: dict[str, Any], link: str) -> list[list[int]]:
         [{}, YEAR, {"start_date": "2026-05-13 12:01:00", "end_date": "2026-05-13 12:02:00"}]
     ),
 )
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_paging_equals_one_big_page(
     client: httpx.Client,
     connection: psycopg.Connection,
@@ -238,9 +234,7 @@ def test_a_changed_cursor_is_refused(api: Api, cursor: str) -> None:
 
 
 @pytest.mark.parametrize("other", [YEAR, {**YEAR, "end_date": "2026-12-31 23:59:58"}])
-def test_a_cursor_of_another_window_is_refused(
-    api: Api, cursor: str, other: dict[str, str]
-) -> None:
+def test_a_cursor_of_another_window_is_refused(api: Api, cursor: str, other: dict[str, str]) -> None:
     assert list(errors(api, **other, cursor=cursor)) == ["cursor"]
 
 

@@ -158,8 +158,7 @@ def test_external_ids_refused(api: Api, acme: int, given: Any, rule: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
-    [(" Acme & Söhne ", "Acme & Söhne"), ("x", "x"), ("ü" * 255 + " ", "ü" * 255)],
+    ("given", "stored"), [(" Acme & Söhne ", "Acme & Söhne"), ("x", "x"), ("ü" * 255 + " ", "ü" * 255)]
 )
 def test_names_taken(api: Api, acme: int, given: str, stored: str) -> None:
     assert changed(api, acme, {"name": given})["name"] == stored
@@ -268,16 +267,12 @@ def test_membership_and_stamps_stay(api: Api, stage: Stage, acme: int) -> None:
     assert stored == [(acme, NOON)]
 
 
-def test_it_waits_for_whoever_holds_the_space(
-    api: Api, stage: Stage, acme: int, database_url: str
-) -> None:
+def test_it_waits_for_whoever_holds_the_space(api: Api, stage: Stage, acme: int, database_url: str) -> None:
     """A batch under way may be making the very company whose domain is asked for."""
     answers: list[httpx.Response] = []
     asking = threading.Thread(target=lambda: answers.append(put(api, acme, {"domain": "new.com"})))
     with psycopg.connect(database_url) as batch:
-        batch.execute(
-            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
-        )
+        batch.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
         asking.start()
         wait_until(lambda: is_waited_for(stage.connection, batch))
         made = batch.execute(

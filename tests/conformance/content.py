@@ -27,9 +27,7 @@ PNG = base64.b64encode(
     + _chunk(b"IDAT", zlib.compress(b"\0\xff\0\0")) + _chunk(b"IEND", b"")
 ).decode()  # fmt: skip
 _FORMAT = b"\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0"
-WAV = base64.b64encode(
-    b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0" + _FORMAT + b"data\x02\0\0\0\x80\x80"
-).decode()
+WAV = base64.b64encode(b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0" + _FORMAT + b"data\x02\0\0\0\x80\x80").decode()
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 ADDRESS = {
@@ -102,6 +100,4 @@ ROOTS: dict[str, Any] = {"method": "roots/list", "params": {}}
 
 def required(requests: dict[str, Any], state: str | None = None) -> InputRequiredResult:
     given = {"inputRequests": requests, "resultType": "input_required"}
-    return InputRequiredResult.model_validate(
-        {**given, **({} if state is None else {"requestState": state})}
-    )
+    return InputRequiredResult.model_validate({**given, **({} if state is None else {"requestState": state})})

@@ -71,9 +71,7 @@ SIMPLE: dict[str, CallToolResult] = {
     "test_multiple_content_types": done(
         text("Multiple content types test:"),
         image(),
-        embedded(
-            "test://mixed-content-resource", '{"test":"data","value":123}', "application/json"
-        ),
+        embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
     ),
     "test_error_handling": CallToolResult(
         content=[text("This tool intentionally returns an error for testing")], is_error=True
@@ -170,10 +168,7 @@ SCHEMAS = {"json_schema_2020_12_tool": EVERY_KEYWORD, "test_x_mcp_header": IN_HE
 async def _list_tools(_: Any, __: Any) -> ListToolsResult:
     names = [*SIMPLE, *ASKING]
     return ListToolsResult(
-        tools=[
-            Tool(name=name, description=name, input_schema=SCHEMAS.get(name, OBJECT))
-            for name in names
-        ]
+        tools=[Tool(name=name, description=name, input_schema=SCHEMAS.get(name, OBJECT)) for name in names]
     )
 
 
@@ -189,9 +184,7 @@ async def _call_tool(context: Any, params: Any) -> Answer:
 
 async def _list_resources(_: Any, __: Any) -> ListResourcesResult:
     names = ("static-text", "static-binary", "watched-resource")
-    return ListResourcesResult(
-        resources=[Resource(uri=f"test://{name}", name=name) for name in names]
-    )
+    return ListResourcesResult(resources=[Resource(uri=f"test://{name}", name=name) for name in names])
 
 
 async def _list_templates(_: Any, __: Any) -> ListResourceTemplatesResult:

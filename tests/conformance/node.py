@@ -75,9 +75,7 @@ class Node:
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Nothing of this process but the way to programs, and a home of its own."""
-        return {"PATH": f"{_NODE.parent}:{os.environ['PATH']}", "HOME": str(self.folder)} | dict(
-            extra or {}
-        )
+        return {"PATH": f"{_NODE.parent}:{os.environ['PATH']}", "HOME": str(self.folder)} | dict(extra or {})
 
 
 @pytest.fixture(scope="session")

@@ -50,9 +50,7 @@ def _handler(proxy: Proxy) -> Callable[..., BaseHTTPRequestHandler]:
         def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             connection = http.client.HTTPConnection(proxy.target, timeout=PATIENCE_SECONDS)
-            connection.putrequest(
-                self.command, self.path, skip_host=True, skip_accept_encoding=True
-            )
+            connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():
                 if name.lower() not in HOP_BY_HOP:
                     connection.putheader(name, value)

@@ -136,12 +136,7 @@ class Store:
         self.client = client_info
 
 
-async def call_from_python(
-    url: str,
-    person: Person,
-    document: str | None,
-    mode: str,
-) -> tuple[Any, Store]:
+async def call_from_python(url: str, person: Person, document: str | None, mode: str) -> tuple[Any, Store]:
     sent: list[str] = []
     store = Store()
 
@@ -155,9 +150,7 @@ async def call_from_python(
     metadata = OAuthClientMetadata.model_validate(
         {"client_name": "Python client", "redirect_uris": [LOOPBACK]}
     )
-    provider = OAuthClientProvider(
-        url, metadata, store, send_away, come_back, client_metadata_url=document
-    )
+    provider = OAuthClientProvider(url, metadata, store, send_away, come_back, client_metadata_url=document)
     async with (
         httpx2.AsyncClient(auth=provider, timeout=PATIENCE_SECONDS) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
@@ -169,12 +162,7 @@ async def call_from_python(
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize("hosted", [False, True], ids=["registered", "hosted"])
 def test_it_works(
-    installation: Installation,
-    person: Person,
-    space_id: int,
-    mode: str,
-    *,
-    hosted: bool,
+    installation: Installation, person: Person, space_id: int, mode: str, *, hosted: bool
 ) -> None:
     """The official Python client, in both eras."""
     document = installation.host().id if hosted else None
@@ -200,11 +188,7 @@ def test_the_typescript_client(
 
 
 def test_mcp_remote(
-    installation: Installation,
-    person: Person,
-    space_id: int,
-    node: Node,
-    tmp_path: Path,
+    installation: Installation, person: Person, space_id: int, node: Node, tmp_path: Path
 ) -> None:
     url, port = resource(installation, space_id), str(free_port())
     script = node.package("mcp-remote/dist/client.js")
@@ -215,11 +199,7 @@ def test_mcp_remote(
 
 
 def test_the_inspector(
-    installation: Installation,
-    person: Person,
-    space_id: int,
-    node: Node,
-    tmp_path: Path,
+    installation: Installation, person: Person, space_id: int, node: Node, tmp_path: Path
 ) -> None:
     document = installation.host({"redirect_uris": ["http://127.0.0.1/oauth/callback"]}).id
     for more in ([], ["--client-metadata-url", document]):
@@ -233,11 +213,7 @@ def test_the_inspector(
 
 @contextmanager
 def inspector(
-    installation: Installation,
-    space_id: int,
-    node: Node,
-    home: Path,
-    *more: str,
+    installation: Installation, space_id: int, node: Node, home: Path, *more: str
 ) -> Iterator[Running]:
     script = node.package("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
     callback = f"http://127.0.0.1:{free_port()}/oauth/callback"
@@ -251,10 +227,7 @@ def inspector(
 
 
 def test_a_wrong_space_is_a_clean_no(
-    installation: Installation,
-    person: Person,
-    node: Node,
-    tmp_path: Path,
+    installation: Installation, person: Person, node: Node, tmp_path: Path
 ) -> None:
     """Somebody who is no member of the Space: the client is told that it has no access."""
     foreign = installation.make_space()
@@ -269,10 +242,7 @@ def test_a_wrong_space_is_a_clean_no(
 
 
 def test_the_conformance_suite(
-    installation: Installation,
-    person: Person,
-    node: Node,
-    tmp_path: Path,
+    installation: Installation, person: Person, node: Node, tmp_path: Path
 ) -> None:
     port = free_port()
     client = installation.assistant(f"http://127.0.0.1:{port}/callback")

@@ -34,9 +34,7 @@ def test_it_works(node: Node, local: Assistant) -> None:
     ("space", "token", "words"),
     [(1, "{token}", "another Space|HTTP 403"), (0, "trk_mcp_x", "invalid access token|HTTP 401")],
 )
-def test_what_fails_says_why(
-    node: Node, local: Assistant, space: int, token: str, words: str
-) -> None:
+def test_what_fails_says_why(node: Node, local: Assistant, space: int, token: str, words: str) -> None:
     url = f"{local.base_url}/mcp/{local.space_id + space}/public-api"
     told = json.loads(node.run(CALLING, url, token.format(token=local.token)).stdout)
     assert len(told) == 4

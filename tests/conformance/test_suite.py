@@ -40,9 +40,7 @@ def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("revision", SCENARIOS)
 @pytest.mark.parametrize("target", EXPECTED)
-def test_it_conforms(
-    node: Node, database_url: str, tmp_path: Path, target: str, revision: str
-) -> None:
+def test_it_conforms(node: Node, database_url: str, tmp_path: Path, target: str, revision: str) -> None:
     with serving(target, database_url, tmp_path / "data") as url:
         outcomes = judge(node, url, revision, tmp_path / "out")
     failed = {name: outcome.failed for name, outcome in outcomes.items() if outcome.failed}

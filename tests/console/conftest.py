@@ -90,9 +90,7 @@ class Person:
 
 
 @pytest.fixture
-def person(
-    new_browser: Callable[[], Browser], accounts: Accounts, space_id: int
-) -> Callable[..., Person]:
+def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int) -> Callable[..., Person]:
     """Makes a member of the test's Space, logged in."""
     numbers = itertools.count(1)
 

@@ -59,6 +59,4 @@ class PageTables(HTMLParser):
 
     def row(self, table: str, title: str) -> list[Cell]:
         """The row of a table whose first cell begins with a title."""
-        return next(
-            row for row in self.tables[table] if row and row[0].text.strip().startswith(title)
-        )
+        return next(row for row in self.tables[table] if row and row[0].text.strip().startswith(title))

@@ -47,12 +47,7 @@ def page_of(space_id: int) -> str:
 def add_channel(person: Person, space_id: int, **fields: str) -> str:
     """The page after a channel was added."""
     page = page_of(space_id)
-    values = {
-        "kind": "webhook",
-        "name": "Team",
-        "address": "https://hooks.example/T1/secret",
-        **fields,
-    }
+    values = {"kind": "webhook", "name": "Team", "address": "https://hooks.example/T1/secret", **fields}
     return person.browser.fill(page, f"{page}/channels/create", **values).text
 
 
@@ -80,9 +75,7 @@ def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
         assert words in text
 
 
-def test_a_problem_of_this_moment_is_there_at_once(
-    owner: Person, stage: Stage, space_id: int
-) -> None:
+def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, space_id: int) -> None:
     destination = stage.destination(status="held", status_reason=HOSTILE)
     text = owner.browser.get(page_of(space_id)).text
     assert "is held: 0 conversions waiting" in text
@@ -93,9 +86,7 @@ def test_a_problem_of_this_moment_is_there_at_once(
 def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     page = page_of(space_id)
     action = f"{page}/rule"
-    answer = owner.browser.fill(
-        page, action, holding={"rule": "visits_fell"}, sensitivity="low", mute="7"
-    )
+    answer = owner.browser.fill(page, action, holding={"rule": "visits_fell"}, sensitivity="low", mute="7")
     assert "muted until" in answer.text
     assert ", low sensitivity" in answer.text
     form = owner.browser.form(page, action, rule="visits_fell")
@@ -145,9 +136,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
         ({"rules": "nothing"}, "must be some of those"),
     ],
 )
-def test_what_is_no_channel(
-    owner: Person, space_id: int, fields: dict[str, str], rule: str
-) -> None:
+def test_what_is_no_channel(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     text = add_channel(owner, space_id, **fields)
     assert rule in text
     assert "T1/secret" not in text, "an address that may be a secret is not shown again"
@@ -227,9 +216,7 @@ def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> No
         ({"channels": "999"}, "at least one of those"),
     ],
 )
-def test_what_cannot_be_scheduled(
-    owner: Person, space_id: int, fields: dict[str, str], rule: str
-) -> None:
+def test_what_cannot_be_scheduled(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     add_channel(owner, space_id)
     page = page_of(space_id)
     answer = owner.browser.fill(
@@ -252,9 +239,7 @@ def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
     assert "every Monday at 07:00" in answer.text
 
 
-def test_viewers_see_and_change_nothing(
-    person: Callable[..., Person], stage: Stage, space_id: int
-) -> None:
+def test_viewers_see_and_change_nothing(person: Callable[..., Person], stage: Stage, space_id: int) -> None:
     put_alert(stage)
     add_channel(person(Role.ADMIN), space_id)
     text = person(Role.VIEWER).browser.get(page_of(space_id)).text

@@ -164,9 +164,7 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     settings = f"/console/spaces/{space_id}/settings"
     refused = owner.browser.fill(settings, settings, cost_rate="101")
     assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
-    assert (
-        "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
-    )
+    assert "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
     assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
     page = page_of(owner, space_id)
     assert values(page.row("rows", "Google Ads"), "contribution") == ["67.5"]
@@ -189,9 +187,7 @@ def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> 
 
 
 @pytest.mark.usefixtures("stage")
-def test_left_out_spend_leads_to_where_rates_are_added(
-    owner: Person, space_id: int, put: Any
-) -> None:
+def test_left_out_spend_leads_to_where_rates_are_added(owner: Person, space_id: int, put: Any) -> None:
     put(spent(3, "google", 3), {**spent(3, "google", 10), "currency": "USD"})
     page = page_of(owner, space_id)
     assert "Spend of 10.00 USD left out: no exchange rate" in page.html

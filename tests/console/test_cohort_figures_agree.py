@@ -32,14 +32,7 @@ from tests.console.test_spend_figures_agree import assistant as assistant  # noq
 from tests.console.test_spend_figures_agree import stage as stage  # noqa: PLC0414 # a fixture
 from tests.mcp.assistants import Assistant
 from tests.reports.cohort_court import faults_of, lines_of
-from tests.reports.spend_worlds import (
-    Rates,
-    World,
-    some_names,
-    some_row,
-    some_sales,
-    written_rates,
-)
+from tests.reports.spend_worlds import Rates, World, some_names, some_row, some_sales, written_rates
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.fits import plant_fit

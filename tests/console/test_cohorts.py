@@ -19,9 +19,7 @@ TODAY = datetime.now(UTC).date()
 
 @pytest.fixture
 def stage(connection: psycopg.Connection, space_id: int) -> Stage:
-    connection.execute(
-        "UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (space_id,)
-    )
+    connection.execute("UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (space_id,))
     return Stage(connection, space_id, "")
 
 
@@ -89,9 +87,7 @@ def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
     [("revenue", ["130", "30", "0"]), ("customers", ["2", "1", "0"]),
      ("retention", ["1", "0.5", "0"]), ("contribution", ["-37", "-19", "-19"])],
 )  # fmt: skip
-def test_other_figures(
-    owner: Person, space_id: int, stage: Stage, figure: str, values: list[str]
-) -> None:
+def test_other_figures(owner: Person, space_id: int, stage: Stage, figure: str, values: list[str]) -> None:
     address = f"/console/spaces/{space_id}/cohorts?figure={figure}"
     if figure == "contribution":
         assert "needs a cost rate" in owner.browser.get(address).text

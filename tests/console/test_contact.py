@@ -154,9 +154,7 @@ def test_what_is_not_confirmed_does_not_happen(
     check(page)
     assert "neither an e-mail address of this contact nor its id" in page.text
     assert "Merged into this contact" in page.text
-    found = stage.connection.execute(
-        "SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)
-    ).fetchone()
+    found = stage.connection.execute("SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)).fetchone()
     assert found is None
 
 

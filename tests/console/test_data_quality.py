@@ -43,17 +43,13 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
 
 
 def order(stage: Stage, contact: int, **columns: Any) -> int:
-    return stage.event(
-        contact, **{"event_time": NOW, "received_at": NOW, "amount": "49.9"} | columns
-    )
+    return stage.event(contact, **{"event_time": NOW, "received_at": NOW, "amount": "49.9"} | columns)
 
 
 def visit(stage: Stage, rule: str, source: str = "referral", **columns: Any) -> int:
     """A touchpoint of somebody new; returns the contact."""
     contact = columns.pop("contact", None) or stage.contact(email="a@b.org")
-    stage.touchpoint(
-        contact, source, **{"source_rule": rule, "occurred_at": NOW, "url": PAGE} | columns
-    )
+    stage.touchpoint(contact, source, **{"source_rule": rule, "occurred_at": NOW, "url": PAGE} | columns)
     return contact
 
 
@@ -75,9 +71,7 @@ def parts(page: str) -> dict[str, int]:
     return {html.unescape(value): int(count) for value, count in rows}
 
 
-def test_it_works(
-    owner: Person, stage: Stage, path: str, space_id: int, space: Callable[[], Space]
-) -> None:
+def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: Callable[[], Space]) -> None:
     for value in ("FB-Paid", "fb-paid", "kw%2012", "google", "Klaviyo"):
         contact = visit(stage, "campaign", url=f"{PAGE}?utm_medium=x&utm_source={value}")
     page = owner.browser.get(path).text
@@ -247,8 +241,7 @@ def test_rejected_rows_are_replayed(
     answer = owner.browser.fill(path, f"{path}/replay")
     assert "They are processed once more" in answer.text
     row = connection.execute(
-        "WITH gone AS (DELETE FROM inbox WHERE space_id = %s RETURNING id)"
-        " SELECT count(*) FROM gone",
+        "WITH gone AS (DELETE FROM inbox WHERE space_id = %s RETURNING id) SELECT count(*) FROM gone",
         (space_id,),
     ).fetchone()
     assert row == (2,)
@@ -281,9 +274,7 @@ def test_a_period_and_the_bounds(
     assert parts(bounded)["SEK: no exchange rate"] == 1
 
 
-@pytest.mark.parametrize(
-    "query", ["period=whenever", "start_date=x", "end_date=2026-01-01+00:00:00"]
-)
+@pytest.mark.parametrize("query", ["period=whenever", "start_date=x", "end_date=2026-01-01+00:00:00"])
 def test_bad_parameters(owner: Person, path: str, query: str) -> None:
     page = owner.browser.get(f"{path}?{query}")
     assert page.status_code == 422
@@ -328,9 +319,7 @@ def test_who_may(
         (admin, f"/console/spaces/{make_space()}/data-quality", 404),
     ):
         token = form_token(visitor.form_key, "data-quality")
-        answer = visitor.browser.client.post(
-            f"{target}/{verb}", data=values | {"form_token": token}
-        )
+        answer = visitor.browser.client.post(f"{target}/{verb}", data=values | {"form_token": token})
         assert answer.status_code == status
     answer = admin.browser.client.post(f"{path}/{verb}", data=values | {"form_token": "x"})
     assert answer.status_code == 403

@@ -58,9 +58,7 @@ def test_it_works(stage: Stage, show: Callable[..., str]) -> None:
         referrer_host="www.google.com",
     )  # fmt: skip
     stage.touchpoint(buyer, "direct", source_rule="direct", occurred_at=days(1))
-    bought = stage.event(
-        buyer, amount="100", order_id="A-1", idempotency_key="key-1", sender="webhook"
-    )
+    bought = stage.event(buyer, amount="100", order_id="A-1", idempotency_key="key-1", sender="webhook")
     text = show(bought)
     for part in (
         "Purchase 100.00 USD", "Ann Ash ann@ash.example", "13 May 2026, 12:00 UTC", "Order A-1",
@@ -157,9 +155,7 @@ def test_what_became_of_it_at_ad_platforms(stage: Stage, show: Callable[..., str
     bought = stage.event(stage.contact(), amount="5")
     skipping = stage.destination(name="Pixel")
     stage.forwarded(skipping, bought, status="skipped", reason="no_identifier")
-    held = stage.destination(
-        name="Held one", status="held", status_reason="Token refused.", held_since=NOON
-    )
+    held = stage.destination(name="Held one", status="held", status_reason="Token refused.", held_since=NOON)
     stage.forwarded(held, bought, status="queued", finished_at=None)
     failing = stage.destination(name="Failing")
     stage.forwarded(failing, bought, status="failed", error="Bad value", http_status=400)
@@ -198,9 +194,7 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_everybody_in_the_space_may_see_it(
-    stage: Stage, person: Callable[..., Person], role: Role
-) -> None:
+def test_everybody_in_the_space_may_see_it(stage: Stage, person: Callable[..., Person], role: Role) -> None:
     person(Role.OWNER)
     bought = stage.event(stage.contact(), amount="5")
     path = f"/console/spaces/{stage.space_id}/events/{bought}"

@@ -90,9 +90,7 @@ def test_a_guest(browser: Browser, path: str) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_every_role_sees_every_page(
-    person: Callable[..., Person], space_id: int, role: Role
-) -> None:
+def test_every_role_sees_every_page(person: Callable[..., Person], space_id: int, role: Role) -> None:
     person(Role.OWNER)
     visitor = person(role)
     for end in IN_SPACE:

@@ -74,9 +74,7 @@ def stage(connection: psycopg.Connection, space_id: int, make_key: Any) -> Stage
 
 
 @pytest.fixture
-def assistant(
-    server: Running, connection: psycopg.Connection, space_id: int
-) -> Iterator[Assistant]:
+def assistant(server: Running, connection: psycopg.Connection, space_id: int) -> Iterator[Assistant]:
     with connect(server, connection, space_id) as assistant:
         yield assistant
 
@@ -128,8 +126,7 @@ def test_page_csv_api_assistant_and_mail(
         ).json()  # fmt: skip
         lists = {"event_names", "measures", "group_by", "only"}
         arguments: dict[str, Any] = {
-            name: several if name in lists else several[0]
-            for name, several in parse_qs(parameters).items()
+            name: several if name in lists else several[0] for name, several in parse_qs(parameters).items()
         }
         arguments["attribution_window"] = int(arguments["attribution_window"])
         told = assistant.call("query_report", **arguments)
@@ -210,9 +207,7 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     first = owner.browser.get(cell.link)
     assert first.status_code == 200, (where, cell.link, first.text)
     page, figure = PageTables(first.text), Decimal(cell.value or "0")
-    events, amount = (
-        Decimal(page.headlines[name].value or "0") for name in ("Events", "Their amounts")
-    )
+    events, amount = (Decimal(page.headlines[name].value or "0") for name in ("Events", "Their amounts"))
     credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
     credited = page.headlines.get("Credit that counts")
     of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None
@@ -220,9 +215,7 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     if title == "Revenue":
         whole = where[1] == "headline" or of_credit is None
         assert figure == (amount if whole else of_credit), where
-    elif title == "New customers" or (
-        title in {"Orders", "Sign-ups", "Events"} and "headline" in where
-    ):
+    elif title == "New customers" or (title in {"Orders", "Sign-ups", "Events"} and "headline" in where):
         assert figure == events, where
     rows = [row for row in page.tables.get("listed", [])[1:] if row]
     while older := next_of(page.html):

@@ -44,8 +44,7 @@ def make(person: Person, space_id: int, **values: str) -> Any:
 
 def rows(html: str, table: str) -> list[list[str]]:
     return [
-        [" ".join(cell.text.split()) for cell in row]
-        for row in PageTables(html).tables.get(table, [])[1:]
+        [" ".join(cell.text.split()) for cell in row] for row in PageTables(html).tables.get(table, [])[1:]
     ]
 
 

@@ -27,9 +27,7 @@ def sell(stage: Stage, amount: str, currency: str | None) -> tuple[int, int, int
     """A sale, and whose it is."""
     company_id = stage.company()
     contact_id = stage.contact(company_id=company_id)
-    event_id = stage.event(
-        contact_id, company_id=company_id, amount=Decimal(amount), currency=currency
-    )
+    event_id = stage.event(contact_id, company_id=company_id, amount=Decimal(amount), currency=currency)
     stage.connection.execute(
         "INSERT INTO currency_days (space_id, currency, day) SELECT %s, %s, %s WHERE %s"
         " ON CONFLICT DO NOTHING",

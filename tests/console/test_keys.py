@@ -45,9 +45,7 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     wait_until(lambda: status(console, key) == 401)
 
 
-def test_whoever_created_a_key_is_named(
-    owner: Person, person: Callable[..., Person], space_id: int
-) -> None:
+def test_whoever_created_a_key_is_named(owner: Person, person: Callable[..., Person], space_id: int) -> None:
     page = page_of(space_id)
     admin = person(Role.ADMIN)
     admin.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])

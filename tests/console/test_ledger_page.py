@@ -45,9 +45,7 @@ def delete(person: Person, page: str, query: str, confirm: str) -> Any:
 
 
 def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
-    put(
-        spent(13, 100), spent(13, 60, campaign_id="4711", clicks=31), spent(12, "0.5", country="DE")
-    )
+    put(spent(13, 100), spent(13, 60, campaign_id="4711", clicks=31), spent(12, "0.5", country="DE"))
     shown = owner.browser.get(f"{page}?{MAY}").text
     assert [(row[0], row[3], row[7], row[8], row[10]) for row in rows(shown)] == [
         ("13 May 2026", "4711", "60.00 EUR", "60.00", "31"),
@@ -60,9 +58,7 @@ def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
     assert "They come to 60.00 EUR ." in words(of_campaign)
     (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', of_campaign)
     table = list(csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines()))
-    assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [
-        ("4711", "60", "31")
-    ]
+    assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
 
 
 def test_the_total_of_campaigns_leads_to_what_comes_to_it(
@@ -91,9 +87,7 @@ def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., No
     assert "They come to 5.00 EUR , each day at its own rate: 5.00 EUR, 10.00 USD" in shown
 
 
-def test_pages(
-    owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "PER_PAGE", 2)
     put(*(spent(day, day) for day in range(1, 6)))
     first = owner.browser.get(f"{page}?{MAY}").text
@@ -116,10 +110,7 @@ def test_rows_are_deleted_once_their_number_is_typed(
     assert re.findall(r'id="(\w+)-refusal"', refused.text) == ["confirm"]
     assert "are deleted" in delete(owner, page, of_day, "1").text
     left = rows(owner.browser.get(f"{page}?{MAY}").text)
-    assert [(row[0], row[1]) for row in left] == [
-        ("14 May 2026", "meta"),
-        ("13 May 2026", "google"),
-    ]
+    assert [(row[0], row[1]) for row in left] == [("14 May 2026", "meta"), ("13 May 2026", "google")]
 
 
 def test_who_only_looks_deletes_and_imports_nothing(

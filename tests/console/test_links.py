@@ -68,9 +68,7 @@ def test_a_link_is_named_by_the_spaces_rules(
     owner: Person, path: str, space_id: int, connection: psycopg.Connection, stage: Stage
 ) -> None:
     connection.execute("INSERT INTO source_names VALUES (%s, 'facebook', 'email')", (space_id,))
-    connection.execute(
-        "UPDATE spaces SET own_domains = '{other.example}' WHERE id = %s", (space_id,)
-    )
+    connection.execute("UPDATE spaces SET own_domains = '{other.example}' WHERE id = %s", (space_id,))
     stage.touchpoint(
         stage.contact(), "email", source_rule="utm_source", campaign_name="SUMMER",
         url=f"{PAGE}?utm_source=Klaviyo",
@@ -109,9 +107,7 @@ def test_earlier_values_are_offered(owner: Person, path: str, stage: Stage) -> N
         ({"address": PAGE, "source": "email", "ad": "x" * 513}, "ad", "may have 512"),
     ],
 )
-def test_what_is_no_link(
-    owner: Person, path: str, query: dict[str, str], field: str, rule: str
-) -> None:
+def test_what_is_no_link(owner: Person, path: str, query: dict[str, str], field: str, rule: str) -> None:
     answer = owner.browser.get(f"{path}?{urlencode(query)}")
     assert answer.status_code == 422
     assert f'id="{field}-refusal"' in answer.text
@@ -124,15 +120,11 @@ def test_what_is_no_link(
 
 
 def test_hostile_words(owner: Person, path: str, stage: Stage) -> None:
-    stage.touchpoint(
-        stage.contact(), "email", source_rule="utm_source", campaign_name=EVIL, url=f"{PAGE}?a"
-    )
+    stage.touchpoint(stage.contact(), "email", source_rule="utm_source", campaign_name=EVIL, url=f"{PAGE}?a")
     query = {"address": f"{PAGE}?a={EVIL}", "source": "email", "campaign": EVIL, "utm_source": EVIL}
     page = owner.browser.get(f"{path}?{urlencode(query)}").text
     assert "<script>alert" not in page
-    rows = (
-        f'address,source,campaign\n{PAGE},email,"{EVIL.replace(chr(34), chr(34) * 2)}"\n<b>,{EVIL}'
-    )
+    rows = f'address,source,campaign\n{PAGE},email,"{EVIL.replace(chr(34), chr(34) * 2)}"\n<b>,{EVIL}'
     answer = owner.browser.fill(f"{path}/many", f"{path}/many", rows=rows)
     assert answer.status_code == 200
     assert "<script>alert" not in answer.text
@@ -202,9 +194,7 @@ def owner_forms(answer: httpx.Response) -> list[dict[str, str]]:
     return [
         {
             name: html.unescape(value)
-            for name, value in re.findall(
-                r'type="hidden" name="(\w+)" value="([^"]*)"', form, re.DOTALL
-            )
+            for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form, re.DOTALL)
         }
         for form in re.findall(r"<form.*?</form>", answer.text, re.DOTALL)
     ]

@@ -48,9 +48,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def lines(answer: httpx.Response) -> dict[str, str]:
     """The lines of the page, by their keys, as text."""
     found = re.findall(r'data-line="([^"]*)">(.*?)</li>', answer.text, re.DOTALL)
-    return {
-        key: html.unescape(" ".join(re.sub("<[^>]*>", " ", line).split())) for key, line in found
-    }
+    return {key: html.unescape(" ".join(re.sub("<[^>]*>", " ", line).split())) for key, line in found}
 
 
 def links(answer: httpx.Response, key: str) -> list[str]:
@@ -63,9 +61,7 @@ def put_all(stage: Stage, at: datetime, text: str = "Ada") -> dict[str, int]:
     contact = stage.contact(name=text, email="ada@b.org")
     visit = stage.visit(contact)
     page = stage.hit(contact, visit, occurred_at=at, url=f"https://shop.example/tents/{text}?a")
-    stage.touchpoint(
-        contact, "google_ads", id=page, by_hit=True, source_rule="gclid", occurred_at=at
-    )
+    stage.touchpoint(contact, "google_ads", id=page, by_hit=True, source_rule="gclid", occurred_at=at)
     event = stage.event(
         contact, event_time=at, received_at=at, amount="49.9", currency="EUR", sender="api_key"
     )

@@ -198,9 +198,7 @@ def test_of_a_thousand_tries_ten_are_looked_at(
 
     cookies = dict(browser.client.cookies)
     with (
-        httpx.Client(
-            base_url=console.base_url, cookies=cookies, timeout=PATIENCE_SECONDS
-        ) as client,
+        httpx.Client(base_url=console.base_url, cookies=cookies, timeout=PATIENCE_SECONDS) as client,
         ThreadPoolExecutor(8) as pool,
     ):
         statuses = list(pool.map(attack, range(1000)))

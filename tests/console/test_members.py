@@ -48,9 +48,7 @@ def test_it_works(
     assert "Welcome" in joined.text
     assert guest.get(link).status_code == 404
     (user_id,) = [one for one in roles(accounts, space_id) if one != owner.user.id]
-    changed = owner.browser.fill(
-        page, f"{page}/role", holding={"member": str(user_id)}, role="viewer"
-    )
+    changed = owner.browser.fill(page, f"{page}/role", holding={"member": str(user_id)}, role="viewer")
     assert "The role is changed." in changed.text
     assert roles(accounts, space_id)[user_id] is Role.VIEWER
     removed = owner.browser.fill(page, f"{page}/remove", holding={"member": str(user_id)})
@@ -58,9 +56,7 @@ def test_it_works(
     assert guest.get(f"/console/spaces/{space_id}").status_code == 404
 
 
-def test_removal_takes_tokens_at_once(
-    owner: Person, person: Make, accounts: Accounts, space_id: int
-) -> None:
+def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Accounts, space_id: int) -> None:
     other = person(Role.ADMIN)
     new = tokens.NewToken(other.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
@@ -180,12 +176,9 @@ def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
-    [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")],
+    ("values", "told"), [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")]
 )
-def test_what_cannot_be_invited(
-    owner: Person, space_id: int, values: dict[str, str], told: str
-) -> None:
+def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, str], told: str) -> None:
     page = page_of(space_id)
     given = {"email": unique_email(), **values}
     answer = owner.browser.fill(page, f"{page}/invite", **given)

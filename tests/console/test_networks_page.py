@@ -25,9 +25,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 def send(owner: Person, path: str, **values: str) -> Any:
     token = form_token(owner.form_key, "sources")
-    return owner.browser.client.post(
-        path, data={"form_token": token, **values}, follow_redirects=False
-    )
+    return owner.browser.client.post(path, data={"form_token": token, **values}, follow_redirects=False)
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:

@@ -49,9 +49,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     """Added on the chart's own page, which is what one comes back to; changed; deleted."""
     base, view = f"/console/spaces/{space_id}", "?attribution_model=linear&period=last+7+days"
     day = (TODAY - timedelta(days=2)).isoformat()
-    page = owner.browser.fill(
-        f"{base}{view}", f"{base}/notes/add", day=day, text=f"  {HOSTILE}  relaunch "
-    )
+    page = owner.browser.fill(f"{base}{view}", f"{base}/notes/add", day=day, text=f"  {HOSTILE}  relaunch ")
     assert page.status_code == 200
     assert dict(page.url.params) == {
         "attribution_model": "linear", "period": "last 7 days",
@@ -150,9 +148,7 @@ def test_roles(person: Callable[..., Person], space_id: int) -> None:
     assert "<form" not in viewer.browser.get(link[1]).text.partition("<main")[2]
 
 
-def test_another_space(
-    person: Callable[..., Person], space_id: int, make_space: Callable[..., int]
-) -> None:
+def test_another_space(person: Callable[..., Person], space_id: int, make_space: Callable[..., int]) -> None:
     add(person(), space_id, "Secret")
     elsewhere = make_space()
     stranger = person(Role.OWNER, elsewhere)
@@ -164,9 +160,7 @@ def test_another_space(
 
 
 @pytest.mark.usefixtures("stage")
-def test_a_share_link_has_them_only_when_chosen(
-    owner: Person, space_id: int, server: Running
-) -> None:
+def test_a_share_link_has_them_only_when_chosen(owner: Person, space_id: int, server: Running) -> None:
     """Without who wrote them, and without any link."""
     add(owner, space_id, "Ada left")
 

@@ -196,9 +196,7 @@ def test_what_is_no_table_is_told_in_a_sentence(desk: Desk, content: bytes, sent
     assert "Where do your orders come from?" in desk.browser.get(desk.orders).text
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
-)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
 def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
     separator = {"utf-16": "\t", "cp1252": ";", "utf-16-le": "|"}.get(encoding, ",")
     text = "sep=;\n" if encoding == "cp1252" else ""
@@ -250,9 +248,7 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
 
 
 def test_hostile_names_are_text(desk: Desk) -> None:
-    here = desk.begin(
-        f"email,{HOSTILE}\nada@example.com,{HOSTILE}\n=1+1,x\n", name=f"{HOSTILE}.csv"
-    )
+    here = desk.begin(f"email,{HOSTILE}\nada@example.com,{HOSTILE}\n=1+1,x\n", name=f"{HOSTILE}.csv")
     assert HOSTILE not in desk.browser.get(here).text
     assert HOSTILE not in desk.check(here).text
     assert HOSTILE not in desk.browser.get(desk.orders).text

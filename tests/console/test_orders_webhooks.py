@@ -53,9 +53,7 @@ def path_of(page: httpx.Response, space_id: int) -> str:
     return path
 
 
-def deliver(
-    console: Running, address: str, kind: str, secret: str | None, **changes: object
-) -> int:
+def deliver(console: Running, address: str, kind: str, secret: str | None, **changes: object) -> int:
     """Deliver a sample as its sender does; returns the status of the answer."""
     sample = SAMPLES[kind]
     body = json.dumps({**sample.body, **changes}).encode()
@@ -111,9 +109,7 @@ def test_only_a_hash_of_the_token_is_stored(
     assert token.encode().hex() not in row[0]
 
 
-def test_a_form_sent_twice_changes_one_address(
-    owner: Person, console: Running, space_id: int
-) -> None:
+def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, space_id: int) -> None:
     """Loading the page with an address again neither shows it nor ends it."""
     orders, browser = orders_of(space_id), owner.browser
     form = browser.form(f"{orders}/webhooks/new?type=stripe", f"{orders}/webhooks/create")
@@ -147,9 +143,7 @@ def test_a_secret_beside_no_signature_is_refused(owner: Person, space_id: int) -
     assert "Clear this secret" in page.text
 
 
-def test_a_secret_that_is_made_is_shown_once(
-    owner: Person, console: Running, space_id: int
-) -> None:
+def test_a_secret_that_is_made_is_shown_once(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "woocommerce", name="Woo")
     (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', page.text)
     here = path_of(page, space_id)
@@ -237,9 +231,7 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
     assert "The delivery is read once more" in again.text
 
 
-def test_paused_deliveries_are_kept_and_replayed(
-    owner: Person, console: Running, space_id: int
-) -> None:
+def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
     here, address = path_of(page, space_id), address_on(page)
     assert "The webhook is paused" in owner.browser.fill(here, f"{here}/pause").text

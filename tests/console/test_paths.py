@@ -65,9 +65,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 
 @pytest.mark.parametrize("query", ["period=last+90+days", "steps=channel&attribution_window=0",
                                    "query_mode=company&only=customer:new"])  # fmt: skip
-def test_every_figure_leads_to_its_events(
-    owner: Person, stage: Stage, space_id: int, query: str
-) -> None:
+def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id: int, query: str) -> None:
     fill(stage, random.Random("paths"))
     page = page_of(owner, space_id, query)
 

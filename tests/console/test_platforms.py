@@ -140,17 +140,13 @@ def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space
     assert "regex" not in text
 
 
-def test_a_token_is_replaced_and_otherwise_stays(
-    owner: Person, space_id: int, meta: FakePlatform
-) -> None:
+def test_a_token_is_replaced_and_otherwise_stays(owner: Person, space_id: int, meta: FakePlatform) -> None:
     path = connect(owner, space_id)
     page = owner.browser.fill(f"{path}/settings", f"{path}/settings", name="Renamed")
     assert "Renamed" in page.text
     owner.browser.fill(f"{path}/test", f"{path}/test")
     assert f"access_token={TOKEN}" in meta.requests[-1].target
-    owner.browser.fill(
-        f"{path}/settings", f"{path}/settings", **{"secrets.access_token": "EAABnew"}
-    )
+    owner.browser.fill(f"{path}/settings", f"{path}/settings", **{"secrets.access_token": "EAABnew"})
     assert "none since the last change" in text_of(owner.browser.get(path).text)
     owner.browser.fill(f"{path}/test", f"{path}/test")
     assert "access_token=EAABnew" in meta.requests[-1].target
@@ -195,9 +191,7 @@ def busy(stage: Stage) -> int:
 def test_every_figure_leads_to_its_deliveries(owner: Person, busy: int, space_id: int) -> None:
     base = f"/console/spaces/{space_id}/platforms"
     page = owner.browser.get(base).text
-    links = re.findall(
-        rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page
-    )
+    links = re.findall(rf'href="({base}/{busy}\?status=(\w+)&amp;from=[^"]*)"><data value="(\d+)"', page)
     counted = 0
     for link, status, number in links:
         listed = owner.browser.get(markup.unescape(link)).text
@@ -245,9 +239,7 @@ def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> 
     assert owner.browser.get(link.replace(f"/{busy}/", "/999999/")).status_code == 404
 
 
-def test_from_an_event_to_its_deliveries(
-    owner: Person, busy: int, space_id: int, stage: Stage
-) -> None:
+def test_from_an_event_to_its_deliveries(owner: Person, busy: int, space_id: int, stage: Stage) -> None:
     (event_id,) = stage.connection.execute(
         "SELECT event_id FROM deliveries WHERE destination_id = %s AND status = 'failed'", (busy,)
     ).fetchone() or (0,)

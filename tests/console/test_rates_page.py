@@ -23,8 +23,7 @@ def add(person: Person, space_id: int, **values: str) -> Any:
 
 def rows(html: str) -> list[list[str]]:
     return [
-        [" ".join(cell.text.split()) for cell in row]
-        for row in PageTables(html).tables.get("listed", [])[1:]
+        [" ".join(cell.text.split()) for cell in row] for row in PageTables(html).tables.get("listed", [])[1:]
     ]
 
 
@@ -66,9 +65,7 @@ def test_pages(owner: Person, space_id: int) -> None:
     assert MOST_DAYS > 61
 
 
-def test_reference_rates_are_named(
-    owner: Person, space_id: int, connection: psycopg.Connection
-) -> None:
+def test_reference_rates_are_named(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     path = f"/console/spaces/{space_id}/rates"
     if "has not brought in any" in owner.browser.get(path).text:
         connection.execute("INSERT INTO reference_rates VALUES ('1999-01-04', 'XTS', 1)")

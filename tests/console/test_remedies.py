@@ -14,12 +14,7 @@ import pytest
 from headwater.alerts.problems import Alert
 from headwater.alerts.quality.models import Finding, FindingKind
 from headwater.alerts.rules import Rule
-from headwater.console.setup_pages.remedies import (
-    RemedyPlace,
-    advice_of,
-    place_of_alert,
-    places_of,
-)
+from headwater.console.setup_pages.remedies import RemedyPlace, advice_of, place_of_alert, places_of
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 

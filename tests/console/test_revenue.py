@@ -190,14 +190,10 @@ def test_refuses(owner: Person, space_id: int, query: str, name: str) -> None:
 
 
 def test_hostile_choices_are_text(owner: Person, space_id: int) -> None:
-    answer = owner.browser.get(
-        f"/console/spaces/{space_id}",
-    )
+    answer = owner.browser.get(f"/console/spaces/{space_id}")
     assert answer.status_code == 200
     for name in ("period", "conversion", "only", "open", "start_date", "attribution_model"):
-        answer = owner.browser.client.get(
-            f"/console/spaces/{space_id}", params={name: f"source:{HOSTILE}"}
-        )
+        answer = owner.browser.client.get(f"/console/spaces/{space_id}", params={name: f"source:{HOSTILE}"})
         assert "<script>alert" not in answer.text
 
 

@@ -300,10 +300,7 @@ def rows_of(connection: psycopg.Connection, space_id: int) -> dict[str, str]:
     """A digest of everything that a Space has, by table."""
     digests: dict[str, str] = {}
     for table in [name for (name,) in connection.execute(OF_A_SPACE) if name not in COUNTERS]:
-        query = (
-            f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {table} t"
-            " WHERE t.space_id = %s"
-        )
+        query = f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {table} t WHERE t.space_id = %s"
         row = connection.execute(query, (space_id,)).fetchone()
         digests[table] = row[0] if row else ""
     return digests
@@ -316,9 +313,7 @@ def test_ids_of_another_space_do_nothing(
     """An owner of another Space sends every form there, with ids of this one in path and fields."""
 
     def insert(statement: str, *values: object) -> str:
-        row = connection.execute(
-            f"INSERT INTO {statement} RETURNING id", (space_id, *values)
-        ).fetchone()
+        row = connection.execute(f"INSERT INTO {statement} RETURNING id", (space_id, *values)).fetchone()
         assert row is not None
         return str(row[0])
 
@@ -343,8 +338,6 @@ def test_ids_of_another_space_do_nothing(
         form, once, _ = ACTIONS[end]
         make = once_token if once else form_token
         data = {**ids, TOKEN: make(stranger.form_key, form)}
-        status = stranger.browser.client.post(
-            f"/console/spaces/{elsewhere}{action}", data=data
-        ).status_code
+        status = stranger.browser.client.post(f"/console/spaces/{elsewhere}{action}", data=data).status_code
         assert status != 500, end
         assert rows_of(connection, space_id) == before, end

@@ -15,9 +15,9 @@ ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
     "Pacific/Apia", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Beirut",
 )  # fmt: skip
-SCHEDULES = st.builds(
-    Schedule, st.sampled_from(Cadence), st.integers(1, 6), st.integers(0, 23)
-) | st.builds(Schedule, st.just(Cadence.MONTHLY), st.integers(1, 31), st.integers(0, 23))
+SCHEDULES = st.builds(Schedule, st.sampled_from(Cadence), st.integers(1, 6), st.integers(0, 23)) | st.builds(
+    Schedule, st.just(Cadence.MONTHLY), st.integers(1, 31), st.integers(0, 23)
+)
 MOMENTS = st.integers(1_300_000_000, 2_100_000_000).map(lambda s: datetime.fromtimestamp(s, UTC))
 
 
@@ -65,7 +65,4 @@ def test_each_day_has_its_turn_once(schedule: Schedule, moment: datetime, name: 
         day = local.date() if local.hour >= schedule.hour else local.date() - timedelta(days=1)
         assert schedule.is_on(day)
         skipped = local.hour != schedule.hour or local.minute
-        assert (
-            not skipped
-            or local.utcoffset() != (due - timedelta(hours=3)).astimezone(zone).utcoffset()
-        )
+        assert not skipped or local.utcoffset() != (due - timedelta(hours=3)).astimezone(zone).utcoffset()

@@ -79,9 +79,7 @@ def test_who_may(
     assert ("Save settings" in somebody.browser.get(page_of(space_id)).text) == allowed
 
 
-def test_the_operators_are_not_for_members(
-    owner: Person, space: Callable[[], Space], space_id: int
-) -> None:
+def test_the_operators_are_not_for_members(owner: Person, space: Callable[[], Space], space_id: int) -> None:
     page, before = page_of(space_id), space()
     form = owner.browser.form(page, page)
     given = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}

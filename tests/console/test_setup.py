@@ -109,9 +109,7 @@ def test_the_last_use_of_keys(owner: Person, connection: psycopg.Connection, spa
     page = owner.browser.get(path).text
     assert ticks(page)["API key"]
     (line,) = re.findall(r"Last used: (.*?)</p>", page, re.DOTALL)
-    assert re.sub(r"<.*?>", "", line).strip() == (
-        "CRM …hint, 4 May 2026, 03:02; &lt;Shop&gt; …hint, never."
-    )
+    assert re.sub(r"<.*?>", "", line).strip() == ("CRM …hint, 4 May 2026, 03:02; &lt;Shop&gt; …hint, never.")
 
 
 def test_tests_of_destinations(owner: Person, stage: Stage, space_id: int) -> None:
@@ -153,13 +151,8 @@ def test_a_busy_day_is_counted_so_far(
     assert days_on(page)[-2] == "3+"
 
 
-def test_what_waits_and_what_went_wrong(
-    owner: Person, connection: psycopg.Connection, space_id: int
-) -> None:
-    for table, more, values in (
-        ("inbox", "", ""),
-        ("rejected", ", reason, detail", ", 'invalid', 'x'"),
-    ):
+def test_what_waits_and_what_went_wrong(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    for table, more, values in (("inbox", "", ""), ("rejected", ", reason, detail", ", 'invalid', 'x'")):
         connection.execute(
             f"INSERT INTO {table} (space_id, id, kind, sender, received_at, payload{more})"
             " VALUES (%s, nextval('receipt_ids'), 'none', 'api_key',"
@@ -190,8 +183,7 @@ def test_a_held_destination_is_on_every_page(
     assert row is not None
     event = stage.event(stage.contact(), event_time=datetime.now(UTC))
     connection.execute(
-        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id)"
-        " VALUES (%s, %s, %s, 'x')",
+        "INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id) VALUES (%s, %s, %s, 'x')",
         (space_id, row[0], event),
     )
     overview, *others = (owner.browser.get(path).text for path in paths)
@@ -203,9 +195,7 @@ def test_a_held_destination_is_on_every_page(
     assert resume in overview
 
 
-def test_the_snippet_of_a_site(
-    owner: Person, connection: psycopg.Connection, space_id: int
-) -> None:
+def test_the_snippet_of_a_site(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     path = f"/console/spaces/{space_id}/setup"
     assert f'href="/console/spaces/{space_id}/sites"' in owner.browser.get(path).text
     assert "Create a site" in owner.browser.get(path).text
@@ -217,9 +207,7 @@ def test_the_snippet_of_a_site(
     assert f"/t.js&#34; data-site=&#34;site-{space_id}&#34;&gt;" in page
 
 
-def test_choosing(
-    owner: Person, make_space: Callable[..., int], accounts: Accounts, space_id: int
-) -> None:
+def test_choosing(owner: Person, make_space: Callable[..., int], accounts: Accounts, space_id: int) -> None:
     assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}/setup"
     other = make_space(name="Zebra", subscription="inactive")
     accounts.run(lambda c: add_member(c, other, owner.user.id, Role.VIEWER))

@@ -56,9 +56,7 @@ def share(person: Person, space_id: int, name: str = "For Ada", **fields: str) -
     return link[1]
 
 
-def test_it_works(
-    owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response]
-) -> None:
+def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response]) -> None:
     order(stage, "google_ads", "100.50", campaign_id="c1", campaign_name=HOSTILE)
     query = "attribution_model=linear&open=paid&open=paid/google_ads"
     path = share(owner, space_id, HOSTILE, query=query)
@@ -119,8 +117,7 @@ def test_revoked_expired_and_unknown_links_are_alike(
     links = f"/console/spaces/{space_id}/share-links"
     assert owner.browser.fill(links, f"{links}/revoke").status_code == 200
     connection.execute(
-        "UPDATE share_links SET expires_at = now() WHERE space_id = %s AND revoked_at IS NULL",
-        (space_id,),
+        "UPDATE share_links SET expires_at = now() WHERE space_id = %s AND revoked_at IS NULL", (space_id,)
     )
     answers = [guest(path) for path in (*paths, "/shared/" + "A" * 43, "/shared/x")]
     assert {answer.status_code for answer in answers} == {404}
@@ -142,9 +139,7 @@ def test_revoked_expired_and_unknown_links_are_alike(
         ({"query": "x" * 2001}, "at most 2000 characters"),
     ],
 )
-def test_what_cannot_be_shared(
-    owner: Person, space_id: int, fields: dict[str, str], rule: str
-) -> None:
+def test_what_cannot_be_shared(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     page = f"/console/spaces/{space_id}/share-links"
     answer = owner.browser.fill(page, f"{page}/create", **{"name": "For Ada", **fields})
     assert answer.status_code == 422
@@ -162,9 +157,7 @@ def test_the_view_of_a_page_is_offered(owner: Person, space_id: int) -> None:
     assert '<option value="/paths" selected>' in form
 
 
-def test_no_more_than_there_may_be(
-    owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_than_there_may_be(owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_links, "MOST", 1)
     share(owner, space_id)
     page = f"/console/spaces/{space_id}/share-links"

@@ -38,9 +38,7 @@ def create(person: Person, space_id: int, **values: Any) -> str:
 
 
 def origins(connection: psycopg.Connection, space_id: int) -> list[list[str]]:
-    found = connection.execute(
-        "SELECT origins FROM sites WHERE space_id = %s ORDER BY id", (space_id,)
-    )
+    found = connection.execute("SELECT origins FROM sites WHERE space_id = %s ORDER BY id", (space_id,))
     return [row[0] for row in found]
 
 
@@ -49,9 +47,7 @@ def code_on(html: str) -> list[str]:
                                                   re.DOTALL)]  # fmt: skip
 
 
-def test_it_works(
-    owner: Person, connection: psycopg.Connection, space_id: int, console: Running
-) -> None:
+def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, console: Running) -> None:
     assert "No site yet" in owner.browser.get(page_of(space_id)).text
     here = create(owner, space_id, name=NAME, origins="shop.example/products?x\nlocalhost:3000")
     assert origins(connection, space_id) == [["https://shop.example", "http://localhost:3000"]]
@@ -104,9 +100,7 @@ def test_an_address_that_cannot_be_used(
     assert origins(connection, space_id) == []
 
 
-def test_a_form_sent_twice_makes_one(
-    owner: Person, connection: psycopg.Connection, space_id: int
-) -> None:
+def test_a_form_sent_twice_makes_one(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
     path = page_of(space_id)
     form = owner.browser.form(path, f"{path}/create")
     typed = {"name": "Shop", "origins": "shop.example"}

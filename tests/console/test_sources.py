@@ -91,9 +91,7 @@ def test_what_is_no_test(owner: Person, path: str) -> None:
         assert 'id="url-refusal"' in answer.text, query
 
 
-def test_the_space_has_a_say(
-    owner: Person, path: str, space_id: int, connection: psycopg.Connection
-) -> None:
+def test_the_space_has_a_say(owner: Person, path: str, space_id: int, connection: psycopg.Connection) -> None:
     """Its names, its hosts and the origins of its sites count as for visits."""
     connection.execute(
         "INSERT INTO sites (space_id, name, site_key, origins) VALUES (%s, 'S', %s, %s)",
@@ -118,9 +116,7 @@ def test_it_is_what_the_command_says() -> None:
     assert [step.decided for step in visit.steps].count(True) == 1
 
 
-def test_names(
-    owner: Person, path: str, space: Callable[[], Space], connection: psycopg.Connection
-) -> None:
+def test_names(owner: Person, path: str, space: Callable[[], Space], connection: psycopg.Connection) -> None:
     stage = Stage(connection, space().id, "")
     stage.touchpoint(stage.contact(), "referral", source_rule="campaign", url=PAGE)
     answer = owner.browser.fill(path, f"{path}/name", name=" FB-Paid ", source="facebook_ads")
@@ -148,9 +144,7 @@ def test_hosts(owner: Person, path: str, space: Callable[[], Space]) -> None:
     assert space().own_domains == ["blog.example", "shop.example"]
     assert space().excluded_referrers == ["pay.example"]
     assert "Nothing was changed." in owner.browser.fill(path, f"{path}/hosts").text
-    answer = owner.browser.fill(
-        path, f"{path}/hosts", own_domains="nothing", heeded_referrers="x.y"
-    )
+    answer = owner.browser.fill(path, f"{path}/hosts", own_domains="nothing", heeded_referrers="x.y")
     assert answer.status_code == 422
     assert "is no host." in html.unescape(answer.text)
     assert ">nothing</textarea>" in answer.text
@@ -177,9 +171,7 @@ def test_hostile_words(owner: Person, path: str) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_who_may(
-    person: Callable[..., Person], path: str, space: Callable[[], Space], role: Role
-) -> None:
+def test_who_may(person: Callable[..., Person], path: str, space: Callable[[], Space], role: Role) -> None:
     person(Role.OWNER)
     visitor = person(role)
     may = role is not Role.VIEWER

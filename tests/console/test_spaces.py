@@ -23,9 +23,7 @@ def join(
 
     def make(name: str = "Second", **columns: object) -> Stage:
         space_id = make_space(name=name, **columns)
-        connection.execute(
-            "INSERT INTO memberships VALUES (%s, %s, 'viewer')", (space_id, owner.user.id)
-        )
+        connection.execute("INSERT INTO memberships VALUES (%s, %s, 'viewer')", (space_id, owner.user.id))
         return Stage(connection, space_id, "")
 
     return make
@@ -66,9 +64,7 @@ def test_a_single_space_is_gone_to(owner: Person, space_id: int) -> None:
     assert owner.browser.get("/console").url.path == f"/console/spaces/{space_id}/setup"
 
 
-def test_pages_and_names(
-    owner: Person, join: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_and_names(owner: Person, join: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space_choice, "PER_PAGE", 2)
     for name in ("Shop A", "Shop B", "Shop C & D", "Other", "Another"):
         join(name)

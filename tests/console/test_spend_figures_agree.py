@@ -57,9 +57,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
 
 
 @pytest.fixture
-def assistant(
-    server: Running, connection: psycopg.Connection, space_id: int
-) -> Iterator[Assistant]:
+def assistant(server: Running, connection: psycopg.Connection, space_id: int) -> Iterator[Assistant]:
     with connect(server, connection, space_id) as assistant:
         yield assistant
 

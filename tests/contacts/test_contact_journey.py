@@ -130,9 +130,7 @@ def test_it_holds_what_merged_contacts_did_and_nobody_else(api: Api, stage: Stag
 
 
 @given(items=st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=15))
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_most_recent_comes_first(api: Api, stage: Stage, items: list[tuple[bool, int]]) -> None:
     contact_id = stage.contact()
     expected: list[tuple[int, bool, int]] = []

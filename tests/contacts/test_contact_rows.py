@@ -136,9 +136,7 @@ def test_labels_need_the_fields(api: Api, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("label", [*PRIMARY, "trk_tokens", "emails", "profile_field_7"])
-def test_a_label_that_is_another_member_s_name_is_not_used(
-    api: Api, stage: Stage, label: str
-) -> None:
+def test_a_label_that_is_another_member_s_name_is_not_used(api: Api, stage: Stage, label: str) -> None:
     stage.label_field("profile_field_2", label)
     ada = person(stage, "ada@example.com", profile_field_2="gold")
     response = api.get("/contacts", params={**RANGE, **LABELLED, "include_all_emails": 1})
@@ -188,13 +186,7 @@ def test_everything_at_once(api: Api, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "include_trk_tokens",
-        "include_all_emails",
-        "include_custom_fields",
-        "use_custom_field_labels",
-    ],
+    "name", ["include_trk_tokens", "include_all_emails", "include_custom_fields", "use_custom_field_labels"]
 )
 def test_flags_are_1_or_0(api: Api, stage: Stage, name: str) -> None:
     stage.contact()

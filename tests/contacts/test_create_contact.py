@@ -28,11 +28,7 @@ EVERYTHING: dict[str, Any] = {
     "phones": ["+44 1", "+44 2", "+44 3"],
     "names": ["Ada Lovelace", "Ada King"],
     "locations": ["London", "Ockham"],
-    "custom_fields": {
-        "profile_field_1": "gold",
-        "profile_field_16": 12.5,
-        "profile_field_26": "2026-01-02",
-    },
+    "custom_fields": {"profile_field_1": "gold", "profile_field_16": 12.5, "profile_field_26": "2026-01-02"},
 }
 
 

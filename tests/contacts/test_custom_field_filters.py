@@ -87,14 +87,8 @@ def found(api: Api, **members: str) -> set[int]:
 def test_text(api: Api, stage: Stage, operator: str) -> None:
     stored = stored_values(stage, "profile_field_15", TEXTS)
     for value in filter(None, TEXTS):
-        expected = {
-            event_id
-            for event_id, text in stored.items()
-            if TEXT_ORACLE[operator](text or "", value)
-        }
-        assert found(api, field="profile_field_15", operator=operator, value=value) == expected, (
-            value
-        )
+        expected = {event_id for event_id, text in stored.items() if TEXT_ORACLE[operator](text or "", value)}
+        assert found(api, field="profile_field_15", operator=operator, value=value) == expected, value
 
 
 @pytest.mark.parametrize("operator", NUMBER_ORACLE)
@@ -103,9 +97,7 @@ def test_numbers(api: Api, stage: Stage, operator: str) -> None:
     stored = stored_values(stage, "profile_field_16", values)
     for text in [*filter(None, NUMBERS), "1e1", "-5.00", ".5", "2."]:
         expected = {
-            event_id
-            for event_id, number in stored.items()
-            if NUMBER_ORACLE[operator](number, Decimal(text))
+            event_id for event_id, number in stored.items() if NUMBER_ORACLE[operator](number, Decimal(text))
         }
         assert found(api, field="profile_field_16", operator=operator, value=text) == expected, text
 
@@ -126,9 +118,7 @@ ZONES = ["UTC", "America/New_York", "Pacific/Kiritimati", "Africa/Cairo"]
 
 @pytest.mark.parametrize("zone_name", ZONES)
 @pytest.mark.parametrize("operator", DATE_ORACLE)
-def test_dates(
-    client: httpx.Client, connection: psycopg.Connection, operator: str, zone_name: str
-) -> None:
+def test_dates(client: httpx.Client, connection: psycopg.Connection, operator: str, zone_name: str) -> None:
     """Cairo's clocks skip midnight on 2026-04-24; New York repeats an hour on 2026-11-01."""
     stage = make_stage(connection, timezone=zone_name)
     api = Api(client, stage.key)
@@ -151,9 +141,7 @@ def test_dates(
 
 @pytest.mark.parametrize("zone_name", ZONES)
 @pytest.mark.parametrize("operator", AGE_ORACLE)
-def test_ages(
-    client: httpx.Client, connection: psycopg.Connection, operator: str, zone_name: str
-) -> None:
+def test_ages(client: httpx.Client, connection: psycopg.Connection, operator: str, zone_name: str) -> None:
     stage = make_stage(connection, timezone=zone_name)
     zone = ZoneInfo(zone_name)
     today = datetime.now(zone).date()
@@ -171,9 +159,7 @@ def test_ages(
 
 
 def test_dates_filled_or_not(api: Api, stage: Stage) -> None:
-    empty, filled = stored_values(
-        stage, "profile_field_28", [None, datetime(2026, 5, 1, tzinfo=UTC)]
-    )
+    empty, filled = stored_values(stage, "profile_field_28", [None, datetime(2026, 5, 1, tzinfo=UTC)])
     assert found(api, field="profile_field_28", operator="any") == {filled}
     assert found(api, field="profile_field_28", operator="unknown") == {empty}
 
@@ -253,9 +239,7 @@ DATE = {"field": "profile_field_26"}
         ({**DATE, "operator": "age_equal_to", "value": "٣"}, "value"),
     ],
 )
-def test_what_breaks_a_rule_is_named(
-    api: Api, stage: Stage, members: dict[str, str], member: str
-) -> None:
+def test_what_breaks_a_rule_is_named(api: Api, stage: Stage, members: dict[str, str], member: str) -> None:
     for field in ("profile_field_1", "profile_field_16", "profile_field_26"):
         stage.label_field(field)
     assert list(api.errors(**condition(2, **members))) == [f"custom_field_filters.2.{member}"]

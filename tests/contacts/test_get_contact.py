@@ -76,8 +76,7 @@ def test_the_primary_value_comes_first_then_the_most_recent(
     for value in ("a", "b", "c", "d"):
         stage.identifier(contact_id, kind, value)
     stage.connection.execute(
-        "UPDATE contact_identifiers SET recency = recency + 1000000"
-        " WHERE space_id = %s AND value = 'a'",
+        "UPDATE contact_identifiers SET recency = recency + 1000000 WHERE space_id = %s AND value = 'a'",
         (stage.space_id,),
     )
     assert get(api, contact_id)[collection] == ["b", "a", "d", "c"]
@@ -133,9 +132,7 @@ fields = st.fixed_dictionaries(
     fields=fields,
     zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/Sao_Paulo", "America/Havana"]),
 )
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_shows_what_creating_the_contact_answered(
     client: httpx.Client,
     connection: psycopg.Connection,

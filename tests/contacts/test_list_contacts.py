@@ -152,9 +152,7 @@ def test_at_most_a_hundred_addresses(api: Api, stage: Stage) -> None:
     assert ids(api, email=",".join(most)) == [ada]
     assert ids(api, **{"email[]": most}) == [ada]
     too_many = "must not have more than 100 addresses."
-    assert errors(api, email=",".join([*most, "x@example.com"])) == {
-        "email": [f"The email {too_many}"]
-    }
+    assert errors(api, email=",".join([*most, "x@example.com"])) == {"email": [f"The email {too_many}"]}
     assert list(errors(api, **{"email[]": [*most[:60], ",".join(most[:41])]})) == ["email"]
 
 
@@ -178,12 +176,8 @@ def test_both_dates_are_required_without_an_address(api: Api) -> None:
 
 
 @pytest.mark.parametrize("email", [{}, {"email": "ada@example.com"}])
-@pytest.mark.parametrize(
-    ("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")]
-)
-def test_one_date_alone_is_refused(
-    api: Api, email: dict[str, str], given: str, missing: str
-) -> None:
+@pytest.mark.parametrize(("given", "missing"), [("start_date", "end_date"), ("end_date", "start_date")])
+def test_one_date_alone_is_refused(api: Api, email: dict[str, str], given: str, missing: str) -> None:
     assert errors(api, **email, **{given: RANGE[given]}) == {
         missing: [f"The {missing} is required with {given}."]
     }

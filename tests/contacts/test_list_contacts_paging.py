@@ -59,9 +59,7 @@ arrivals = st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), 
 
 
 @given(arrivals=arrivals, per_page=st.integers(1, 6), form=st.sampled_from(sorted(FORMS)))
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_paging_equals_one_big_page(
     client: httpx.Client,
     connection: psycopg.Connection,
@@ -116,12 +114,8 @@ def test_page_urls_keep_the_form_that_was_used(api: Api, stage: Stage, form: str
 def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage, form: str) -> None:
     made = [person(stage, SHARED) for _ in range(4)]
     first = page_of(api, f"{FORMS[form]}&per_page=2")
-    stage.connection.execute(
-        "UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[1])
-    )
-    stage.connection.execute(
-        "UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[0])
-    )
+    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[1]))
+    stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[0]))
     (gone,) = follow(api, first, "next_page_url")
     assert (gone["data"], gone["next_cursor"]) == ([], None)
     (back,) = follow(api, gone, "prev_page_url")
@@ -155,10 +149,7 @@ ASKED = {"email": SHARED, **RANGE}
         {"email": f"{SHARED},other@example.com"},
         {"start_date": "2026-01-01 00:00:01"},
         {"end_date": "2026-12-31 23:59:58"},
-        {
-            "custom_field_filters[0][field]": "profile_field_1",
-            "custom_field_filters[0][operator]": "any",
-        },
+        {"custom_field_filters[0][field]": "profile_field_1", "custom_field_filters[0][operator]": "any"},
     ],
 )
 def test_a_cursor_of_other_filters_is_refused(

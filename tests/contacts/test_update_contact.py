@@ -47,8 +47,7 @@ def refused(api: Api, contact_id: int, body: Any) -> dict[str, list[str]]:
 
 def columns(stage: Stage, contact_id: int, names: str) -> tuple[Any, ...]:
     row = stage.connection.execute(
-        f"SELECT {names} FROM contacts WHERE space_id = %s AND id = %s",
-        (stage.space_id, contact_id),
+        f"SELECT {names} FROM contacts WHERE space_id = %s AND id = %s", (stage.space_id, contact_id)
     ).fetchone()
     assert row is not None
     return row
@@ -155,16 +154,12 @@ def test_the_primary_value_is_the_first_from_then_on(api: Api, stage: Stage) -> 
     contact_id = stage.contact()
     stage.identifier(contact_id, "tracking_id", "u1")
     update(api, contact_id, names=["Ann"], phones=[])
-    Pipeline(stage.connection, stage.space_id).run(
-        event(tracking_id="u1", full_name="Bo", phone="9")
-    )
+    Pipeline(stage.connection, stage.space_id).run(event(tracking_id="u1", full_name="Bo", phone="9"))
     assert columns(stage, contact_id, "name, phone") == ("Ann", "9")
     assert values(stage, contact_id, "name") == ["Bo", "Ann"]
 
 
-def test_an_event_with_a_removed_address_is_somebody_else_s(
-    api: Api, stage: Stage, contact_id: int
-) -> None:
+def test_an_event_with_a_removed_address_is_somebody_else_s(api: Api, stage: Stage, contact_id: int) -> None:
     update(api, contact_id, emails=["b@example.com"])
     pipeline = Pipeline(stage.connection, stage.space_id)
     removed, kept = pipeline.run(event(email="a@example.com"), event(email="b@example.com"))
@@ -193,8 +188,7 @@ def test_a_contact_without_addresses_is_anonymous(api: Api, stage: Stage) -> Non
 
 ITEMS = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=5)
 UPDATES = st.lists(
-    st.dictionaries(st.sampled_from(["phones", "names", "locations"]), ITEMS, min_size=1),
-    max_size=4,
+    st.dictionaries(st.sampled_from(["phones", "names", "locations"]), ITEMS, min_size=1), max_size=4
 )
 
 
@@ -237,9 +231,7 @@ def test_values_of_merged_contacts_are_replaced_too(api: Api, stage: Stage) -> N
     assert pipeline.contact_of(receipt) not in {survivor, loser}
 
 
-def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(
-    api: Api, stage: Stage
-) -> None:
+def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(api: Api, stage: Stage) -> None:
     survivor, loser = merged(stage)
     update(api, survivor, phones=["2"])
     found = held(stage, survivor, "kind, value, origin_id, first_seen_at")
@@ -252,9 +244,7 @@ def test_a_value_that_came_with_a_merged_contact_becomes_the_survivor_s_own(
 
 
 @pytest.mark.parametrize("body", [{}, {"company_id": 1}, {"email": "a@example.com", "id": 5}])
-def test_something_updatable_is_needed(
-    api: Api, stage: Stage, contact_id: int, body: dict[str, Any]
-) -> None:
+def test_something_updatable_is_needed(api: Api, stage: Stage, contact_id: int, body: dict[str, Any]) -> None:
     before = held(stage, contact_id)
     response = api.send("PUT", f"/contacts/{contact_id}", json=body)
     assert response.status_code == 422
@@ -275,9 +265,7 @@ def test_custom_fields_are_an_object(api: Api, contact_id: int, given: Any) -> N
     assert refused(api, contact_id, {"custom_fields": given}) == told
 
 
-def test_every_item_at_fault_is_named_and_nothing_changes(
-    api: Api, stage: Stage, contact_id: int
-) -> None:
+def test_every_item_at_fault_is_named_and_nothing_changes(api: Api, stage: Stage, contact_id: int) -> None:
     before = held(stage, contact_id), columns(stage, contact_id, "*")
     body = {
         "emails": ["new@example.com", "x", ""], "phones": ["1", 2], "names": ["N" * 256],

@@ -31,8 +31,7 @@ class Tally:
 
     def __str__(self) -> str:
         lost, doubled = (
-            sum(len(getattr(verdict, name)) for verdict in self.verdicts)
-            for name in ("lost", "doubled")
+            sum(len(getattr(verdict, name)) for verdict in self.verdicts) for name in ("lost", "doubled")
         )
         return (
             f"{len(self.verdicts)} rounds, {len(self.faults)} faults: "
@@ -68,11 +67,7 @@ class Campaign:
     def load(self, seed: str) -> Load:
         """The connections of one round, still to be started."""
         return Load(
-            Sender(
-                account,
-                shipments(f"{seed}:{account.space_id}:{number}", self.sizes),
-                pause=self.pause,
-            )
+            Sender(account, shipments(f"{seed}:{account.space_id}:{number}", self.sizes), pause=self.pause)
             for account in self.accounts
             for number in range(CONNECTIONS_PER_SPACE)
         )

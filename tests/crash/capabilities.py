@@ -91,9 +91,7 @@ class Client(threading.Thread, ABC):
         self.surprises.append(f"{method} {path}: no answer")
         return None
 
-    def _once(
-        self, method: str, path: str, content: str | None, headers: dict[str, str]
-    ) -> tuple[int, Any]:
+    def _once(self, method: str, path: str, content: str | None, headers: dict[str, str]) -> tuple[int, Any]:
         http = HTTPConnection(self.account.host, self.service.port, timeout=ANSWER_SECONDS)
         try:
             http.request(method, path, content, headers)

@@ -189,6 +189,4 @@ def resend(ledger: Ledger) -> Ledger:
 
 
 def _cut(items: list[Item]) -> list[Shipment]:
-    return [
-        Shipment((*items[at : at + RESEND_ITEMS],)) for at in range(0, len(items), RESEND_ITEMS)
-    ]
+    return [Shipment((*items[at : at + RESEND_ITEMS],)) for at in range(0, len(items), RESEND_ITEMS)]

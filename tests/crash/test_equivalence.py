@@ -32,9 +32,7 @@ def test_crashes_change_nothing(service: Service) -> None:
         wait_for_progress(load, draw)
         inject(service, fault, draw)
     disturbed = load.stop()
-    same = [
-        islice(shipments(seed), one.sent) for seed, one in zip(seeds, load.senders, strict=True)
-    ]
+    same = [islice(shipments(seed), one.sent) for seed, one in zip(seeds, load.senders, strict=True)]
     undisturbed = start(calm, same).finish()
     service.drain()
     assert disturbed.surprises == undisturbed.surprises == []

@@ -57,9 +57,7 @@ class Sending(threading.Thread):
             account = self.service.open_account("Shop")
         except (AssertionError, ValueError):  # the cut came first
             return
-        load = Load(
-            Sender(account, shipments(f"{self.seed}:{number}")) for number in range(CONNECTIONS)
-        )
+        load = Load(Sender(account, shipments(f"{self.seed}:{number}")) for number in range(CONNECTIONS))
         load.start()
         self.load = load
 

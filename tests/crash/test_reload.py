@@ -111,9 +111,7 @@ def test_it_works(service: Service, installed: Installed) -> None:
     assert service.times_logged("9002_later") == 1
 
 
-def test_a_version_that_cannot_serve_changes_nothing(
-    service: Service, installed: Installed
-) -> None:
+def test_a_version_that_cannot_serve_changes_nothing(service: Service, installed: Installed) -> None:
     before = pids(service)
     whole = installed.change("supervisor.py", "from headwater import nothing_of_this_name\n")
     refused = service.command("reload")

@@ -23,15 +23,7 @@ import psycopg
 import pytest
 
 from tests.crash.campaign import Campaign, Tally
-from tests.crash.capabilities import (
-    Assistant,
-    Client,
-    ContactChanges,
-    Erasures,
-    Tracker,
-    Webhook,
-    take,
-)
+from tests.crash.capabilities import Assistant, Client, ContactChanges, Erasures, Tracker, Webhook, take
 from tests.crash.faults import FAULTS, inject
 from tests.crash.journeys import BATCH_SIZES, LARGE_BATCHES
 from tests.crash.load import Load
@@ -120,9 +112,7 @@ class Whole:
                     "SELECT count(*) FROM erasures WHERE erased_at IS NULL"
                 ).fetchone() == (0,), 2 * PATIENCE_SECONDS,
             )  # fmt: skip
-            found = {
-                client.name: client.surprises + client.broken(connection) for client in clients
-            }
+            found = {client.name: client.surprises + client.broken(connection) for client in clients}
         return {name: wrong for name, wrong in found.items() if wrong}
 
 
@@ -217,8 +207,6 @@ def test_every_promise_is_kept(
     assert all(client.acknowledged for client in ran.clients)
 
 
-def test_catches_what_is_not_erased_and_what_is_not_forwarded(
-    tmp_path: Path, meta: FakePlatform
-) -> None:
+def test_catches_what_is_not_erased_and_what_is_not_forwarded(tmp_path: Path, meta: FakePlatform) -> None:
     faulty = Whole(tmp_path, meta, "tests.crash.mutant", "erase_nothing+forget_destinations")
     assert run(faulty, "mutant", []).broken.keys() == {"Erasures", "Forwarding"}

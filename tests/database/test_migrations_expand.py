@@ -38,9 +38,7 @@ class History:
 def history(database_url: str) -> Iterator[History]:
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute("CREATE DATABASE expanding")
-        with psycopg.connect(
-            make_conninfo(database_url, dbname="expanding"), autocommit=True
-        ) as connection:
+        with psycopg.connect(make_conninfo(database_url, dbname="expanding"), autocommit=True) as connection:
             connection.execute(migrator._LEDGER)
             yield History(connection, dict(apply_all(connection, migrator.migrations())))
         server.execute("DROP DATABASE expanding WITH (FORCE)")
@@ -137,9 +135,7 @@ def test_what_the_version_before_does_not_survive(
         "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql RETURN 2 * n",
     ],
 )
-def test_what_it_does_survive(
-    connection: psycopg.Connection, schema: Schema, statement: str
-) -> None:
+def test_what_it_does_survive(connection: psycopg.Connection, schema: Schema, statement: str) -> None:
     connection.execute(statement.encode())
     assert breaking(schema, read_schema(connection)) == []
 

@@ -51,9 +51,7 @@ def test_the_cluster_of_another_major_version_is_left_as_it_is(tmp_path: Path) -
 
 
 def test_the_version_that_is_expected_is_the_one_that_comes_along() -> None:
-    told = subprocess.run(
-        [program_path("postgres"), "--version"], capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([program_path("postgres"), "--version"], capture_output=True, text=True, check=True)
     assert f" {MAJOR}." in told.stdout
 
 

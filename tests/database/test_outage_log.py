@@ -91,7 +91,5 @@ def test_the_last_line_is_never_worse_than_the_truth(steps: list[tuple[bool, flo
             clock.now += seconds
     if steps and steps[-1][0]:
         assert events(lines)[-1:] != ["database_unavailable"]
-    assert all(
-        pair != ("database_back", "database_back") for pair in itertools.pairwise(events(lines))
-    )
+    assert all(pair != ("database_back", "database_back") for pair in itertools.pairwise(events(lines)))
     assert len(lines) <= 2 + 2 * sum(seconds for _, seconds in steps) / FIRST_SECONDS

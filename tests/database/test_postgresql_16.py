@@ -27,10 +27,7 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_it_works(
-    database_url: str,
-    connection: psycopg.Connection,
-    space_id: int,
-    make_key: Callable[..., str],
+    database_url: str, connection: psycopg.Connection, space_id: int, make_key: Callable[..., str]
 ) -> None:
     assert connection.info.server_version // 10_000 == 16
     running = run_application(Settings(), database_url)

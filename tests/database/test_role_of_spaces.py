@@ -37,9 +37,7 @@ class Operator:
 
 
 @pytest.fixture
-def operator(
-    database_url: str, connection: psycopg.Connection
-) -> Iterator[Callable[[str], Operator]]:
+def operator(database_url: str, connection: psycopg.Connection) -> Iterator[Callable[[str], Operator]]:
     """Makes databases."""
     made: list[Operator] = []
 
@@ -76,16 +74,12 @@ def test_an_owner_who_may_not(operator: Callable[[str], Operator]) -> None:
     migrate(own.url)
     assert not is_confined(own.url)
     own.superuser.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(f"{own.name}_space")))
-    own.superuser.execute(
-        SQL("GRANT {} TO {}").format(Identifier(f"{own.name}_space"), Identifier(own.name))
-    )
+    own.superuser.execute(SQL("GRANT {} TO {}").format(Identifier(f"{own.name}_space"), Identifier(own.name)))
     assert migrate(own.url) == []
     assert is_confined(own.url)
 
 
-def test_a_new_table_is_behind_it_with_the_next_migration(
-    operator: Callable[[str], Operator],
-) -> None:
+def test_a_new_table_is_behind_it_with_the_next_migration(operator: Callable[[str], Operator]) -> None:
     own = operator("CREATEROLE")
     migrate(own.url)
     with psycopg.connect(own.url, autocommit=True) as connection:

@@ -14,13 +14,7 @@ from psycopg.sql import SQL, Identifier
 from headwater.database.jobs.duties import INSTALLATION, Duty
 from headwater.database.jobs.worker import Worker
 from headwater.database.pool import Database, confine
-from headwater.database.row_security import (
-    confined,
-    fetch_role,
-    serve_space,
-    served_space,
-    serving,
-)
+from headwater.database.row_security import confined, fetch_role, serve_space, served_space, serving
 from headwater.people.companies import queries as companies
 from tests.conftest import Running, client_for
 from tests.mcp.assistants import connect
@@ -36,8 +30,7 @@ def spaces(connection: psycopg.Connection, make_space: Callable[..., int]) -> Sp
     first, second = make_space(), make_space()
     for space_id in (first, second):
         connection.execute(
-            "INSERT INTO companies (space_id, name, external_id, created_at)"
-            " VALUES (%s, 'Shop', %s, now())",
+            "INSERT INTO companies (space_id, name, external_id, created_at) VALUES (%s, 'Shop', %s, now())",
             (space_id, str(space_id)),
         )
     return first, second
@@ -195,8 +188,7 @@ def test_every_table_has_its_policy(connection: psycopg.Connection) -> None:
         column = "id" if table == "spaces" else "space_id"
         assert (is_on, command, roles, permissive, same_check) == (True, "*", [0], True, True)
         assert rule == (
-            f"({column} = (NULLIF(current_setting('headwater.space_id'::text, true),"
-            " ''::text))::bigint)"
+            f"({column} = (NULLIF(current_setting('headwater.space_id'::text, true), ''::text))::bigint)"
         )
 
 
@@ -212,8 +204,7 @@ def test_its_role_is_below_the_policies(connection: psycopg.Connection) -> None:
     role = fetch_role(connection)
     assert role.usable == role.name == "headwater_space"
     rights = connection.execute(
-        "SELECT rolsuper, rolbypassrls, rolcanlogin, rolcreaterole FROM pg_roles"
-        " WHERE rolname = %s",
+        "SELECT rolsuper, rolbypassrls, rolcanlogin, rolcreaterole FROM pg_roles WHERE rolname = %s",
         (role.usable,),
     ).fetchone()
     assert rights == (False, False, False, False)
@@ -221,9 +212,7 @@ def test_its_role_is_below_the_policies(connection: psycopg.Connection) -> None:
     assert connection.execute(owned, (role.usable,)).fetchone() is None
 
 
-def test_a_role_without_a_space_sees_nothing(
-    connection: psycopg.Connection, spaces: Spaces
-) -> None:
+def test_a_role_without_a_space_sees_nothing(connection: psycopg.Connection, spaces: Spaces) -> None:
     assert spaces
     with connection.transaction(force_rollback=True):
         connection.execute("SET LOCAL ROLE headwater_space")

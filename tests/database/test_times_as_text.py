@@ -31,9 +31,7 @@ def test_it_works(connection: psycopg.Connection, moment: str, text: str) -> Non
     assert row == (text,)
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.datetimes())
 def test_a_fraction_has_three_digits(connection: psycopg.Connection, moment: object) -> None:
     row = connection.execute("SELECT iso_utc(%s AT TIME ZONE 'UTC')", (moment,)).fetchone()

@@ -10,13 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from headwater.database import migrator
-from headwater.database.migrator import (
-    Migration,
-    MigrationError,
-    SchemaState,
-    compare_schema,
-    migrate,
-)
+from headwater.database.migrator import Migration, MigrationError, SchemaState, compare_schema, migrate
 from tests.support.waiting import wait_until
 
 LATER = Migration("9998_later", "CREATE TABLE later (id int)")
@@ -66,9 +60,7 @@ def test_what_this_version_no_longer_used_may_be_taken_away(
     assert migrate(url) == []
 
 
-def test_others_get_their_turn_while_it_waits_for_a_table(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_others_get_their_turn_while_it_waits_for_a_table(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long report keeps the migration from a table. What comes after the migration for the same
     table is not kept by it for longer than one of its waits.
     """

@@ -116,9 +116,7 @@ def track(client: httpx.Client, email: str) -> None:
 
 
 def processed(stage: Stage) -> bool:
-    rows = stage.connection.execute(
-        "SELECT FROM inbox WHERE space_id = %s", (stage.space_id,)
-    ).fetchall()
+    rows = stage.connection.execute("SELECT FROM inbox WHERE space_id = %s", (stage.space_id,)).fetchall()
     return not rows
 
 

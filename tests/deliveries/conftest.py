@@ -20,9 +20,7 @@ def platform() -> Iterator[FakePlatform]:
 
 
 @pytest.fixture
-def sending(
-    connection: psycopg.Connection, database_url: str, platform: FakePlatform
-) -> Iterator[Sending]:
+def sending(connection: psycopg.Connection, database_url: str, platform: FakePlatform) -> Iterator[Sending]:
     """A Space whose destinations are at that platform; nothing of it is due afterwards."""
     # What another test has left waiting is not this one's.
     connection.execute("UPDATE destinations SET status = 'removed'")

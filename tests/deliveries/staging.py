@@ -198,8 +198,7 @@ class Sending:
         """A delivery's columns; one alone is not wrapped."""
         names = ", ".join(columns)
         row = self.connection.execute(
-            f"SELECT {names} FROM deliveries WHERE space_id = %s AND id = %s",
-            (self.space_id, delivery),
+            f"SELECT {names} FROM deliveries WHERE space_id = %s AND id = %s", (self.space_id, delivery)
         ).fetchone()
         assert row is not None
         return row[0] if len(columns) == 1 else row
@@ -217,8 +216,7 @@ class Sending:
     def state(self, destination: int, *columns: str) -> Any:
         names = ", ".join(columns)
         row = self.connection.execute(
-            f"SELECT {names} FROM destinations WHERE space_id = %s AND id = %s",
-            (self.space_id, destination),
+            f"SELECT {names} FROM destinations WHERE space_id = %s AND id = %s", (self.space_id, destination)
         ).fetchone()
         assert row is not None
         return row[0] if len(columns) == 1 else row

@@ -10,12 +10,7 @@ import msgspec
 import pytest
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.forwarding.platforms.models import (
-    CallDeferred,
-    CredentialsRefused,
-    Destination,
-    Verdict,
-)
+from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
 from tests.deliveries.staging import PLATFORM, Sending
 from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step

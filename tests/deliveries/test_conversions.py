@@ -97,9 +97,7 @@ def test_what_nobody_said(sending: Sending) -> None:
         ("granted", False, False), ("denied", True, True), ("unknown", True, True),
     ],
 )  # fmt: skip
-def test_consent(
-    sending: Sending, of_space: str, of_event: bool | None, given: bool | None
-) -> None:
+def test_consent(sending: Sending, of_space: str, of_event: bool | None, given: bool | None) -> None:
     sending.connection.execute(
         "UPDATE spaces SET ad_consent = %s WHERE id = %s", (of_space, sending.space_id)
     )

@@ -121,9 +121,7 @@ def test_an_event_that_went_nowhere(api: Api, forwarder: Forwarder) -> None:
     [({"status": "done"}, "status"), ({"reason": "why"}, "reason"), ({"event_id": "x"}, "event_id"),
      ({"per_page": 0}, "per_page"), ({"cursor": "x"}, "cursor")],
 )  # fmt: skip
-def test_what_is_wrong_is_named(
-    api: Api, forwarder: Forwarder, params: dict[str, Any], name: str
-) -> None:
+def test_what_is_wrong_is_named(api: Api, forwarder: Forwarder, params: dict[str, Any], name: str) -> None:
     response = api.get(f"/destinations/{forwarder.make()}/deliveries", params=params)
     assert response.status_code == 422
     assert [*response.json()["errors"]] == [name]

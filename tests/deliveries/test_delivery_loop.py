@@ -123,8 +123,7 @@ def test_held_and_resumed(sending: Sending, platform: FakePlatform, status: int)
     sending.run()
     assert len(platform.requests) == 1
     sending.connection.execute(
-        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s",
-        (destination,),
+        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s", (destination,)
     )
     sending.run()
     assert sending.statuses(destination) == {"delivered": 4}
@@ -147,8 +146,7 @@ def test_the_log_tells_when_it_is_held_and_when_it_works_again(
     assert reason == "the token [masked] has expired"
     assert sending.state(destination, "held_since") is not None
     sending.connection.execute(
-        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s",
-        (destination,),
+        "UPDATE destinations SET status = 'active', status_reason = NULL WHERE id = %s", (destination,)
     )
     with capture_logs() as lines:
         sending.run()
@@ -180,9 +178,7 @@ def test_no_answer(sending: Sending, platform: FakePlatform, step: Step) -> None
 
 
 @pytest.mark.parametrize("step", [Silence(), Drip(interval=0.02)])
-def test_an_answer_that_takes_too_long(
-    sending: Sending, platform: FakePlatform, step: Step
-) -> None:
+def test_an_answer_that_takes_too_long(sending: Sending, platform: FakePlatform, step: Step) -> None:
     platform.then(step)
     sending.seconds = 0.3
     destination = sending.destination()
@@ -277,9 +273,7 @@ def test_a_pause_stops_it_before_the_next_call(sending: Sending, platform: FakeP
     sending.deliveries(destination, 3)
 
     def pausing(_: Received) -> Answer:
-        sending.connection.execute(
-            "UPDATE destinations SET status = 'paused' WHERE id = %s", (destination,)
-        )
+        sending.connection.execute("UPDATE destinations SET status = 'paused' WHERE id = %s", (destination,))
         return Answer()
 
     platform.then(pausing)
@@ -290,9 +284,7 @@ def test_a_pause_stops_it_before_the_next_call(sending: Sending, platform: FakeP
 
 def test_settings_that_cannot_be_opened(sending: Sending, platform: FakePlatform) -> None:
     destination = sending.destination()
-    sending.connection.execute(
-        "UPDATE destinations SET secrets = %s WHERE id = %s", (b"x" * 40, destination)
-    )
+    sending.connection.execute("UPDATE destinations SET secrets = %s WHERE id = %s", (b"x" * 40, destination))
     sending.delivery(destination)
     sending.run()
     status, reason = sending.state(destination, "status", "status_reason")
@@ -301,9 +293,7 @@ def test_settings_that_cannot_be_opened(sending: Sending, platform: FakePlatform
     assert not platform.requests
 
 
-def test_mapped_names_and_settings_are_those_of_now(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_mapped_names_and_settings_are_those_of_now(sending: Sending, platform: FakePlatform) -> None:
     destination = sending.destination(event_names=Jsonb({"purchase": None}))
     delivery = sending.delivery(destination)
     sending.run()

@@ -19,13 +19,7 @@ from headwater.forwarding.deliveries.eligibility import (
     credited,
     decide,
 )
-from headwater.forwarding.platforms.models import (
-    Click,
-    Conversion,
-    ConvertedPerson,
-    Destination,
-    SkipReason,
-)
+from headwater.forwarding.platforms.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
 from headwater.forwarding.platforms.platform import DAY, Limits
 from tests.deliveries.staging import PLATFORM, Options
 from tests.support.destinations import taking
@@ -45,9 +39,7 @@ def decided(
     conversion: dict[str, Any] | None = None, destination: dict[str, Any] | None = None, **told: Any
 ) -> Decision:
     made = msgspec.structs.replace(CONVERSION, **(conversion or {}))
-    waiting = PendingDelivery(
-        **{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told}
-    )
+    waiting = PendingDelivery(**{"id": 1, "attempts": 0, "queued_at": NOW, "conversion": made, **told})
     there = msgspec.structs.replace(DESTINATION, **(destination or {}))
     return decide(waiting, PLATFORM, there, NOW)
 

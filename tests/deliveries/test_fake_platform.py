@@ -72,10 +72,7 @@ def test_what_is_no_answer(step: Reaction, read: int) -> None:
 
 @pytest.mark.parametrize("step", [Huge(), Huge(declared=False), GzipBomb(1 << 24)])
 def test_much_of_an_answer(step: Reaction) -> None:
-    with (
-        FakePlatform(step) as platform,
-        httpx.stream("POST", f"{platform.url}/", json={}) as answer,
-    ):
+    with FakePlatform(step) as platform, httpx.stream("POST", f"{platform.url}/", json={}) as answer:
         size = 0
         for piece in answer.iter_bytes():
             size += len(piece)

@@ -126,9 +126,7 @@ def test_killed_anywhere_nothing_is_lost_or_renamed(
     assert meta.statuses(destination) == {"queued": 5}
     assert meta.state(destination, "lease") is not None
     # Half a minute later, when the lease has run out.
-    meta.connection.execute(
-        "UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,)
-    )
+    meta.connection.execute("UPDATE destinations SET leased_until = now() WHERE id = %s", (destination,))
     with running(launch("forwarder")):
         wait_until(lambda: meta.statuses(destination) == {"delivered": 5})
     ids = sorted(meta.of(each, "dedup_id") for each in deliveries)

@@ -19,9 +19,7 @@ def test_it_works(sending: Sending, platform: FakePlatform) -> None:
     assert sending.of(now, "status") == "delivered"
     assert sending.of(early, "status", "attempts") == ("queued", 0)
     assert sending.of(early, "error", "finished_at") == (None, None)
-    assert sending.of(early, "due_at").timestamp() == pytest.approx(
-        sending.clock.at + 7200, abs=0.01
-    )
+    assert sending.of(early, "due_at").timestamp() == pytest.approx(sending.clock.at + 7200, abs=0.01)
     assert wait_until_sent(sending.connection, sending.space_id, timeout=0)
     sending.advance(7199)
     sending.run()

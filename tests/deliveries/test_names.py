@@ -54,9 +54,7 @@ PARTS = {"first_name": "Mary Ann", "last_name": "Smith"}
         ([PARTS, {"full_name": "Somebody Else"}], "Mary Ann", "Smith"),
     ],
 )
-def test_it_works(
-    sending: Sending, given: list[dict[str, str]], first: str | None, last: str | None
-) -> None:
+def test_it_works(sending: Sending, given: list[dict[str, str]], first: str | None, last: str | None) -> None:
     found = known(sending, *given)
     assert (found.first_name, found.last_name) == (first, last)
 

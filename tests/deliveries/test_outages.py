@@ -92,9 +92,7 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
                 running = asyncio.create_task(forwarder.run())
                 await asyncio.to_thread(dead.wait_for, 9)
                 sending.deliveries(healthy, 5)
-                await asyncio.to_thread(
-                    wait_until, lambda: sending.statuses(healthy) == {"delivered": 5}
-                )
+                await asyncio.to_thread(wait_until, lambda: sending.statuses(healthy) == {"delivered": 5})
                 assert [sending.statuses(each) for each in hanging] == [{"queued": 3}] * 9
                 dead.__exit__()
                 stopping.set()
@@ -103,9 +101,7 @@ def test_a_dead_destination_does_not_keep_a_healthy_one_waiting(
         asyncio.run(run())
 
 
-def _to_the_destinations_own(
-    parts: Sequence[dict[str, Any]], destination: Destination
-) -> EgressRequest:
+def _to_the_destinations_own(parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
     return PLATFORM.request(parts, replace(destination, url=destination.settings.pixel))
 
 
@@ -157,9 +153,7 @@ def test_a_lease_that_ran_out_is_taken_over(sending: Sending, platform: FakePlat
     assert sending.of(delivery, "status") == "delivered"
 
 
-def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_a_lease_of_a_clock_that_was_put_back_is_taken_over(sending: Sending, platform: FakePlatform) -> None:
     destination = sending.destination()
     delivery = sending.delivery(destination)
     sending.connection.execute(
@@ -203,9 +197,7 @@ def test_a_forwarder_without_work_ends(sending: Sending) -> None:
 
 
 @pytest.mark.parametrize("status", ["paused", "held", "removed"])
-def test_only_active_destinations_are_sent_to(
-    sending: Sending, platform: FakePlatform, status: str
-) -> None:
+def test_only_active_destinations_are_sent_to(sending: Sending, platform: FakePlatform, status: str) -> None:
     destination = sending.destination(status=status)
     sending.delivery(destination)
     sending.run()

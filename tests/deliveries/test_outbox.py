@@ -30,9 +30,7 @@ from tests.support.reading_fixtures import Api
 
 
 def test_it_works(forwarder: Forwarder) -> None:
-    active, held, paused = (
-        forwarder.make(status=status) for status in ("active", "held", "paused")
-    )
+    active, held, paused = (forwarder.make(status=status) for status in ("active", "held", "paused"))
     forwarder.make(status="removed")
     (with_key, without) = forwarder.queue().run(
         event(email="ada@example.com", idempotency_key="order-7"),
@@ -91,9 +89,7 @@ def test_a_space_without_destinations_asks_nothing() -> None:
     connection.execute.assert_not_called()
 
 
-def test_neither_is_there_without_the_other(
-    forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_is_there_without_the_other(forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
     forwarder.make()
 
     def stop(name: str) -> None:
@@ -147,9 +143,7 @@ def stored(**values: Any) -> StoredEvent:
 
 
 def target(**values: Any) -> OutboxDestination:
-    return OutboxDestination(
-        **{"id": 1, "platform": NAME, "status": "active", "event_names": {}, **values}
-    )
+    return OutboxDestination(**{"id": 1, "platform": NAME, "status": "active", "event_names": {}, **values})
 
 
 def test_an_id_is_the_same_for_ever() -> None:
@@ -166,14 +160,11 @@ def test_an_id_is_the_same_for_ever() -> None:
     status=st.sampled_from(["active", "held", "paused"]),
     own=st.dictionaries(st.sampled_from(EVENT_NAMES), st.sampled_from([None, "", "Own"])),
 )
-def test_one_reason_at_most(
-    name: str, do_not_capi: bool, status: Any, own: dict[str, str | None]
-) -> None:
+def test_one_reason_at_most(name: str, do_not_capi: bool, status: Any, own: dict[str, str | None]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.PLATFORMS, NAME, PROBE)
         reason = skip_reason(
-            stored(event_name=name, do_not_capi=do_not_capi),
-            target(status=status, event_names=own),
+            stored(event_name=name, do_not_capi=do_not_capi), target(status=status, event_names=own)
         )
     mapped = own[name] if name in own else PROBE.event_names.get(name)
     if do_not_capi:

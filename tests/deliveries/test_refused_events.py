@@ -6,11 +6,7 @@ from typing import Any
 
 from tests.deliveries.staging import PLATFORM, Sending, ids_sent
 from tests.support.destinations import taking
-from tests.support.fake_platform import (
-    Answer,
-    FakePlatform,
-    Received,
-)
+from tests.support.fake_platform import Answer, FakePlatform, Received
 
 
 def all_or_nothing(*bad: str) -> Any:
@@ -35,9 +31,7 @@ def test_one_bad_event_does_not_sink_99(sending: Sending) -> None:
     assert sending.of(bad, "status", "error", "attempts") == ("failed", "invalid", 1)
 
 
-def test_the_others_are_sent_without_the_named_one(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_the_others_are_sent_without_the_named_one(sending: Sending, platform: FakePlatform) -> None:
     platform.then(Answer(400, {"bad": [0, 2], "error": "too old"}))
     destination = sending.destination()
     deliveries = sending.deliveries(destination, 4)
@@ -76,9 +70,7 @@ def test_a_fault_in_making_a_call_sinks_one(sending: Sending, platform: FakePlat
     assert len({number for call in ids_sent(platform.bodies) for number in call}) == 5
 
 
-def test_what_cannot_be_redacted_is_written_down_without_it(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_what_cannot_be_redacted_is_written_down_without_it(sending: Sending, platform: FakePlatform) -> None:
     def redact(_: Any) -> Any:
         raise ValueError("a fault of the platform's code")
 

@@ -53,8 +53,7 @@ def test_refused() -> None:
 def test_retry_makes_the_destination_wait() -> None:
     consequences = judge(CallDeferred("later"), FOUR[:1], AROUND)
     assert consequences == CallOutcome(
-        [DeliveryResult(0, "retrying", "later", NOW + 10)],
-        destination=DestinationBackoff(NOW + 10, 1),
+        [DeliveryResult(0, "retrying", "later", NOW + 10)], destination=DestinationBackoff(NOW + 10, 1)
     )
 
 
@@ -65,9 +64,7 @@ def test_held_leaves_deliveries_alone() -> None:
 
 
 def test_some_refused_and_the_others_taken() -> None:
-    consequences = judge(
-        PartlyAccepted({1: "bad"}, others_taken=True, retryable={2: "wait"}), FOUR, AROUND
-    )
+    consequences = judge(PartlyAccepted({1: "bad"}, others_taken=True, retryable={2: "wait"}), FOUR, AROUND)
     assert sorted(consequences.results) == [
         DeliveryResult(0, "delivered"), DeliveryResult(1, "failed", "bad"),
         DeliveryResult(2, "retrying", "wait", NOW + 10), DeliveryResult(3, "delivered"),
@@ -88,10 +85,7 @@ def test_all_refused_one_by_one() -> None:
 
 @pytest.mark.parametrize("errors", [{}, {7: "bad"}, {-1: "bad"}])
 def test_a_refusal_that_names_none_of_them_is_halved(errors: dict[int, str]) -> None:
-    assert judge(PartlyAccepted(errors, others_taken=False), FOUR, AROUND).resend == [
-        [0, 1],
-        [2, 3],
-    ]
+    assert judge(PartlyAccepted(errors, others_taken=False), FOUR, AROUND).resend == [[0, 1], [2, 3]]
     (alone,) = judge(PartlyAccepted(errors, others_taken=False), FOUR[:1], AROUND).results
     assert alone.status == "failed"
 
@@ -134,12 +128,8 @@ def test_retry_after(header: str | None, seconds: float) -> None:
 
 def test_what_the_body_asks_counts_as_well() -> None:
     around = CallContext(NOW, retry_after="60")
-    assert judge(CallDeferred("slowly", 300), FOUR, around).destination == DestinationBackoff(
-        NOW + 300, 1
-    )
-    assert judge(CallDeferred("slowly", 30), FOUR, around).destination == DestinationBackoff(
-        NOW + 60, 1
-    )
+    assert judge(CallDeferred("slowly", 300), FOUR, around).destination == DestinationBackoff(NOW + 300, 1)
+    assert judge(CallDeferred("slowly", 30), FOUR, around).destination == DestinationBackoff(NOW + 60, 1)
 
 
 def test_the_steps() -> None:
@@ -200,9 +190,7 @@ def test_three_days_of_retries() -> None:
     moment, ends, moments = NOW, NOW + 72 * 3600, [0.0]
     while True:
         around = CallContext(moment, random=chance.random)
-        (result,) = judge(
-            CallDeferred("x"), [DeliveryAttempt(0, len(moments) - 1, ends)], around
-        ).results
+        (result,) = judge(CallDeferred("x"), [DeliveryAttempt(0, len(moments) - 1, ends)], around).results
         if result.due_at is None:
             break
         moment = result.due_at

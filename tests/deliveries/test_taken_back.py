@@ -119,9 +119,7 @@ def test_deleted_during_the_call(sending: Sending, platform: FakePlatform) -> No
     assert sending.of(delivery, "status") == "failed"
 
 
-def test_an_erasure_counts_for_what_came_before_it(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_an_erasure_counts_for_what_came_before_it(sending: Sending, platform: FakePlatform) -> None:
     destination = sending.destination()
     contact = sending.rows.contact(email="a@example.com")
     before = sending.rows.event(contact, event_time=sending.moment(-60))
@@ -133,9 +131,7 @@ def test_an_erasure_counts_for_what_came_before_it(
     assert len(platform.requests) == 1
 
 
-def test_an_erasure_counts_under_the_id_of_a_merged_contact(
-    sending: Sending, platform: FakePlatform
-) -> None:
+def test_an_erasure_counts_under_the_id_of_a_merged_contact(sending: Sending, platform: FakePlatform) -> None:
     survivor = sending.rows.contact(email="a@example.com")
     merged = sending.rows.contact()
     event = sending.rows.event(merged, event_time=sending.moment(-60))

@@ -10,11 +10,7 @@ import pytest
 
 from headwater.base.egress.models import EgressRequest, EgressResponse, TimedOut
 from headwater.base.settings import Settings
-from headwater.forwarding.destinations.destination_check import (
-    DestinationCheck,
-    sample,
-    try_destination,
-)
+from headwater.forwarding.destinations.destination_check import DestinationCheck, sample, try_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import (
     Bisect,
@@ -87,11 +83,7 @@ def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
         return call
 
     def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
-        return (
-            (answer.body.decode(), 60.0)
-            if answer.status == 200
-            else CredentialsRefused("No token.")
-        )
+        return (answer.body.decode(), 60.0) if answer.status == 200 else CredentialsRefused("No token.")
 
     return {"token_request": request, "read_token": read}
 
@@ -135,9 +127,7 @@ def test_what_is_tried_is_sent_at_all() -> None:
 
 def test_origins() -> None:
     assert named_hosts(Settings()) == frozenset()
-    settings = Settings(
-        platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"}
-    )
+    settings = Settings(platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"})
     assert named_hosts(settings) == {"127.0.0.1", "tik.example"}
     assert url_of(settings, PROBE) == "http://127.0.0.1:9"
     assert url_of(Settings(), taking(PROBE, name="other")) == "https://probe.example"

@@ -8,9 +8,7 @@ from dataclasses import replace
 import psycopg
 
 from tests.destinations.test_destinations import create
-from tests.support.destinations import (
-    Forwarder,
-)
+from tests.support.destinations import Forwarder
 from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import event
 from tests.support.reading_fixtures import Api
@@ -58,28 +56,21 @@ def test_removing(api: Api, forwarder: Forwarder) -> None:
     assert api.get("/destinations").json() == {"data": []}
     assert api.get(f"/deliveries/{waiting}").json()["reason"] == "removed"
     row = forwarder.stage.connection.execute(
-        "SELECT secrets, secret_names FROM destinations WHERE space_id = %s",
-        (forwarder.stage.space_id,),
+        "SELECT secrets, secret_names FROM destinations WHERE space_id = %s", (forwarder.stage.space_id,)
     ).fetchone()
     assert row == (None, [])
     forwarder.queue().run(event(email="ada@example.com"))
     assert len(forwarder.deliveries("id")) == 2
 
 
-def test_nothing_is_queued_behind_a_removal(
-    api: Api, forwarder: Forwarder, database_url: str
-) -> None:
+def test_nothing_is_queued_behind_a_removal(api: Api, forwarder: Forwarder, database_url: str) -> None:
     """A batch that is being stored goes first, and the removal sees what it queued."""
     destination_id, space = forwarder.make(), {"space_id": forwarder.stage.space_id}
     with ThreadPoolExecutor() as pool, psycopg.connect(database_url) as worker:
-        worker.execute(
-            "SELECT FROM space_locks WHERE space_id = %(space_id)s FOR NO KEY UPDATE", space
-        )
+        worker.execute("SELECT FROM space_locks WHERE space_id = %(space_id)s FOR NO KEY UPDATE", space)
         removal = pool.submit(api.send, "DELETE", f"/destinations/{destination_id}")
         wait_until(lambda: is_waited_for(forwarder.stage.connection, worker))
-        replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(
-            destination_id
-        )
+        replace(forwarder, stage=replace(forwarder.stage, connection=worker)).delivery(destination_id)
         worker.commit()
         assert removal.result().status_code == 200
     assert forwarder.deliveries("status", "reason") == [("skipped", "removed")]

@@ -20,23 +20,13 @@ from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
 from headwater.spaces.encryption import Unsealable, derive_key
 from tests.conftest import client_for, run_application
-from tests.support.destinations import (
-    DESCRIBED,
-    NAME,
-    PIXEL,
-    PROBE,
-    TOKEN,
-    Forwarder,
-    destination_of,
-    taking,
-)
+from tests.support.destinations import DESCRIBED, NAME, PIXEL, PROBE, TOKEN, Forwarder, destination_of, taking
 from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.reading_fixtures import Api
 
 COLLAPSED = (
-    "complete_registration, sign_up all reach Probe as Registration: whoever does two of them "
-    "counts twice."
+    "complete_registration, sign_up all reach Probe as Registration: whoever does two of them counts twice."
 )
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -185,9 +175,7 @@ def test_secrets_are_sealed_to_their_row(api: Api, forwarder: Forwarder) -> None
     assert secrets_of(forwarder, first) == {"token": "3"}
 
 
-def test_counts_end_somewhere(
-    api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_end_somewhere(api: Api, forwarder: Forwarder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(destinations, "MOST_COUNTED", 2)
     destination_id = forwarder.make()
     for status in ("failed", "failed", "failed", "delivered"):
@@ -220,9 +208,7 @@ def tried(
     platform: FakePlatform, database_url: str, tmp_path: Path, forwarder: Forwarder
 ) -> Iterator[httpx.Client]:
     """A client of an application whose operator named the fake platform."""
-    settings = Settings(
-        platform_urls={"meta": platform.url}, data_dir=tmp_path, rate_limit_factor=1000
-    )
+    settings = Settings(platform_urls={"meta": platform.url}, data_dir=tmp_path, rate_limit_factor=1000)
     running = run_application(settings, database_url)
     with client_for(running, forwarder.stage.key) as client:
         yield client

@@ -63,6 +63,7 @@ ELSEWHERE = {
 
 NOTHING_TO_RUN = {
     ("README.md", "browsers"): "a drawing",
+    ("docs/ARCHITECTURE.md", "API clients"): "a drawing",
     ("docs/reports.md", ""): "drawings",
     ("docs/exports.md", "space=7"): "names of files",
     ("docs/scaling.md", "waiting"): "a drawing",

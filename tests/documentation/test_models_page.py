@@ -12,9 +12,7 @@ from tests.support.sizes import ROOT
 
 PAGE = (ROOT / "docs" / "models.md").read_text()
 SOURCES = ["google_ads", "email", "facebook_ads", "direct"]
-FIT = dict(
-    zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True)
-)
+FIT = dict(zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True))
 DAYS = [1, 15, 20, 21]
 NUMBERS = {"eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13}
 FIRST = datetime(2026, 5, 1, 12, tzinfo=UTC)

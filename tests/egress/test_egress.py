@@ -43,16 +43,13 @@ def send(
 
 def post(url: str, **options: Any) -> EgressResponse:
     return send(
-        EgressRequest(url=url, body=b"{}"),
-        egress=lambda: Egress(LOCAL, **{"seconds": 5, **options}),
+        EgressRequest(url=url, body=b"{}"), egress=lambda: Egress(LOCAL, **{"seconds": 5, **options})
     )[0]
 
 
 def test_it_works() -> None:
     with FakePlatform(fake.Answer(201, {"a": 1}, {"X-Kind": "test"})) as platform:
-        call = EgressRequest(
-            url=f"{platform.url}/v1/events?x=1", body=b"[1]", headers={"Token": "t"}
-        )
+        call = EgressRequest(url=f"{platform.url}/v1/events?x=1", body=b"[1]", headers={"Token": "t"})
         (answer,) = send(call)
         (request,) = platform.requests
         origin = platform.url
@@ -97,11 +94,7 @@ def test_redirects_are_not_followed() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [
-        fake.Silence(),
-        fake.Drip(interval=0.02),
-        fake.Drip(fake.Answer(body=b"x" * 999), 0.02, quickly=99),
-    ],
+    [fake.Silence(), fake.Drip(interval=0.02), fake.Drip(fake.Answer(body=b"x" * 999), 0.02, quickly=99)],
 )
 def test_the_deadline_is_for_everything(step: fake.Step) -> None:
     with FakePlatform(step) as platform:
@@ -122,12 +115,7 @@ def test_the_deadline_is_for_the_name_server_too() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [
-        fake.ResetUnread(),
-        fake.ResetRead(),
-        fake.CutShort(0),
-        fake.CutShort(99, fake.Answer(body=b"x" * 999)),
-    ],
+    [fake.ResetUnread(), fake.ResetRead(), fake.CutShort(0), fake.CutShort(99, fake.Answer(body=b"x" * 999))],
 )
 def test_a_connection_that_is_cut_off(step: fake.Step) -> None:
     with FakePlatform(step) as platform, pytest.raises((Unreachable, BadAnswer)):
@@ -154,9 +142,7 @@ def test_what_is_not_http(step: fake.Step) -> None:
         post(f"{platform.url}/")
 
 
-@pytest.mark.parametrize(
-    ("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
-)
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 def test_a_packed_answer_is_unpacked(encoding: str, pack: Callable[[bytes], bytes]) -> None:
     step = fake.Answer(200, pack(b'{"a":1}'), {"Content-Encoding": encoding})
     with FakePlatform(step) as platform:
@@ -294,9 +280,7 @@ def test_the_next_address_is_tried() -> None:
     with FakePlatform() as platform:
         port = platform.url.rpartition(":")[2]
         call = EgressRequest(url=f"http://platform.test:{port}/")
-        (answer,) = send(
-            call, egress=lambda: Egress(["platform.test"], resolver=resolver, seconds=5)
-        )
+        (answer,) = send(call, egress=lambda: Egress(["platform.test"], resolver=resolver, seconds=5))
     assert answer.status == 200
 
 
@@ -309,9 +293,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_shown_holds_no_secret() -> None:
-    call = EgressRequest(
-        url="https://graph.facebook.com/v1?access_token=geheim", headers={"T": "geheim"}
-    )
+    call = EgressRequest(url="https://graph.facebook.com/v1?access_token=geheim", headers={"T": "geheim"})
     assert "geheim" not in repr(call)
     with FakePlatform(fake.ResetUnread()) as platform:
         secret = EgressRequest(url=f"{platform.url}/?access_token=geheim", headers={"T": "geheim"})

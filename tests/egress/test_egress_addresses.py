@@ -146,9 +146,7 @@ def test_each_form_of_an_address_is_as_good_as_the_address(address: IPv4Address)
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
-def test_what_python_calls_private_is_never_connected_to(
-    address: IPv4Address | IPv6Address,
-) -> None:
+def test_what_python_calls_private_is_never_connected_to(address: IPv4Address | IPv6Address) -> None:
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     if (mapped or address).is_private or address.is_multicast or address.is_link_local:
         assert refusal_of(address) is not None

@@ -34,12 +34,8 @@ def test_it_works(api: Api, stage: Stage) -> None:
     drawn=st.lists(st.sampled_from([-1, 0, 1, "99999999999999.9999", None]), max_size=9),
     per_page=st.integers(1, 4),
 )
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_pages_are_the_same_list_both_ways(
-    api: Api, stage: Stage, drawn: list[Any], per_page: int
-) -> None:
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pages_are_the_same_list_both_ways(api: Api, stage: Stage, drawn: list[Any], per_page: int) -> None:
     field = "profile_field_1"
     if not stage.connection.execute(
         "SELECT FROM field_labels WHERE space_id = %s", (stage.space_id,)

@@ -109,9 +109,7 @@ def test_with_sources_a_row_is_a_credited_touchpoint(api: Api, stage: Stage) -> 
         (["source"], ["id", "event_time_utc", "touchpoint_id", "source"]),
     ],
 )
-def test_fields_that_come_along(
-    api: Api, stage: Stage, chosen: list[str], shown: list[str]
-) -> None:
+def test_fields_that_come_along(api: Api, stage: Stage, chosen: list[str], shown: list[str]) -> None:
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "email")
     stage.event(contact_id)
@@ -144,9 +142,7 @@ def test_event_names_filter(api: Api, stage: Stage) -> None:
         assert [row["id"] for row in rows] == wanted[::-1]
 
 
-def test_bounds_are_inclusive_and_local(
-    client: httpx.Client, connection: psycopg.Connection
-) -> None:
+def test_bounds_are_inclusive_and_local(client: httpx.Client, connection: psycopg.Connection) -> None:
     stage = make_stage(connection, timezone="Europe/Berlin")
     contact_id = stage.contact()
     inside = [
@@ -155,9 +151,7 @@ def test_bounds_are_inclusive_and_local(
     ]
     for outside in (timedelta(milliseconds=-1), timedelta(seconds=2)):
         stage.event(contact_id, event_time=datetime(2026, 5, 13, 10, tzinfo=UTC) + outside)
-    found = Api(client, stage.key).rows(
-        start_date="2026-05-13 12:00:00", end_date="2026-05-13 12:00:01"
-    )
+    found = Api(client, stage.key).rows(start_date="2026-05-13 12:00:00", end_date="2026-05-13 12:00:01")
     assert [row["id"] for row in found] == inside[::-1]
 
 
@@ -179,10 +173,7 @@ def test_nothing_crosses_spaces(api: Api, stage: Stage, connection: psycopg.Conn
     }
     for mode in ("profile", "company"):
         (row,) = api.rows(
-            **CREDITED,
-            **condition,
-            **{"fields[]": ["configured_name", "order_id"]},
-            query_mode=mode,
+            **CREDITED, **condition, **{"fields[]": ["configured_name", "order_id"]}, query_mode=mode
         )
         assert row == {
             "id": event_id,
@@ -268,9 +259,7 @@ def test_hostile_text_is_refused(api: Api, query: str) -> None:
     assert api.get(f"/events?{given}&{query}").status_code == 422
 
 
-@pytest.mark.parametrize(
-    "part", ["a", "x[]=1", "fields=", "fields[]=", "sources[0]=a", "&", "=", ";"]
-)
+@pytest.mark.parametrize("part", ["a", "x[]=1", "fields=", "fields[]=", "sources[0]=a", "&", "=", ";"])
 def test_thousands_of_parameters_are_no_failure(api: Api, part: str) -> None:
     query = f"{httpx.QueryParams(RANGE)}&{'&'.join([part] * (60_000 // (len(part) + 1)))}"
     assert api.get(f"/events?{query}").status_code in (200, 422)

@@ -26,9 +26,7 @@ MOST_PAGES = 100
 
 # Few instants, so that most rows tie with others on some of the sort key.
 minutes = st.integers(0, 2)
-journeys = st.lists(
-    st.tuples(st.booleans(), minutes, st.sampled_from(CREDITED["sources[]"])), max_size=25
-)
+journeys = st.lists(st.tuples(st.booleans(), minutes, st.sampled_from(CREDITED["sources[]"])), max_size=25)
 
 
 def key(row: dict[str, Any]) -> tuple[int, int | None]:
@@ -50,9 +48,7 @@ def follow(client: httpx.Client, api: Api, url: str | None, link: str) -> list[l
 
 
 @given(rows=journeys, per_page=st.integers(1, 7), params=st.sampled_from([{}, CREDITED]))
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_paging_equals_one_big_page(
     client: httpx.Client,
     connection: psycopg.Connection,
@@ -165,10 +161,7 @@ def test_a_cursor_of_another_space_is_refused(
         {"query_mode": "company"},
         {"start_date": "2026-01-01 00:00:01"},
         {"end_date": "2026-12-31 23:59:58"},
-        {
-            "custom_field_filters[0][field]": "profile_field_1",
-            "custom_field_filters[0][operator]": "any",
-        },
+        {"custom_field_filters[0][field]": "profile_field_1", "custom_field_filters[0][operator]": "any"},
     ],
 )
 def test_a_cursor_of_other_filters_is_refused(

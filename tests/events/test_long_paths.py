@@ -84,9 +84,7 @@ def unanalysed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unanalysed]
     cluster.stop()
 
 
-def test_lists_are_in_time_before_and_after_the_tables_are_analysed(
-    unanalysed: Unanalysed,
-) -> None:
+def test_lists_are_in_time_before_and_after_the_tables_are_analysed(unanalysed: Unanalysed) -> None:
     for _ in range(2):
         assert len(unanalysed.list(per_page=1000)) == 1000
         assert len(unanalysed.list(per_page=100, attribution_model="last_touch")) == 100

@@ -94,8 +94,7 @@ def test_orders_of_the_time_before_senders_were_kept(queue: Stage) -> None:
 def test_whose_order_it_is_the_business_says(queue: Stage, database_url: str) -> None:
     """A refund that names only its order goes to the buyer, not to who made up the order first."""
     queue.run(
-        page(event(email="mallory@evil.com", order_id="1", event_name="lead_generated")),
-        sold(order_id="1"),
+        page(event(email="mallory@evil.com", order_id="1", event_name="lead_generated")), sold(order_id="1")
     )
 
     async def buyer() -> dict[str, str]:
@@ -150,9 +149,7 @@ def test_what_failed_or_was_skipped_is_decided_anew(forwarder: Forwarder) -> Non
 
 def test_of_two_places_one_is_handed_over(forwarder: Forwarder) -> None:
     forwarder.make()
-    first, second = run(
-        forwarder, bought(order_id="1", idempotency_key="a"), bought(idempotency_key="b")
-    )
+    first, second = run(forwarder, bought(order_id="1", idempotency_key="a"), bought(idempotency_key="b"))
     forwarder.execute(
         "UPDATE deliveries SET status = 'delivered', attempts = 1, finished_at = now(),"
         " request = '{}' WHERE space_id = %(space_id)s AND event_id = %(second)s", second=second,

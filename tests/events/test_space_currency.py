@@ -127,9 +127,7 @@ def test_what_sums_leave_out_has_no_amount_in_the_spaces_currency(
 
 
 def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
-    space.connection.execute(
-        "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (space.space_id,)
-    )
+    space.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (space.space_id,))
     put_rates(api, ("2026-05-13", "USD", "EUR", "2"), ("2026-05-14", "USD", "EUR", "3"))
     sale(space, "10", "USD", event_time=datetime(2026, 5, 13, 20, tzinfo=UTC))
     assert [row["amount_in_space_currency"] for row in api.rows(fields=MONEY)] == [30]
@@ -233,8 +231,7 @@ def test_lists_and_exports_equal_the_plain_model(
     plant_fit(space.connection, space.space_id, "May", "purchase", FITTED)
     weights = {source: Fraction(part, sum(FITTED.values())) for source, part in FITTED.items()}
     expected = {
-        event.id: (event.amount, currency, world.worth(event, currency))
-        for event, currency in world.events
+        event.id: (event.amount, currency, world.worth(event, currency)) for event, currency in world.events
     }
     everything = {"start_date": RANGE["start_date"], "end_date": RANGE["end_date"]}
     listed = decimal_rows(api, fields=MONEY)
@@ -247,9 +244,7 @@ def test_lists_and_exports_equal_the_plain_model(
             **({"event_names": ["purchase"]} if model == "markov" else {}),
         }  # fmt: skip
         rows = decimal_rows(api, **asked)
-        found = {
-            (row["id"], row["touchpoint_id"]): tuple(row[name] for name in MONEY) for row in rows
-        }
+        found = {(row["id"], row["touchpoint_id"]): tuple(row[name] for name in MONEY) for row in rows}
         assert found == world.credits(model, weights), model
         jobs[model] = exports.ask(**everything, **asked)
         lists[model] = api.rows(**asked)

@@ -72,9 +72,7 @@ def test_credits_follow_the_amount(api: Api, stage: Stage) -> None:
     event_id = stage.event(contact_id, amount=Decimal(1))
     api.send("PUT", f"/events/{event_id}", json={"amount": 2})
     (row,) = api.rows(
-        **{"sources[]": "email", "fields[]": "amount"},
-        attribution_model="linear",
-        attribution_window=7,
+        **{"sources[]": "email", "fields[]": "amount"}, attribution_model="linear", attribution_window=7
     )
     assert row["amount"] == 2
 

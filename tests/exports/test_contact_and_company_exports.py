@@ -62,17 +62,13 @@ def test_companies(stage: Stage, exports: Exports) -> None:
         ({**RANGE, "end_date": 5}, ["end_date"]),
     ],
 )
-def test_what_they_refuse(
-    exports: Exports, kind: str, body: dict[str, Any], named: list[str]
-) -> None:
+def test_what_they_refuse(exports: Exports, kind: str, body: dict[str, Any], named: list[str]) -> None:
     assert list(exports.refused(kind, **body)) == named
 
 
 @pytest.mark.parametrize("value", ["yes", 2, 1.5, [True], {}])
 def test_a_flag_is_true_or_false(exports: Exports, value: object) -> None:
-    assert list(exports.refused("contacts", **RANGE, include_trk_tokens=value)) == [
-        "include_trk_tokens"
-    ]
+    assert list(exports.refused("contacts", **RANGE, include_trk_tokens=value)) == ["include_trk_tokens"]
 
 
 @pytest.mark.parametrize("kind", ["contacts", "companies"])

@@ -42,9 +42,7 @@ def test_it_works(stage: Stage, contact_id: int, exports: Exports) -> None:
     assert done.keys() == {
         "export_id", "status", "created_at", "download_url", "completed_at", "expires_at",
     }  # fmt: skip
-    assert exports.lines(told["export_id"]) == [
-        {"id": event_id, "event_time_utc": "2026-05-13T12:00:00Z"}
-    ]
+    assert exports.lines(told["export_id"]) == [{"id": event_id, "event_time_utc": "2026-05-13T12:00:00Z"}]
 
 
 def test_the_lines_are_those_of_list_events(
@@ -84,9 +82,7 @@ def test_an_empty_day_is_an_empty_file(exports: Exports) -> None:
 def test_a_day_is_the_space_s_day(
     stage: Stage, exports: Exports, zone: str, day: str, first: str, last: str
 ) -> None:
-    stage.connection.execute(
-        "UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id)
-    )
+    stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     contact_id = stage.contact()
     start, end = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (first, last))
     inside = [stage.event(contact_id, event_time=moment) for moment in (start, end)]
@@ -96,9 +92,7 @@ def test_a_day_is_the_space_s_day(
 
 
 def test_a_day_that_did_not_exist_is_empty(stage: Stage, exports: Exports) -> None:
-    stage.connection.execute(
-        "UPDATE spaces SET timezone = 'Pacific/Apia' WHERE id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE spaces SET timezone = 'Pacific/Apia' WHERE id = %s", (stage.space_id,))
     contact_id = stage.contact()
     for hour in range(24):
         stage.event(contact_id, event_time=datetime(2011, 12, 30, hour, tzinfo=UTC))
@@ -110,9 +104,7 @@ def test_the_day_is_fixed_when_it_is_asked_for(stage: Stage, exports: Exports) -
     contact_id = stage.contact()
     event_id = stage.event(contact_id, event_time=datetime(2026, 5, 13, 23, 30, tzinfo=UTC))
     export_id = exports.ask(date=DAY)
-    stage.connection.execute(
-        "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
     exports.work()
     assert [row["id"] for row in exports.lines(export_id)] == [event_id]
 
@@ -157,17 +149,13 @@ def test_members_it_does_not_know_are_ignored(exports: Exports) -> None:
     assert exports.whole(date=DAY, nonsense={"deep": [1.5]}, space_id=1) == []
 
 
-def test_a_hierarchy_field_brings_the_source(
-    stage: Stage, contact_id: int, exports: Exports
-) -> None:
+def test_a_hierarchy_field_brings_the_source(stage: Stage, contact_id: int, exports: Exports) -> None:
     stage.event(contact_id, amount=10)
     (row,) = exports.whole(date=DAY, **CREDITED, fields=["campaign_id"])
     assert row.keys() == {"id", "event_time_utc", "campaign_id", "source", "touchpoint_id"}
 
 
-def test_scopes(
-    server: Running, stage: Stage, exports: Exports, make_key: Callable[..., str]
-) -> None:
+def test_scopes(server: Running, stage: Stage, exports: Exports, make_key: Callable[..., str]) -> None:
     export_id = exports.ask(date=DAY)
     with client_for(server, make_key(stage.space_id, ["events:read"])) as client:
         asked = client.post("/events/exports", json={"date": DAY})
@@ -187,9 +175,7 @@ def test_an_export_of_another_kind_or_nobody_s_is_not_found(exports: Exports) ->
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(TEXTS, min_size=1, max_size=5))
 def test_any_text_arrives_as_it_was(stage: Stage, exports: Exports, texts: list[str]) -> None:
     contact_id = stage.contact()

@@ -29,15 +29,7 @@ PLAIN = [name for name, field in FIELDS.items() if not field.of_touch and name n
 SOURCES = ["google_ads", "direct", "email", "facebook_ads", "referral", "yelp"]
 FRACTIONS = (0, 500_000, 50_000, 120_000, 123_000, 123_900, 999, 999_999, 10)
 AMOUNTS = ("100", "99.99", None, "0", "-25.5", "0.0001", "33.3330", "7", "1234567890.1250")
-TEXTS = (
-    None,
-    "",
-    'a "quoted\\one"\n',
-    "Größe 漢字 🛒 \u2028",
-    "\x01\x02\x03\x1f\x7f\t",
-    "null",
-    "0",
-)
+TEXTS = (None, "", 'a "quoted\\one"\n', "Größe 漢字 🛒 \u2028", "\x01\x02\x03\x1f\x7f\t", "null", "0")
 ADS: tuple[dict[str, str], ...] = (
     {},
     {"campaign_id": "7", "adset_id": "71", "ad_id": "711", "account_id": "act_1"},

@@ -102,9 +102,7 @@ def from_ndjson(lines: Sequence[str], columns: Sequence[LineColumn]) -> list[lis
 def from_parquet(data: bytes, columns: Sequence[LineColumn]) -> list[list[Any]]:
     table = read_parquet(io.BytesIO(data)).read_all()
     assert table.column_names == [column.name for column in columns]
-    return [
-        list(row) for row in zip(*(table.column(c.name).to_pylist() for c in columns), strict=True)
-    ]
+    return [list(row) for row in zip(*(table.column(c.name).to_pylist() for c in columns), strict=True)]
 
 
 def in_format(
@@ -171,9 +169,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[str]] = {
     ColumnType.TEXTS: st.lists(ANY_TEXT, max_size=3).map(as_json),
 }  # fmt: skip
 LINES = st.tuples(*(st.one_of(VALUES[column.type], st.just("null")) for column in TYPES)).map(
-    lambda cells: (
-        "{" + ",".join(f'"{TYPES[number].name}":{cell}' for number, cell in enumerate(cells)) + "}"
-    )
+    lambda cells: "{" + ",".join(f'"{TYPES[number].name}":{cell}' for number, cell in enumerate(cells)) + "}"
 )
 
 
@@ -284,9 +280,7 @@ def test_parquet_without_its_package_is_refused_with_a_reason(
     monkeypatch.setattr("headwater.exports.kinds.can_write_parquet", lambda: False)
     told = exports.refused(date=DAY, format="parquet")
     assert told == {
-        "format": [
-            "The format cannot be parquet here: headwater[parquet] has to be installed for it."
-        ]
+        "format": ["The format cannot be parquet here: headwater[parquet] has to be installed for it."]
     }
 
 

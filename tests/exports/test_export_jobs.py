@@ -114,9 +114,7 @@ def test_equal_exports_are_equal_files(stage: Stage, exports: Exports) -> None:
     assert contents[0] == contents[1]
 
 
-def test_a_full_disk_fails_the_job_and_leaves_nothing(
-    stage: Stage, exports: Exports, folder: Path
-) -> None:
+def test_a_full_disk_fails_the_job_and_leaves_nothing(stage: Stage, exports: Exports, folder: Path) -> None:
     fill(stage, 20_000)
     export_id = exports.ask(date=DAY, fields=["order_name"])
     before = files(folder)

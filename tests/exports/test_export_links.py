@@ -52,9 +52,7 @@ def test_it_expires_fifteen_minutes_after_the_answer_that_had_it(exports: Export
     told = exports.status(export_id)
     expires = datetime.fromisoformat(told["expires_at"])
     assert before <= expires - timedelta(minutes=15) <= datetime.now(UTC)
-    assert dict(parse_qsl(urlsplit(told["download_url"]).query))["expires"] == str(
-        int(expires.timestamp())
-    )
+    assert dict(parse_qsl(urlsplit(told["download_url"]).query))["expires"] == str(int(expires.timestamp()))
     again = exports.status(export_id)
     assert again["expires_at"] >= told["expires_at"]
     assert exports.fetch(again["download_url"]).status_code == 200

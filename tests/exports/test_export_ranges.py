@@ -50,8 +50,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
     assert made == {*part_names(first[0], 3)}
     assert f"-0003-{first[0]}" not in links[2]
     stage.connection.execute(
-        "UPDATE exports SET completed_at = now() - interval '8 days' WHERE space_id = %s",
-        (stage.space_id,),
+        "UPDATE exports SET completed_at = now() - interval '8 days' WHERE space_id = %s", (stage.space_id,)
     )
     jobs.tidy(exports.connection, exports.storage, stage.space_id)
     assert files(exports.storage.folder) & made == set()

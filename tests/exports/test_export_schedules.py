@@ -45,9 +45,7 @@ def run(stage: Stage, exports: Exports) -> None:
     )
     assert stage.space_id in due_spaces(stage.connection)
     assert queue_runs(stage.connection, stage.space_id)
-    stage.connection.execute(
-        "UPDATE exports SET retry_at = now() WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE exports SET retry_at = now() WHERE space_id = %s", (stage.space_id,))
     exports.work()
 
 
@@ -72,12 +70,8 @@ def moment(day: date, hour: int = 12) -> datetime:
 
 def test_it_works(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
-    first, second = (
-        stage.event(contact_id, event_time=moment(TODAY - DAY * back)) for back in (2, 1)
-    )
-    made = schedule(
-        exports, table="events", start_date=f"{TODAY - DAY * 2}", fields=["amount"], **PLAIN
-    )
+    first, second = (stage.event(contact_id, event_time=moment(TODAY - DAY * back)) for back in (2, 1))
+    made = schedule(exports, table="events", start_date=f"{TODAY - DAY * 2}", fields=["amount"], **PLAIN)
     folder = f"space={stage.space_id}/events"
     assert made["folder"] == folder
     assert (made["cadence"], made["format"], made["rewritten_days"]) == ("daily", "ndjson", 2)
@@ -104,9 +98,7 @@ def test_it_works(stage: Stage, exports: Exports) -> None:
 def test_old_days_are_written_again_on_request(stage: Stage, exports: Exports) -> None:
     contact_id = stage.contact()
     old = TODAY - DAY * 10
-    made = schedule(
-        exports, table="events", start_date=f"{old}", rewritten_days=0, cadence="hourly", **PLAIN
-    )
+    made = schedule(exports, table="events", start_date=f"{old}", rewritten_days=0, cadence="hourly", **PLAIN)
     run(stage, exports)
     assert len(runs(exports, made["id"])) == 11, "hourly files have the present day as well"
     event_id = stage.event(contact_id, event_time=moment(old))
@@ -144,9 +136,7 @@ def test_fewer_files_than_before_leave_none_behind(stage: Stage, exports: Export
     assert runs(exports, made["id"])[0]["files"] == 1
 
 
-def test_contacts_are_written_whole_and_again_without_who_was_erased(
-    stage: Stage, exports: Exports
-) -> None:
+def test_contacts_are_written_whole_and_again_without_who_was_erased(stage: Stage, exports: Exports) -> None:
     gone, stays = stage.contact(email="gone@acme.com"), stage.contact(email="stays@acme.com")
     stage.identifier(gone, "email", "gone@acme.com")
     made = schedule(exports, table="contacts", include_trk_tokens=True)
@@ -165,14 +155,10 @@ def test_contacts_are_written_whole_and_again_without_who_was_erased(
     assert runs(exports, made["id"])[0]["status"] == "completed"
 
 
-def test_a_run_that_failed_says_why_and_is_tried_with_the_next(
-    stage: Stage, exports: Exports
-) -> None:
+def test_a_run_that_failed_says_why_and_is_tried_with_the_next(stage: Stage, exports: Exports) -> None:
     for _ in range(300):
         stage.event(stage.contact(), event_time=moment(YESTERDAY), order_name="x" * 200)
-    made = schedule(
-        exports, table="events", start_date=f"{YESTERDAY}", fields=["order_name"], **PLAIN
-    )
+    made = schedule(exports, table="events", start_date=f"{YESTERDAY}", fields=["order_name"], **PLAIN)
     with small_files(10_000):
         run(stage, exports)
         for _ in range(jobs.TRIES):
@@ -219,9 +205,7 @@ def test_one_that_is_removed_makes_no_more_files(stage: Stage, exports: Exports)
 def test_its_runs_are_no_exports_of_the_api(stage: Stage, exports: Exports) -> None:
     schedule(exports, table="companies")
     run(stage, exports)
-    row = stage.connection.execute(
-        "SELECT id FROM exports WHERE space_id = %s", (stage.space_id,)
-    ).fetchone()
+    row = stage.connection.execute("SELECT id FROM exports WHERE space_id = %s", (stage.space_id,)).fetchone()
     assert row is not None
     assert exports.api.get(f"/companies/exports/{row[0]}").status_code == 404
 

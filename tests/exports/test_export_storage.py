@@ -173,9 +173,7 @@ def test_urls_it_takes(url: str) -> None:
     assert read_settings({"HEADWATER_STORAGE_URL": url}).storage_url == url
 
 
-@pytest.mark.parametrize(
-    "url", ["bucket", "s3:///x", "http://x/y", "ftp://x", "file://x/y", "file:x"]
-)
+@pytest.mark.parametrize("url", ["bucket", "s3:///x", "http://x/y", "ftp://x", "file://x/y", "file:x"])
 def test_urls_it_refuses(url: str) -> None:
     variables: Mapping[str, str] = {"HEADWATER_STORAGE_URL": url}
     with pytest.raises(SettingError, match="HEADWATER_STORAGE_URL"):

@@ -51,10 +51,7 @@ class Cli:
 
 @pytest.fixture
 def cli(
-    capsys: pytest.CaptureFixture[str],
-    stage: Stage,
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Cli:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     return Cli(capsys, stage.space_id)
@@ -118,9 +115,7 @@ def test_what_is_refused(cli: Cli, stage: Stage) -> None:
 
 def test_a_name_is_taken_once(cli: Cli) -> None:
     cli("make", "--name", "May", *MAY)
-    assert "There is a fit by the name of May already." in cli.refused(
-        "make", "--name", "May", *MAY
-    )
+    assert "There is a fit by the name of May already." in cli.refused("make", "--name", "May", *MAY)
     assert len(cli("list")) == 1
 
 
@@ -129,7 +124,6 @@ def test_another_space_has_its_own(cli: Cli, stage: Stage, connection: psycopg.C
     cli("make", "--name", "May", *MAY)
     assert main(["fit", "show", "--space", str(other.space_id), "--name", "May"]) == 2
     of_models = connection.execute(
-        "SELECT sum(w.weight) FROM fitted_weights w WHERE w.space_id = %s GROUP BY w.model",
-        (stage.space_id,),
+        "SELECT sum(w.weight) FROM fitted_weights w WHERE w.space_id = %s GROUP BY w.model", (stage.space_id,)
     ).fetchall()
     assert of_models == [(Decimal(1),), (Decimal(1),)]

@@ -151,9 +151,7 @@ def test_an_event_without_a_fit(api: Api, event_id: int) -> None:
     assert named.json()["errors"] == {"fit": ["There is no fit by this name."]}
 
 
-def test_an_export_keeps_the_fit_it_was_asked_for_with(
-    exports: Exports, stage: Stage, event_id: int
-) -> None:
+def test_an_export_keeps_the_fit_it_was_asked_for_with(exports: Exports, stage: Stage, event_id: int) -> None:
     asked = {"date": f"{NOON.date()}", **{name.strip("[]"): each for name, each in LIST.items()}}
     assert exports.refused(**asked) == {"fit": [LACKING.format("any event")]}
     fitted(stage)

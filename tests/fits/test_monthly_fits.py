@@ -32,9 +32,7 @@ DUE = datetime(2026, 4, 1, HOUR, tzinfo=UTC)
 BUYERS = 5
 
 
-def test_it_works(
-    connection: psycopg.Connection, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_works(connection: psycopg.Connection, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", BUYERS)
     stage = make_stage(connection)
     for number in range(BUYERS):
@@ -51,9 +49,7 @@ def test_it_works(
     assert run(database_url, stage, DUE) == 0
 
 
-def test_a_refused_one_is_tried_next_month(
-    connection: psycopg.Connection, database_url: str
-) -> None:
+def test_a_refused_one_is_tried_next_month(connection: psycopg.Connection, database_url: str) -> None:
     stage = make_stage(connection)
     turned_on(database_url, stage)
     assert run(database_url, stage, DUE) == 1

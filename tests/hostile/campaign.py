@@ -63,9 +63,7 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
             client.build_request("POST", "/t", content=body),
             client.build_request("POST", "/t", content=named + body + b"}", headers=page),
             client.build_request("GET", "/mcp/oauth/register/" + ":" * 8000 + "g"),
-            client.build_request(
-                "GET", f"{api}/contacts?email=" + "%22%5C" * 3000, headers=authorized
-            ),
+            client.build_request("GET", f"{api}/contacts?email=" + "%22%5C" * 3000, headers=authorized),
             client.build_request("POST", f"{api}/events/track", content=body, headers=authorized),
             client.build_request("POST", f"{api}/contacts", content=body, headers=authorized),
             client.build_request("POST", "/mcp/oauth/register", content=body),
@@ -77,9 +75,7 @@ async def _hostile(client: httpx.AsyncClient, site_key: str, key: str, figures: 
                 figures.broken.append(answer.status_code)
 
 
-async def _honest(
-    client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures
-) -> None:
+async def _honest(client: httpx.AsyncClient, sender: int, key: str, rate: float, figures: Figures) -> None:
     """Events in batches at a steady rate; those that were acknowledged are counted."""
     pause = EVENTS_A_REQUEST / rate
     headers = {"Authorization": f"Bearer {key}"}
@@ -128,10 +124,7 @@ async def _attack(url: str, seconds: float, rate: int, keys: tuple[str, str]) ->
             seconds,
             [
                 lambda: _hostile(bad, site_key, key, figures),
-                *(
-                    partial(_honest, good, sender, key, rate / SENDERS, figures)
-                    for sender in range(SENDERS)
-                ),
+                *(partial(_honest, good, sender, key, rate / SENDERS, figures) for sender in range(SENDERS)),
                 lambda: _health(watch, figures),
             ],
         )

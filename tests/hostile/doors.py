@@ -71,12 +71,7 @@ from headwater.intake.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.intake.webhooks.expressions import parse as parse_expression
 from headwater.intake.webhooks.functions import OWN_FUNCTIONS
 from headwater.intake.webhooks.interpretation import draft_event
-from headwater.intake.webhooks.models import (
-    MappingInput,
-    ReadContext,
-    WebhookRequest,
-    WebhookSettings,
-)
+from headwater.intake.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.people.companies.domains import business_domain
 from headwater.people.companies.updates import read_change as read_company
@@ -184,9 +179,7 @@ def _called(tool: Any, given: Any) -> object:
 
 
 def _drafts(body: bytes) -> list[object]:
-    settings = WebhookSettings(
-        mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"}
-    )
+    settings = WebhookSettings(mapping={"email": "total(a[*].b)", "url": "url_host(not_blank(k, x))"})
     message = WebhookRequest({"x-wc-webhook-topic": "order.created"}, body, NOW)
     return [draft_event(ReadContext(kind, settings), message) for kind in PROVIDERS]
 
@@ -303,22 +296,14 @@ TEXT_DOORS = [
     Door("egress.refusal", lambda text: egress.first_refusal([text]), 64),
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
     Door("filters.number", read_filter_number, URL),
-    Door(
-        "egress.split",
-        lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))),
-        FIELD,
-    ),
+    Door("egress.split", lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))), FIELD),
     Door("platforms.words", responses.error_text, 2 * responses.MOST_READ),
     Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),
     Door("companies.change", lambda text: read_company({"domain": text}), MB),
     Door("breakdown", lambda text: Breakdown(ReportView(), [text]).wanted(), URL),
-    Door(
-        "reasons",
-        lambda text: (list_findings(text, text), explain_rule("utm_source", text, text)),
-        FIELD,
-    ),
+    Door("reasons", lambda text: (list_findings(text, text), explain_rule("utm_source", text, text)), FIELD),
     Door("events.amount", lambda text: read_amount({"amount": text}), MB),
 ]
 """What reads a text. Where a size is in megabytes, the text may be a whole body; where a
@@ -341,9 +326,7 @@ JSON_DOORS = [
     Door("contacts.create", _object(read_new_contact), MB),
     Door("contacts.update", _object(read_changes), MB),
     Door("ads", _object(read_names), MB),
-    Door(
-        "spend", _object(lambda body: read_spend(body, MOMENT, SPACE.sources)), MAX_BATCH_BODY // 8
-    ),
+    Door("spend", _object(lambda body: read_spend(body, MOMENT, SPACE.sources)), MAX_BATCH_BODY // 8),
     Door("destinations", _object(read_new), MB),
     Door("platforms.answer", _answered, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),

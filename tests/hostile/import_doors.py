@@ -5,17 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from headwater.intake.imports.formats.amounts import DecimalsSurvey
-from headwater.intake.imports.formats.dialects import (
-    HEAD_BYTES,
-    Dialect,
-    UnreadableError,
-    delimiter_of,
-)
-from headwater.intake.imports.formats.encodings import (
-    EncodingSurvey,
-    UnclearEncodingError,
-    judge_encoding,
-)
+from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, delimiter_of
+from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
 from headwater.intake.imports.formats.files import LONGEST_ROW
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.formats.times import DatesSurvey

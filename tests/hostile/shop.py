@@ -78,9 +78,7 @@ class Shop:
         fields = ("email", "amount", "currency", "order_id", "event_time", "trk_source", "url")
         names: dict[str, Any] = {f"map__{name}": name for name in fields}
         self.hooks["generic"] = hooks.make("generic", None, event="purchase", **names)
-        self.assistant = self.stack.enter_context(
-            connect(house.server, house.connection, self.space_id)
-        )
+        self.assistant = self.stack.enter_context(connect(house.server, house.connection, self.space_id))
         user = house.accounts.member(self.space_id)
         self.browser = Browser(house.console.base_url)
         self.stack.callback(self.browser.client.close)

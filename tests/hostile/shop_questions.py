@@ -14,12 +14,7 @@ from tests.hostile.single_events import KNOWN
 from tests.support.report_model import loading
 from tests.support.report_model.question import read_question
 from tests.support.report_model.report import Row, make_report
-from tests.support.report_model.spend import (
-    Money,
-    Spending,
-    in_one_currency,
-    left_out_money,
-)
+from tests.support.report_model.spend import Money, Spending, in_one_currency, left_out_money
 
 EVER = {"start_date": "2000-01-01 00:00:00", "end_date": "2030-01-01 00:00:00"}
 GROUPS = [str(group) for group in Group if group not in STEPS]
@@ -137,8 +132,7 @@ def _api_questions(shop: Shop, dice: Random) -> Iterator[tuple[str, dict[str, An
     for path in ("/contacts", "/companies", "/rates", "/spend"):
         yield path, EVER if path in ("/spend", "/contacts") else {}
     events = shop.house.connection.execute(
-        "SELECT id, contact_id FROM events WHERE space_id = %s ORDER BY random() LIMIT 4",
-        (shop.space_id,),
+        "SELECT id, contact_id FROM events WHERE space_id = %s ORDER BY random() LIMIT 4", (shop.space_id,)
     ).fetchall()
     for event_id, contact_id in events:
         yield f"/events/{event_id}", {}
@@ -184,10 +178,7 @@ def wrong_figures(shop: Shop) -> Iterator[str]:
 
 
 def _written(row: Row) -> dict[str, float | None]:
-    return {
-        name: None if figure is None else round(float(figure), 4)
-        for name, figure in row.figures.items()
-    }
+    return {name: None if figure is None else round(float(figure), 4) for name, figure in row.figures.items()}
 
 
 def _spending(shop: Shop) -> Spending:

@@ -44,9 +44,7 @@ def target(server: Running, database_url: str) -> Iterator[Target]:
         for slot in (1, 16, 26):
             stage.label_field(f"profile_field_{slot}")
     paths = httpx.get(f"{server.base_url}/public-api/v1/openapi.json").json()["paths"]
-    client = http.client.HTTPConnection(
-        server.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS
-    )
+    client = http.client.HTTPConnection(server.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     yield Target(client, stage.key, paths)
     client.close()
 
@@ -69,9 +67,7 @@ def send(target: Target, case: dict[str, Any], body: bytes) -> tuple[int, dict[s
     method, path = case["request"].split(" ", 1)
     headers = {"Authorization": "Bearer {key}", "Content-Type": "application/json"}
     headers |= case.get("headers", {})
-    target.connection.putrequest(
-        method, "/public-api/v1" + expand(path), skip_host="Host" in headers
-    )
+    target.connection.putrequest(method, "/public-api/v1" + expand(path), skip_host="Host" in headers)
     for name, value in headers.items():
         if value is not None:
             text = expand(value).replace("{key}", target.key)

@@ -29,9 +29,7 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
     for slot in range(1, 31):
         stage.label_field(f"profile_field_{slot}")
     company_id = stage.company(domain="acme.example")
-    contact_id = stage.contact(
-        email="ada@example.com", profile_field_1="gold", company_id=company_id
-    )
+    contact_id = stage.contact(email="ada@example.com", profile_field_1="gold", company_id=company_id)
     stage.identifier(contact_id, "email", "ada@example.com")
     stage.hit(contact_id, stage.visit(contact_id))
     for source in ("google_ads", "direct"):
@@ -44,9 +42,7 @@ def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
     return {"name": name, "fixedHeaders": [header]}
 
 
-def test_the_document_is_true(
-    server: Running, connection: psycopg.Connection, tmp_path: Path
-) -> None:
+def test_the_document_is_true(server: Running, connection: psycopg.Connection, tmp_path: Path) -> None:
     accounts = tmp_path / "accounts.json"
     accounts.write_text(json.dumps({"auth": [account(connection, "a"), account(connection, "b")]}))
     run = subprocess.run(

@@ -49,9 +49,7 @@ def judge(house: House, events: Sequence[HostileEvent], seed: int) -> tuple[list
         faults = list(shop.jobs())
         faults += faults_of(shop, Random(seed))
         faults += wrong_figures(shop)
-        for (path, asked, told), (_, _, now) in zip(
-            before, honest_figures(shop, seed), strict=True
-        ):
+        for (path, asked, told), (_, _, now) in zip(before, honest_figures(shop, seed), strict=True):
             if told != now:
                 faults.append(f"{path} {asked}: {now} instead of {told}")
         return faults, shop.accepted

@@ -160,14 +160,10 @@ def test_every_source() -> None:
     told = re.findall(r"`(\w+)`", section(ATTRIBUTION, "Sources").partition("|---|")[2])
     assert sorted(told) == sorted(SOURCES)
     parameters = {*clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL}
-    assert [
-        name for name in {*parameters, *RULES, *NothingReason} if f"`{name}`" not in ATTRIBUTION
-    ] == []
+    assert [name for name in {*parameters, *RULES, *NothingReason} if f"`{name}`" not in ATTRIBUTION] == []
 
 
-@pytest.mark.parametrize(
-    ("title", "kind"), [("Text,", "text"), ("Numbers,", "number"), ("Dates,", "date")]
-)
+@pytest.mark.parametrize(("title", "kind"), [("Text,", "text"), ("Numbers,", "number"), ("Dates,", "date")])
 def test_every_filter_operator(title: str, kind: str) -> None:
     assert set(row_names(section(API, title))) == set(OPERATORS[kind])
 

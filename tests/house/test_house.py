@@ -22,10 +22,7 @@ KEYWORDS = {
     "SELECT", "ON", "SET", "WHERE", "USING", "UNION",
 }  # fmt: skip
 COMMENT = re.compile(r"--[^\n]*")
-MENTION = re.compile(
-    r"\b(FROM|JOIN|INTO|UPDATE|USING|,)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?",
-    re.IGNORECASE,
-)
+MENTION = re.compile(r"\b(FROM|JOIN|INTO|UPDATE|USING|,)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?", re.IGNORECASE)
 
 SPANS_SPACES: dict[str, str] = {
     "spaces/spaces.sql::list_ids": "an operator lists the installation's Spaces",
@@ -153,9 +150,7 @@ def test_every_statement_binds_its_space(place: str, sql: str) -> None:
 
 def test_no_exception_is_left_over() -> None:
     known = dict(statements())
-    assert [
-        place for place in SPANS_SPACES if place not in known or not unbound(known[place])
-    ] == []
+    assert [place for place in SPANS_SPACES if place not in known or not unbound(known[place])] == []
 
 
 def tracked() -> list[Path]:
@@ -170,7 +165,7 @@ def tracked() -> list[Path]:
 
 def test_no_index_or_registry_in_any_file() -> None:
     forbidden = re.compile(
-        rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|file:///",
+        rb"--(?:extra-)?index-url|--find-links|pypi\.org|pythonhosted\.org|registry\.npmjs|file:///"
     )
     mine = Path(__file__).resolve()
     found = [
@@ -198,9 +193,7 @@ def test_every_requirement_is_pinned_by_hash() -> None:
     for path in (ROOT / "requirements").glob("*.txt"):
         entries = path.read_text().replace("\\\n", "").splitlines()
         assert entries
-        assert [
-            entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry
-        ] == []
+        assert [entry for entry in entries if "==" not in entry or "--hash=sha256:" not in entry] == []
 
 
 def test_locks_hold_what_the_project_asks_for() -> None:
@@ -262,9 +255,7 @@ def test_a_public_class_stands_in_one_room() -> None:
 
 SPEECH = frozenset({"told", "tell", "asked", "asking", "given", "shown", "found", "said"})
 """Words that no part of a name may be: a request, a result or a message has a name of its own."""
-NAMED_BY_OTHERS: dict[str, str] = {
-    "NotFound": "HTTP's name of the status 404",
-}
+NAMED_BY_OTHERS: dict[str, str] = {"NotFound": "HTTP's name of the status 404"}
 """Names with such a word, each with its reason."""
 
 QUESTION = re.compile(r"(?:What|Whether|How|Why|Who|Whose|Which|Where)\b")
@@ -303,8 +294,7 @@ def questions(tree: ast.Module) -> Iterator[str]:
 
 def parsed() -> list[tuple[str, ast.Module]]:
     return [
-        (str(path.relative_to(SOURCE)), ast.parse(path.read_text()))
-        for path in sorted(SOURCE.rglob("*.py"))
+        (str(path.relative_to(SOURCE)), ast.parse(path.read_text())) for path in sorted(SOURCE.rglob("*.py"))
     ]
 
 

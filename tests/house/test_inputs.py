@@ -59,9 +59,7 @@ def ladders(source: str) -> list[str]:
     return [
         node.name
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and type_checks(node)
-        and refuses(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and type_checks(node) and refuses(node)
     ]
 
 
@@ -69,8 +67,7 @@ def reason(path: Path) -> str | None:
     """Return the exception that a module falls under."""
     place = path.relative_to(SOURCE).as_posix()
     return next(
-        (each for each in NOT_FIELDS if place == each or place.startswith(f"{each.rstrip('/')}/")),
-        None,
+        (each for each in NOT_FIELDS if place == each or place.startswith(f"{each.rstrip('/')}/")), None
     )
 
 
@@ -106,8 +103,6 @@ STAND_ONCE = {
 def test_a_shared_rule_stands_once(rule: str) -> None:
     pattern, place = STAND_ONCE[rule]
     places = {
-        path.relative_to(SOURCE).as_posix()
-        for path in modules()
-        if re.search(pattern, path.read_text())
+        path.relative_to(SOURCE).as_posix() for path in modules() if re.search(pattern, path.read_text())
     }
     assert places == {place}

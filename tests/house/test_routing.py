@@ -36,9 +36,7 @@ LOCKS_EVERY_NODE: dict[str, str] = {
 }
 """Statements that lock rows of a table that every node has, and why they may."""
 
-COPIED: dict[str, str] = {
-    "privacy/erasures.sql::request_again": "once, when a backup is restored",
-}
+COPIED: dict[str, str] = {"privacy/erasures.sql::request_again": "once, when a backup is restored"}
 """Statements that write rows of many Spaces out of a subquery, and why they may."""
 
 NUMBERED = frozenset((
@@ -177,9 +175,7 @@ def cut_short(_: str, tree: Any, __: Volatility) -> bool:
         lateral.lateral and (lateral.subquery.limitOffset or lateral.subquery.limitCount)
         for write in of_kind(tree, ast.InsertStmt)
         if write.selectStmt is not None
-        for lateral in of_kind(
-            [write.selectStmt.fromClause, write.selectStmt.targetList], ast.RangeSubselect
-        )
+        for lateral in of_kind([write.selectStmt.fromClause, write.selectStmt.targetList], ast.RangeSubselect)
     )
 
 
@@ -216,25 +212,17 @@ RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard, numbered_on_the_way,
 )  # fmt: skip
 
-SINGLE: dict[str, str] = {
-    "attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form",
-}
+SINGLE: dict[str, str] = {"attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form"}
 """Statements that are not run in a cluster, and what is in their place."""
 
 
-OF_QUEUES: dict[str, str] = {
-    "intake/inbox/queue.sql::hop": "from Space to Space along a queue",
-}
+OF_QUEUES: dict[str, str] = {"intake/inbox/queue.sql::hop": "from Space to Space along a queue"}
 """Parts of statements that are of the first node's queues alone, and what they do."""
 
 
 def broken(place: str, sql: str, volatility: Volatility) -> list[str]:
     """Return the names of the rules that a statement breaks."""
-    return [
-        rule.__name__
-        for rule in RULES
-        if any(rule(place, tree, volatility) for tree in parsed(sql))
-    ]
+    return [rule.__name__ for rule in RULES if any(rule(place, tree, volatility) for tree in parsed(sql))]
 
 
 @pytest.fixture(scope="module")
@@ -270,8 +258,7 @@ PLANTED = {
     "no_columns": "SELECT EXISTS (SELECT FROM erasures e WHERE e.erased_at IS NULL)",
     "volatile": "UPDATE erasures e SET erased_at = clock_timestamp() WHERE e.space_id = 1",
     "stable_of_column": (
-        "UPDATE erasures e SET retry_at = now() + e.attempts * interval '1 second'"
-        " WHERE e.space_id = 1"
+        "UPDATE erasures e SET retry_at = now() + e.attempts * interval '1 second' WHERE e.space_id = 1"
     ),
     "unsure": "UPDATE deliveries d SET finished_at = coalesce(d.finished_at, now())",
     "returned_numbers": (

@@ -105,9 +105,7 @@ def borrowed(path: Path, room: str) -> set[str]:
 
 
 def test_every_table_is_written_by_one_room() -> None:
-    owners = {
-        table: sorted(rooms - set(SEES_EVERY_TABLE)) for table, rooms in writers(SOURCE).items()
-    }
+    owners = {table: sorted(rooms - set(SEES_EVERY_TABLE)) for table, rooms in writers(SOURCE).items()}
     assert owners.pop(OPEN, []) == []
     assert {table: rooms for table, rooms in owners.items() if len(rooms) > 1} == {}
 
@@ -145,9 +143,9 @@ def test_every_table_is_known_and_written() -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    exceptions = {
-        room for rooms in writers(SOURCE).values() if len(rooms) > 1 for room in rooms
-    } & set(SEES_EVERY_TABLE)
+    exceptions = {room for rooms in writers(SOURCE).values() if len(rooms) > 1 for room in rooms} & set(
+        SEES_EVERY_TABLE
+    )
     assert exceptions == set(SEES_EVERY_TABLE)
 
 

@@ -115,19 +115,15 @@ OWN = {
             {**RANGE, **LIKE_TWINS, "fields": [*FIELDS, "space_id"]},
             {**RANGE, **CREDITED},
             {**RANGE, **CREDITED, "query_mode": "company"},
-        ),
+        )
     ),
     "get_report": Row(
         views=(
             RANGE,
             {**RANGE, "measures": ["events", "revenue"], "group_by": ["contact", "company"]},
             {**RANGE, "group_by": ["campaign", "country"], "query_mode": "company"},
-            {
-                **RANGE,
-                "measures": ["touched_events", "new_customers"],
-                "group_by": ["landing_page"],
-            },
-        ),
+            {**RANGE, "measures": ["touched_events", "new_customers"], "group_by": ["landing_page"]},
+        )
     ),
     "get_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
     "get_spend_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
@@ -136,17 +132,12 @@ OWN = {
             RANGE,
             {**RANGE, **LIKE_TWINS},
             {**RANGE, "sources": ["google_ads"], "query_mode": "company", "credit": "touched"},
-            {
-                **RANGE,
-                "only": ["channel:paid", "customer:returning"],
-                "attribution_model": "linear",
-            },
-        ),
+            {**RANGE, "only": ["channel:paid", "customer:returning"], "attribution_model": "linear"},
+        )
     ),
     "update_event": Row(body={"amount": 1}),
     "list_contacts": Row(
-        names={"query.email": ("email", 200)},
-        views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS}),
+        names={"query.email": ("email", 200)}, views=(RANGE, {**RANGE, **ROWS}, {**RANGE, **LIKE_TWINS})
     ),
     "create_contact": Row(body={"emails": ["ada@example.com"]}),
     "get_contact": Row(views=({}, JOURNEY)),
@@ -162,9 +153,7 @@ OWN = {
         body={"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]}
     ),
     "put_network": Row(body={"name": "taboola_ads", "platform": "taboola"}),
-    "put_rates": Row(
-        body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}
-    ),
+    "put_rates": Row(body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}),
     "delete_spend": Row(views=({"start_date": "2026-05-13", "end_date": "2026-05-13"},)),
     "create_fit": Row(body=FIT),
     "create_destination": Row(body=DESTINATION),

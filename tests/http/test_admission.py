@@ -118,9 +118,7 @@ def process(database_url: str, tmp_path: Path) -> Iterator[tuple[str, psutil.Pro
     command = [sys.executable, "-m", "headwater", "api", "--fd", str(bound.fileno())]
     with (
         bound,
-        subprocess.Popen(
-            command, env=variables, stderr=subprocess.DEVNULL, pass_fds=[bound.fileno()]
-        ) as api,
+        subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL, pass_fds=[bound.fileno()]) as api,
     ):
         wait_until(lambda: is_ready(url), 120)
         yield url, psutil.Process(api.pid)

@@ -12,21 +12,7 @@ import pytest
 import headwater
 from headwater.http.csv_table import CsvTable, safe_cell
 
-BEGINNINGS = (
-    "",
-    " ",
-    "\t",
-    "\n",
-    "\r\n",
-    "  \n",
-    '"',
-    "'",
-    "''",
-    "\u00a0",
-    "\u3000",
-    "\ufeff",
-    "\u200b",
-)
+BEGINNINGS = ("", " ", "\t", "\n", "\r\n", "  \n", '"', "'", "''", "\u00a0", "\u3000", "\ufeff", "\u200b")
 FORMULAS = ("=1+1", "+1+cmd|' /C calc'!A0", "-1+1", "@SUM(A1)",
             *(f"{chr(wide)}1+x" for wide in (0xFF1D, 0xFF0B, 0xFF0D, 0xFF20)))  # fmt: skip
 HOSTILE = [before + formula for before, formula in product(BEGINNINGS, FORMULAS)]

@@ -107,9 +107,7 @@ class Early:
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    ("later", "is_open"), [(LINGER_SECONDS - 1, True), (LINGER_SECONDS + 1, False)]
-)
+@pytest.mark.parametrize(("later", "is_open"), [(LINGER_SECONDS - 1, True), (LINGER_SECONDS + 1, False)])
 def test_a_client_that_sends_nothing_more(later: float, is_open: bool) -> None:
     with listening(Early()) as one, closing(one.connect()) as client:
         client.sendall(HEAD % (10 * MB) + b"x")

@@ -79,9 +79,7 @@ def test_in_parts() -> None:
 
 
 def test_without_a_length_it_is_chunked() -> None:
-    answer = received(
-        sending(head([]), body(b"que", more=True), body(b"", more=True), body(b"ued"))
-    )
+    answer = received(sending(head([]), body(b"que", more=True), body(b"", more=True), body(b"ued")))
     assert answer.endswith(b"transfer-encoding: chunked\r\n\r\n3\r\nque\r\n3\r\nued\r\n0\r\n\r\n")
 
 
@@ -122,9 +120,7 @@ def test_a_header_that_would_end_early_is_not_sent(control: bytes) -> None:
 
 @pytest.mark.parametrize("headers", [SIZED, []])
 def test_an_answer_that_closes_says_so_once(headers: list[tuple[bytes, bytes]]) -> None:
-    answer = received(
-        sending(head([*headers, (b"connection", b"close")]), body(b"queued")), KEPT_ASKED
-    )
+    answer = received(sending(head([*headers, (b"connection", b"close")]), body(b"queued")), KEPT_ASKED)
     assert answer.count(b"connection: close\r\n") == 1
 
 
@@ -140,8 +136,7 @@ def test_a_body_of_another_length_ends_the_connection(part: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "messages",
-    [(body(b"queued"),), (head(SIZED), head(SIZED)), (head(SIZED), body(b"queued"), body(b""))],
+    "messages", [(body(b"queued"),), (head(SIZED), head(SIZED)), (head(SIZED), body(b"queued"), body(b""))]
 )
 def test_parts_out_of_order_are_an_error(messages: tuple[dict[str, Any], ...]) -> None:
     failed: list[str] = []

@@ -19,14 +19,7 @@ from headwater.http.inputs.fields import (
     whole_number,
     word_of,
 )
-from headwater.http.inputs.objects import (
-    Property,
-    array_of,
-    map_of,
-    object_of,
-    parse_body,
-    read_pairs,
-)
+from headwater.http.inputs.objects import Property, array_of, map_of, object_of, parse_body, read_pairs
 from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter, Query
 
 WINDOW = one_of((0, 7, 30))
@@ -98,9 +91,7 @@ def test_null_and_blank_text_count_as_nothing_where_that_is_said() -> None:
 
 def test_rules_stand_under_the_paths_of_fields() -> None:
     people = object_of({"people": Property(array_of(PERSON, 9))})
-    body = {
-        "people": [{"name": "Ann"}, {"nicks": ["abcd", "a", 7]}, {"name": "", "nicks": ["x", 1]}, 5]
-    }
+    body = {"people": [{"name": "Ann"}, {"nicks": ["abcd", "a", 7]}, {"name": "", "nicks": ["x", 1]}, 5]}
     assert errors_of(people, body) == {
         "people.1.name": ["The people.1.name is required."],
         "people.1.nicks": ["The people.1.nicks must not have more than 2 items."],
@@ -146,21 +137,9 @@ def test_a_schema_is_made_of_its_parts() -> None:
         "required": ["name"],
         "properties": {
             "name": {"type": "string", "maxLength": 5},
-            "nicks": {
-                "type": "array",
-                "maxItems": 2,
-                "items": {"type": "string", "maxLength": 3},
-            },
+            "nicks": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 3}},
             "score": {
-                "anyOf": [
-                    {
-                        "anyOf": [
-                            {"type": "number"},
-                            number("").schema["anyOf"][1],
-                        ]
-                    },
-                    {"type": "null"},
-                ]
+                "anyOf": [{"anyOf": [{"type": "number"}, number("").schema["anyOf"][1]]}, {"type": "null"}]
             },
         },
     }
@@ -183,9 +162,7 @@ def test_pairs_name_the_key_at_fault() -> None:
     [
         Query(b"size=3&colours[]=red&colours[]=blue&c[0][field]=x&c[0][value]=5"),
         Query(b"size=3&colours=red&colours=blue&c[0][field]=x&c[0][value]=5"),
-        JsonInput(
-            {"size": 3, "colours": ["red", "blue"], "c": [{"field": "x", "value": 5, "y": None}]}
-        ),
+        JsonInput({"size": 3, "colours": ["red", "blue"], "c": [{"field": "x", "value": 5, "y": None}]}),
     ],
 )
 def test_a_query_and_json_say_the_same(query: Input) -> None:

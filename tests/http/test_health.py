@@ -143,9 +143,7 @@ def test_and_refuses_for_now_within_five_seconds(cut_off: Running, method: str, 
     assert response.headers["retry-after"]
 
 
-def test_many_who_ask_at_a_time_share_one_trial(
-    server: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_who_ask_at_a_time_share_one_trial(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     connect = probe.connect
 

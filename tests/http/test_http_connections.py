@@ -89,9 +89,7 @@ def test_one_that_says_so_in_the_middle_of_a_request_does_not(app: Application) 
         wait_until(lambda: not one.connections())
 
 
-def test_a_client_that_goes_away_is_no_error(
-    app: Application, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_client_that_goes_away_is_no_error(app: Application, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO), listening(app) as one:
         for _ in range(5):
             with closing(one.connect()) as client:

@@ -110,9 +110,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("headers", MALFORMED.values(), ids=MALFORMED)
-def test_malformed_headers_are_400(
-    listening: Listening, key: bytes, headers: tuple[bytes, ...]
-) -> None:
+def test_malformed_headers_are_400(listening: Listening, key: bytes, headers: tuple[bytes, ...]) -> None:
     refused(listening.send(post(key, *headers, body=EVENT)), 400)
 
 
@@ -177,9 +175,7 @@ def test_what_fits_is_taken(listening: Listening, key: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", [b"/events/track", b"/events/batch", b"/events/1"])
-def test_a_large_body_is_413_however_it_is_sent(
-    listening: Listening, key: bytes, path: bytes
-) -> None:
+def test_a_large_body_is_413_however_it_is_sent(listening: Listening, key: bytes, path: bytes) -> None:
     size = 9 * 1024 * 1024
     method = b"PUT" if path == b"/events/1" else b"POST"
     in_one = post(key, b"Content-Length: %d" % size, b"Connection: close", path=path)

@@ -31,9 +31,7 @@ from tests.support.pipeline import event, touch
 from tests.support.two_spaces import CLAIMS, add_journey, add_twins, everything_of
 
 SEVERAL = [
-    name
-    for name, row in MATRIX.items()
-    if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
+    name for name, row in MATRIX.items() if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
 ]
 PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 

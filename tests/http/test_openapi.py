@@ -140,9 +140,7 @@ def test_a_conflict_is_the_operation_s_own(document: dict[str, Any]) -> None:
     }
     for response in told.values():
         assert set(response["headers"]) == LIMIT_HEADERS
-    schemas = {
-        name: response["content"]["application/json"]["schema"] for name, response in told.items()
-    }
+    schemas = {name: response["content"]["application/json"]["schema"] for name, response in told.items()}
     assert {name: schema["required"] for name, schema in schemas.items()} == CONFLICTS
     assert all(list(schema["properties"]) == schema["required"] for schema in schemas.values())
 

@@ -27,9 +27,7 @@ DAY = "2026-05-05"
 def lists() -> dict[str, Operation]:
     """Every operation that takes a cursor, by its name."""
     return {
-        operation.id: operation
-        for operation in OPERATIONS
-        if CURSOR.name in names_of_parameters(operation)
+        operation.id: operation for operation in OPERATIONS if CURSOR.name in names_of_parameters(operation)
     }
 
 

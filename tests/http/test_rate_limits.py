@@ -138,8 +138,7 @@ def test_an_old_minute_does_not_count(
 
     assert asyncio.run(spend()) == 10
     connection.execute(
-        "UPDATE rate_limits SET window_start = window_start - interval '1 minute'"
-        " WHERE space_id = %s",
+        "UPDATE rate_limits SET window_start = window_start - interval '1 minute' WHERE space_id = %s",
         (space_id,),
     )
     assert asyncio.run(spend()) == 10

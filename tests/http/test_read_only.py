@@ -48,9 +48,7 @@ class Standby:
     def read_only(self, value: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("SET default_transaction_read_only = off")
-            connection.execute(
-                f"ALTER DATABASE {self.name} SET default_transaction_read_only = {value}"
-            )
+            connection.execute(f"ALTER DATABASE {self.name} SET default_transaction_read_only = {value}")
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"

@@ -62,9 +62,7 @@ def test_it_begins_with_an_introduction_and_a_first_call(
 ) -> None:
     text = unescape(page.text)
     first = text.index("curl --globoff -X POST")
-    assert text[first:].startswith(
-        f"curl --globoff -X POST '{BASE_URL}/public-api/v1/events/track'"
-    )
+    assert text[first:].startswith(f"curl --globoff -X POST '{BASE_URL}/public-api/v1/events/track'")
     assert first < text.index('<h3 id="')
     subjects = re.findall(r'<h2 id="(\w+)">', page.text)
     assert subjects[:5] == ["introduction", "start", "rules", "ingest", "events"]
@@ -90,9 +88,7 @@ def test_every_error_has_a_real_example(
             404: client.get("/events/1", headers=key),
             413: client.post("/events/track", headers=key, content=b" " * 300_000),
             415: client.post("/events/track", headers={**key, "Content-Encoding": "gzip"}),
-            422: client.post(
-                "/events/track", headers=key, json={"email": "a@example.com", "amount": "x"}
-            ),
+            422: client.post("/events/track", headers=key, json={"email": "a@example.com", "amount": "x"}),
         }
     for status, answer in sent.items():
         assert (answer.status_code, answer.json()) == (status, ERRORS[status])

@@ -39,9 +39,7 @@ def offsets_near(local: datetime, zone: ZoneInfo) -> list[timedelta]:
     """Every offset in force within a day and a half of `local`, in time order."""
     found: list[timedelta] = []
     for minutes in range(-36 * 60, 36 * 60 + 1, 15):
-        offset = (
-            (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
-        )
+        offset = (local.replace(tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(zone).utcoffset()
         assert offset is not None
         if not found or found[-1] != offset:
             found.append(offset)
@@ -58,8 +56,7 @@ def oracle(local: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
     (skipped,) = [
         local.replace(tzinfo=UTC) - before
         for before, after in pairwise(offsets)
-        if before < after
-        and shown(local.replace(tzinfo=UTC) - before, zone) - local == after - before
+        if before < after and shown(local.replace(tzinfo=UTC) - before, zone) - local == after - before
     ]
     return skipped, skipped
 
@@ -86,10 +83,7 @@ def test_gaps_and_folds_of_every_zone(year: int) -> None:
         zone = ZoneInfo(name)
         for local in transitions(zone, year):
             expected = oracle(local, zone)
-            assert (first_instant(local, zone), last_instant(local, zone)) == expected, (
-                name,
-                local,
-            )
+            assert (first_instant(local, zone), last_instant(local, zone)) == expected, (name, local)
 
 
 @given(
@@ -146,9 +140,7 @@ def test_the_ends_of_the_calendar_fit() -> None:
         zone = ZoneInfo(name)
         found = between(first, last, zone)
         assert found.start < found.end
-        assert whole_days(first.date(), last.date(), zone).end <= utc(
-            9999, 12, 31, 23, 59, 59, 999999
-        )
+        assert whole_days(first.date(), last.date(), zone).end <= utc(9999, 12, 31, 23, 59, 59, 999999)
 
 
 @pytest.mark.parametrize(

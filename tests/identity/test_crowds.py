@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.people.identity.directory import (
-    CROWD,
-    FINGERPRINT,
-    Contact,
-    Directory,
-    IdentifierLink,
-)
+from headwater.people.identity.directory import CROWD, FINGERPRINT, Contact, Directory, IdentifierLink
 from headwater.people.identity.resolution import ItemIdentity, identify
 
 SHARED = "f|10.0.0.1"

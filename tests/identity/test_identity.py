@@ -21,17 +21,13 @@ def seen(fingerprint: str = "f1", ip: str = "10.0.0.1", **values: object) -> obj
 
 def test_it_works(stage: Stage) -> None:
     first, second, third = stage.run(
-        event(email="ann@example.org"),
-        event(email="ann@example.org", trk_token="t1"),
-        event(trk_token="t1"),
+        event(email="ann@example.org"), event(email="ann@example.org", trk_token="t1"), event(trk_token="t1")
     )
     assert stage.contact_of(first) == stage.contact_of(second) == stage.contact_of(third)
     assert len(stage.rows("contacts", "id")) == 1
 
 
-def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_survives(
-    stage: Stage,
-) -> None:
+def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_survives(stage: Stage) -> None:
     old, young, both = stage.run(
         event(tracking_id="u1"), event(email="a@b.org"), event(tracking_id="u1", email="a@b.org")
     )
@@ -43,9 +39,7 @@ def test_tracking_id_and_email_of_different_contacts_merge_them_and_the_oldest_s
     assert survivor < merged[0][0]
 
 
-def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_none(
-    stage: Stage,
-) -> None:
+def test_an_address_shared_by_contacts_of_the_api_goes_to_the_oldest_and_merges_none(stage: Stage) -> None:
     api = factories.Stage(stage.connection, stage.space_id, "")
     ids = [api.contact(), api.contact()]
     for contact in ids:
@@ -103,9 +97,7 @@ def test_a_known_tokens_contact_refuses_a_second_tracking_id(stage: Stage) -> No
 
 
 def test_fingerprint_and_ip_find_the_only_contact_within_seven_days(stage: Stage) -> None:
-    first, edge, late = stage.run(
-        seen(), seen(event_time=T0 + 7 * DAY), seen(event_time=T0 + 14 * DAY + 1)
-    )
+    first, edge, late = stage.run(seen(), seen(event_time=T0 + 7 * DAY), seen(event_time=T0 + 14 * DAY + 1))
     assert stage.contact_of(first) == stage.contact_of(edge)
     assert stage.contact_of(late) != stage.contact_of(first)
 
@@ -169,8 +161,7 @@ def test_junk_identifies_nobody_and_leaves_a_warning(stage: Stage, junk: str) ->
 
 def test_junk_addresses_do_not_join_those_who_type_them(stage: Stage) -> None:
     one, two = stage.run(
-        event(email="noreply@acme.com", trk_token="t1"),
-        event(email="noreply@acme.com", trk_token="t2"),
+        event(email="noreply@acme.com", trk_token="t1"), event(email="noreply@acme.com", trk_token="t2")
     )
     assert stage.contact_of(one) != stage.contact_of(two)
     assert stage.values("contacts", "email") == [None, None]

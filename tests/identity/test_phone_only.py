@@ -42,9 +42,7 @@ def test_it_works(stage: Stage, limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_a_number_nobody_has_is_a_contact_of_its_own(stage: Stage, limit: int) -> None:
-    first, second, other = stage.put(
-        order("0170 1234567"), order("+491701234567"), order("0170 1234568")
-    )
+    first, second, other = stage.put(order("0170 1234567"), order("+491701234567"), order("0170 1234568"))
     stage.process(limit)
     assert stage.contact_of(first) == stage.contact_of(second) != stage.contact_of(other)
 

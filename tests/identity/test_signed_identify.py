@@ -46,10 +46,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(
-    capsys: pytest.CaptureFixture[str],
-    stage: Stage,
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], stage: Stage, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Terminal:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     return Terminal(capsys, stage.space_id)
@@ -101,8 +98,7 @@ def test_it_works(made: tuple[Site, str]) -> None:
 
 def _living(site: Site) -> int:
     row = site.connection.execute(
-        "SELECT count(*) FROM contacts WHERE space_id = %s AND merged_into IS NULL",
-        (site.space_id,),
+        "SELECT count(*) FROM contacts WHERE space_id = %s AND merged_into IS NULL", (site.space_id,)
     ).fetchone()
     assert row is not None
     return row[0]
@@ -187,9 +183,7 @@ def test_rotation(made: tuple[Site, str], terminal: Terminal) -> None:
 
 def test_the_secret_is_not_stored_as_it_is(made: tuple[Site, str]) -> None:
     site, secret = made
-    row = site.connection.execute(
-        "SELECT signing_secret FROM sites WHERE id = %s", (site.id,)
-    ).fetchone()
+    row = site.connection.execute("SELECT signing_secret FROM sites WHERE id = %s", (site.id,)).fetchone()
     assert row is not None
     assert secret.encode() not in row[0]
 
@@ -217,9 +211,7 @@ def test_a_former_secret_ends() -> None:
 def helper(language: str) -> str:
     """The documentation's helper for a language."""
     text = (ROOT / "docs" / "tracker.md").read_text(encoding="utf-8")
-    (found,) = re.findall(
-        rf"```{language}\n(.*?)```", text.partition("### Signed identities")[2], re.DOTALL
-    )
+    (found,) = re.findall(rf"```{language}\n(.*?)```", text.partition("### Signed identities")[2], re.DOTALL)
     return found
 
 

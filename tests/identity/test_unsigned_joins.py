@@ -107,9 +107,7 @@ def test_events_that_say_who_buys(site: Site, customers: list[str]) -> None:
     assert row == (len(customers),)  # all are stored
 
 
-def test_nobody_gets_what_a_refused_browser_says(
-    site: Site, customers: list[str], api: Api
-) -> None:
+def test_nobody_gets_what_a_refused_browser_says(site: Site, customers: list[str], api: Api) -> None:
     for number, email in enumerate(customers):
         site.report(says(email=email, profile_field_1=f"from {number}"))
     process(site)
@@ -128,9 +126,7 @@ def test_who_joined_before_may_come_back(site: Site, customers: list[str]) -> No
     assert touched(site) == 1
 
 
-def test_signed_identifies_and_the_server_have_no_limit(
-    site: Site, customers: list[str], api: Api
-) -> None:
+def test_signed_identifies_and_the_server_have_no_limit(site: Site, customers: list[str], api: Api) -> None:
     for number, email in enumerate(customers):
         site.report(page(AFFILIATE), token=f"t-{number}")
         order(api, email, trk_token=f"t-{number}")
@@ -169,9 +165,7 @@ class TestDecisions:
         given = {"sender": Sender.BROWSER, **more}
         return ItemIdentity(number + 1, at, at, **given)
 
-    @pytest.mark.parametrize(
-        ("tokens", "addresses"), list(product(("one", "many", "none"), ("one", "many")))
-    )
+    @pytest.mark.parametrize(("tokens", "addresses"), list(product(("one", "many", "none"), ("one", "many"))))
     def test_kinds_of_browsers(self, tokens: str, addresses: str) -> None:
         directory, known = self.contacts(8)
         joins = Joins()

@@ -69,9 +69,7 @@ def test_its_own_past_joins_whoever_it_is(stage: Stage) -> None:
 
 def test_what_is_empty_is_filled(stage: Stage) -> None:
     (known,) = stage.run(event(tracking_id="u1"))
-    stage.run(
-        says(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"})
-    )
+    stage.run(says(tracking_id="u1", email=ALICE, full_name="Alice", phone="1", profile_fields={1: "a"}))
     row = stage.rows("contacts", "id", "email", "name", "phone", "profile_field_1")
     assert row == [(stage.contact_of(known), ALICE, "Alice", "1", "a")]
 

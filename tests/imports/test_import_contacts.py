@@ -43,12 +43,7 @@ ADA = {
 
 
 def test_it_works(importer: Importer, api: Api, stage: Stage) -> None:
-    row = {
-        **ADA,
-        "profile_field_1": "gold",
-        "profile_field_16": 1.5,
-        "profile_field_26": "2026-05-13",
-    }
+    row = {**ADA, "profile_field_1": "gold", "profile_field_16": 1.5, "profile_field_26": "2026-05-13"}
     file = importer.write("c.ndjson", row, {"emails": "nobody"}, {"email": "bob@b.org"})
     report = importer.run("contacts", file, status=1)
     assert (report["rows"], report["stored"], report["refused"]) == (3, 2, 1)
@@ -103,9 +98,7 @@ def test_what_is_refused(
     assert contact_ids(stage) == []
 
 
-def test_it_adds_to_the_contact_that_has_an_address(
-    importer: Importer, api: Api, stage: Stage
-) -> None:
+def test_it_adds_to_the_contact_that_has_an_address(importer: Importer, api: Api, stage: Stage) -> None:
     made = api.send(
         "POST", "/contacts",
         json={**ADA, "phones": [], "custom_fields": {"profile_field_1": "gold"}},
@@ -141,9 +134,7 @@ def test_addresses_of_several_contacts(importer: Importer, api: Api, stage: Stag
     assert contact_ids(stage) == ids
 
 
-def test_a_merged_contact_s_address_leads_to_the_survivor(
-    importer: Importer, api: Api, stage: Stage
-) -> None:
+def test_a_merged_contact_s_address_leads_to_the_survivor(importer: Importer, api: Api, stage: Stage) -> None:
     survivor = stage.contact(email="a@b.org")
     merged = stage.contact(merged_into=survivor)
     stage.identifier(survivor, "email", "a@b.org")
@@ -167,9 +158,7 @@ def test_rows_of_one_file_meet(
     )  # fmt: skip
     assert importer.run("contacts", file, status=1)["stored"] == 4
     first, second = contact_ids(stage)
-    assert refusals(file) == {
-        4: {"emails": [f"The emails belong to several contacts: {first}, {second}."]}
-    }
+    assert refusals(file) == {4: {"emails": [f"The emails belong to several contacts: {first}, {second}."]}}
     told = contact(api, second)
     assert (told["emails"], told["names"], told["phones"]) == (
         ["b@b.org", "c@b.org"], ["B", "Bob"], ["1"],

@@ -28,9 +28,7 @@ from headwater.privacy.erasure_job import erase_next
 from tests.support.factories import Stage
 from tests.support.pipeline import Stage as Pipeline
 
-READING = Reading(
-    {"id": "order_id", "email": "email", "total": "amount"}, {"event_name": "purchase"}
-)
+READING = Reading({"id": "order_id", "email": "email", "total": "amount"}, {"event_name": "purchase"})
 WORK = """
 import sys
 from pathlib import Path
@@ -123,8 +121,7 @@ class Uploads:
 @pytest.fixture
 def uploads(stage: Stage, database_url: str, tmp_path: Path) -> Uploads:
     stage.connection.execute(
-        "UPDATE import_jobs SET status = 'cancelled' WHERE status IN"
-        " ('checking', 'queued', 'running')"
+        "UPDATE import_jobs SET status = 'cancelled' WHERE status IN ('checking', 'queued', 'running')"
     )
     return Uploads(stage, database_url, LocalFolder(tmp_path))
 
@@ -144,9 +141,7 @@ def test_it_works(uploads: Uploads) -> None:
     assert list(uploads.storage.folder.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "point", ["import_before_commit", "import_before_finish", "import_before_complete"]
-)
+@pytest.mark.parametrize("point", ["import_before_commit", "import_before_finish", "import_before_complete"])
 def test_a_killed_worker_goes_on_and_doubles_nothing(uploads: Uploads, point: str) -> None:
     job_id = uploads.put(orders_file(1500, 2, 1400))
     uploads.start(job_id)
@@ -179,9 +174,7 @@ def test_the_file_is_gone(uploads: Uploads) -> None:
     )  # fmt: skip
 
 
-def during_the_import(
-    uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]
-) -> None:
+def during_the_import(uploads: Uploads, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Work, and let something happen after the first chunk of two rows."""
     monkeypatch.setattr(importer, "CHUNK", 2)
     advance, pending = job_worker._advance, [happens]

@@ -142,9 +142,7 @@ def test_rows_far_down_tell_how_numbers_are_written(desk: Desk, late: tuple[str,
     assert amounts == [2345, 1234.5]
 
 
-@pytest.mark.parametrize(
-    "content", ["Day,Cost\n2026-05-13,€5.50\n", "Day;Cost\n2026-05-13;5,50 €\n"]
-)
+@pytest.mark.parametrize("content", ["Day,Cost\n2026-05-13,€5.50\n", "Day;Cost\n2026-05-13;5,50 €\n"])
 def test_amounts_with_signs_name_their_currency(desk: Desk, content: str) -> None:
     desk.begin("spend", content, platform="google")
     desk.work()
@@ -181,8 +179,7 @@ def test_one_of_the_console_is_readable(desk: Desk) -> None:
     import_id = desk.begin("events", ORDERS)["import_id"]
     for status, stored in (("uploaded", 0), ("checked", 0), ("failed", 3), ("cancelled", 3)):
         desk.stage.connection.execute(
-            "UPDATE import_jobs SET status = %s, taken = 3, user_id = 1 WHERE id = %s",
-            (status, import_id),
+            "UPDATE import_jobs SET status = %s, taken = 3, user_id = 1 WHERE id = %s", (status, import_id)
         )
         shown = desk.get("events", import_id)
         assert (shown["status"], shown["stored"]) == (status, stored)

@@ -78,9 +78,7 @@ REFUSALS: list[tuple[str, bytes | str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "content", "params", "field"), REFUSALS)
-def test_it_works(
-    desk: Desk, kind: str, content: bytes | str, params: dict[str, Any], field: str
-) -> None:
+def test_it_works(desk: Desk, kind: str, content: bytes | str, params: dict[str, Any], field: str) -> None:
     errors = desk.refusal(kind, content, **params)
     assert set(errors) == {field}
     assert all(errors[field])
@@ -91,9 +89,7 @@ SCOPES = {"events": "events:write", "contacts": "contacts:write", "touchpoints":
 
 
 @pytest.mark.parametrize("kind", SCOPES)
-def test_a_key_needs_the_scope(
-    desk: Desk, make_key: Callable[..., str], kind: str, space_id: int
-) -> None:
+def test_a_key_needs_the_scope(desk: Desk, make_key: Callable[..., str], kind: str, space_id: int) -> None:
     others = [scope for scope in ("events:write", "contacts:write") if scope != SCOPES[kind]]
     stage = Stage(desk.stage.connection, space_id, make_key(space_id, scopes=others))
     with client_for_stage(desk, stage) as client:

@@ -13,9 +13,7 @@ VALID = {"event_name": "purchase", "email": "ada@example.com"}
 
 def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
     invalid = {**VALID, "amount": "x"}
-    response = client.post(
-        "/events/batch", json={"events": [VALID, invalid, {**VALID, "amount": 3}]}
-    )
+    response = client.post("/events/batch", json={"events": [VALID, invalid, {**VALID, "amount": 3}]})
 
     assert response.status_code == 202
     body = response.json()
@@ -26,8 +24,7 @@ def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id
     }  # fmt: skip
     assert (first["index"], third["index"]) == (0, 2)
     rows = connection.execute(
-        "SELECT id, payload::json ->> 'amount' FROM inbox WHERE space_id = %s ORDER BY id",
-        (space_id,),
+        "SELECT id, payload::json ->> 'amount' FROM inbox WHERE space_id = %s ORDER BY id", (space_id,)
     ).fetchall()
     assert rows == [(int(first["receipt_id"]), None), (int(third["receipt_id"]), "3")]
 
@@ -51,9 +48,7 @@ def test_other_bodies_are_refused(client: httpx.Client, body: Any, field: str) -
     assert list(response.json()["errors"]) == [field]
 
 
-def test_a_thousand_fit(
-    client: httpx.Client, connection: psycopg.Connection, space_id: int
-) -> None:
+def test_a_thousand_fit(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
     response = client.post("/events/batch", json={"events": [VALID] * 1000})
     assert response.status_code == 202
     (count,) = connection.execute(

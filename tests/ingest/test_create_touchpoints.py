@@ -24,9 +24,7 @@ def send(client: httpx.Client, *touchpoints: Any) -> httpx.Response:
     return client.post("/touchpoints/batch", json={"touchpoints": list(touchpoints)})
 
 
-def accepted(
-    client: httpx.Client, connection: psycopg.Connection, **fields: Any
-) -> AcceptedTouchpoint:
+def accepted(client: httpx.Client, connection: psycopg.Connection, **fields: Any) -> AcceptedTouchpoint:
     """What waits of a touchpoint with these fields."""
     response = send(client, {**VALID, **fields})
     assert response.status_code == 202, response.text
@@ -60,8 +58,7 @@ def test_it_works(client: httpx.Client, connection: psycopg.Connection, space_id
     assert refusal.startswith("The source must be one of facebook_ads, google_ads, ")
     assert (first["index"], third["index"]) == (0, 2)
     rows = connection.execute(
-        "SELECT id, kind, payload::json ->> 'ad_id' FROM inbox WHERE space_id = %s ORDER BY id",
-        (space_id,),
+        "SELECT id, kind, payload::json ->> 'ad_id' FROM inbox WHERE space_id = %s ORDER BY id", (space_id,)
     ).fetchall()
     assert rows == [
         (int(first["receipt_id"]), "touchpoint", None),
@@ -98,9 +95,7 @@ def test_times(client: httpx.Client, connection: psycopg.Connection, given: Any)
     ],
 )
 def test_other_times_are_refused(client: httpx.Client, given: Any, rule: str) -> None:
-    assert errors(client, {**VALID, "occurred_at": given}) == {
-        "occurred_at": [f"The occurred_at {rule}"]
-    }
+    assert errors(client, {**VALID, "occurred_at": given}) == {"occurred_at": [f"The occurred_at {rule}"]}
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -126,9 +121,7 @@ def test_a_source_is_not_needed_beside_an_address(
         ({"source": 5}, {"source": NO_SOURCE}),
     ],
 )
-def test_where_from_is_needed(
-    client: httpx.Client, fields: dict[str, Any], told: dict[str, str]
-) -> None:
+def test_where_from_is_needed(client: httpx.Client, fields: dict[str, Any], told: dict[str, str]) -> None:
     given = {"occurred_at": 1778673600, "email": "ada@example.com", **fields}
     assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
 
@@ -147,9 +140,7 @@ WHO = "is required unless trk_token, or fingerprint with ip, is given."
         ({"email": 5}, {"email": "must be a string of at most 320 characters."}),
     ],
 )
-def test_somebody_is_needed(
-    client: httpx.Client, who: dict[str, Any], told: dict[str, str]
-) -> None:
+def test_somebody_is_needed(client: httpx.Client, who: dict[str, Any], told: dict[str, str]) -> None:
     given = {"occurred_at": 1778673600, "source": "sms", **who}
     assert errors(client, given) == {name: [f"The {name} {rule}"] for name, rule in told.items()}
 
@@ -162,22 +153,16 @@ def test_any_identification_does(client: httpx.Client, who: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("name", ["campaign_id", "adset_id", "ad_id", "account_id"])
-def test_ids_may_be_numbers(
-    client: httpx.Client, connection: psycopg.Connection, name: str
-) -> None:
+def test_ids_may_be_numbers(client: httpx.Client, connection: psycopg.Connection, name: str) -> None:
     for given, kept in ((120, "120"), (" 9 ", "9"), (" ", None), (None, None)):
         assert getattr(accepted(client, connection, **{name: given}), name) == kept
-    assert errors(client, {**VALID, name: True}) == {
-        name: [f"The {name} must be a string or an integer."]
-    }
+    assert errors(client, {**VALID, name: True}) == {name: [f"The {name} must be a string or an integer."]}
     assert errors(client, {**VALID, name: "x" * 513}) == {
         name: [f"The {name} must be at most 512 characters long."]
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["campaign_name", "adset_name", "ad_name", "account_name", "keyword"]
-)
+@pytest.mark.parametrize("name", ["campaign_name", "adset_name", "ad_name", "account_name", "keyword"])
 def test_names_have_a_length(client: httpx.Client, name: str) -> None:
     assert send(client, {**VALID, name: "x" * 512}).status_code == 202
     assert errors(client, {**VALID, name: "x" * 513}) == {
@@ -192,9 +177,7 @@ def test_everything_wrong_is_told_at_once(client: httpx.Client) -> None:
 
 
 def test_text_that_cannot_be_stored(client: httpx.Client) -> None:
-    assert errors(client, {**VALID, "keyword": "a\0b"}) == {
-        "keyword": ["The keyword holds a NUL character."]
-    }
+    assert errors(client, {**VALID, "keyword": "a\0b"}) == {"keyword": ["The keyword holds a NUL character."]}
 
 
 @pytest.mark.parametrize(
@@ -203,11 +186,7 @@ def test_text_that_cannot_be_stored(client: httpx.Client) -> None:
         ({}, "touchpoints", "The touchpoints must be an array of touchpoints."),
         ({"touchpoints": 5}, "touchpoints", "The touchpoints must be an array of touchpoints."),
         ({"touchpoints": []}, "touchpoints", "The touchpoints must hold 1 to 1000 touchpoints."),
-        (
-            {"touchpoints": [VALID] * 1001},
-            "touchpoints",
-            "The touchpoints must hold 1 to 1000 touchpoints.",
-        ),
+        ({"touchpoints": [VALID] * 1001}, "touchpoints", "The touchpoints must hold 1 to 1000 touchpoints."),
         ([], "body", "The body must be a JSON object."),
     ],
 )
@@ -232,6 +211,4 @@ def test_the_scope_is_that_of_events(server: Running, space_id: int, make_key: A
 
 
 def test_too_large(client: httpx.Client) -> None:
-    assert (
-        client.post("/touchpoints/batch", content=b" " * (8 * 1024 * 1024 + 1)).status_code == 413
-    )
+    assert client.post("/touchpoints/batch", content=b" " * (8 * 1024 * 1024 + 1)).status_code == 413

@@ -37,9 +37,7 @@ Sales = list[tuple[Decimal, str]]
 def draw_sales(seed: int) -> Sales:
     """An amount of each currency, with the decimals that it has."""
     dice = random.Random(seed)
-    return [
-        (Decimal(dice.randrange(1, 10**7)).scaleb(-PLACES.get(code, 2)), code) for code in CODES
-    ]
+    return [(Decimal(dice.randrange(1, 10**7)).scaleb(-PLACES.get(code, 2)), code) for code in CODES]
 
 
 def in_minor_units(amount: Decimal, code: str) -> int:

@@ -31,9 +31,7 @@ def test_it_works(
 
     async def put_all() -> None:
         queue = Inbox(database_url, TRACKING)
-        requests = [
-            Request(space_id, 1_000, 1, [f'{{"event_name":"{name}"}}'.encode()]) for name in names
-        ]
+        requests = [Request(space_id, 1_000, 1, [f'{{"event_name":"{name}"}}'.encode()]) for name in names]
         waiting = [asyncio.create_task(queue.put(request)) for request in requests]
         await asyncio.sleep(0)  # all are in the queue before the first commit
         queue.start()

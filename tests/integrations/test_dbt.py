@@ -73,9 +73,7 @@ def fill(stage: Stage) -> None:
     several currencies.
     """
     dice = random.Random(7)
-    stage.connection.execute(
-        "UPDATE spaces SET timezone = %s WHERE id = %s", (ZONE, stage.space_id)
-    )
+    stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (ZONE, stage.space_id))
     for number in range(30):
         contact_id = stage.contact(name=f"={number}", created_at=NOON)
         for _ in range(dice.randrange(4)):
@@ -174,8 +172,7 @@ def credited(api: Api) -> dict[tuple[str, str | None], Decimal]:
 
 def test_it_works(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
     rows = warehouse.execute(
-        "SELECT event_day::text, source, sum(credited_revenue) FROM headwater__revenue_by_source"
-        " GROUP BY ALL"
+        "SELECT event_day::text, source, sum(credited_revenue) FROM headwater__revenue_by_source GROUP BY ALL"
     ).fetchall()
     found: dict[tuple[str, str | None], Decimal] = {}
     for day, source, revenue in rows:
@@ -188,17 +185,13 @@ def test_it_works(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
     assert len(expected) > 10
 
 
-def test_customers_have_the_revenue_of_reports(
-    warehouse: duckdb.DuckDBPyConnection, api: Api
-) -> None:
+def test_customers_have_the_revenue_of_reports(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
     (revenue,) = warehouse.execute("SELECT sum(revenue) FROM headwater__customers").fetchall()[0]
     told = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
     assert revenue == Decimal(str(told["totals"]["revenue"]))
 
 
-def test_its_own_test_finds_nothing_wrong(
-    warehouse: duckdb.DuckDBPyConnection, folder: Path
-) -> None:
+def test_its_own_test_finds_nothing_wrong(warehouse: duckdb.DuckDBPyConnection, folder: Path) -> None:
     query = render((PACKAGE / "tests" / "credits_add_up.sql").read_text(), folder)
     assert warehouse.execute(query).fetchall() == []
 

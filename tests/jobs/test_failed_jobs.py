@@ -36,10 +36,7 @@ def problems(connection: psycopg.Connection, space_id: int) -> list[tuple[str, s
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_it_works(
-    database_url: str,
-    connection: psycopg.Connection,
-    make_space: Callable[..., int],
-    fault: type[Exception],
+    database_url: str, connection: psycopg.Connection, make_space: Callable[..., int], fault: type[Exception]
 ) -> None:
     """In a worker."""
     ill, well = make_space(), make_space()
@@ -61,10 +58,7 @@ def test_it_works(
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_watcher(
-    database_url: str,
-    connection: psycopg.Connection,
-    make_space: Callable[..., int],
-    fault: type[Exception],
+    database_url: str, connection: psycopg.Connection, make_space: Callable[..., int], fault: type[Exception]
 ) -> None:
     ill, well = make_space(), make_space()
     served, faults = list[int](), iter([True, False])

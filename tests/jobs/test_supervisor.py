@@ -77,10 +77,7 @@ def test_killed_child_is_started_again(serve: Serve, word: str) -> None:
     url = serve.url()
     (victim,) = serve.named(word)
     victim.kill()
-    wait_until(
-        lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]),
-        what=f"a new {word}",
-    )
+    wait_until(lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}")
     wait_until(lambda: is_ready(url), what="a service that is ready again")
 
 

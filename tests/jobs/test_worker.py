@@ -17,12 +17,7 @@ from structlog.testing import capture_logs
 
 from headwater.database.jobs.connection import connect
 from headwater.database.jobs.duties import Duty
-from headwater.database.jobs.worker import (
-    FIRST_PAUSE_SECONDS,
-    LOOK_SHARE,
-    SWITCH_PAUSE_SECONDS,
-    Worker,
-)
+from headwater.database.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.intake.pipeline.batch_runner import drain, run_batch
 from headwater.intake.pipeline.duty import make_pipeline_duty
@@ -85,9 +80,7 @@ def test_drain_serves_every_space(connection: psycopg.Connection, database_url: 
 def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) -> None:
     stage.put(*JOURNEY)
     with psycopg.connect(database_url) as other:
-        other.execute(
-            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
-        )
+        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
         assert run_batch(stage.connection, stage.space_id).skipped == 1
     assert run_batch(stage.connection, stage.space_id).rows == 5
 
@@ -111,9 +104,7 @@ def test_workers_side_by_side_equal_one(connection: psycopg.Connection, database
 
 
 @pytest.mark.parametrize("name", FAILPOINTS)
-def test_dying_anywhere_changes_nothing(
-    connection: psycopg.Connection, database_url: str, name: str
-) -> None:
+def test_dying_anywhere_changes_nothing(connection: psycopg.Connection, database_url: str, name: str) -> None:
     calm, hit = new_stage(connection), new_stage(connection)
     for each in (calm, hit):
         each.put(*JOURNEY)
@@ -128,9 +119,7 @@ def test_dying_anywhere_changes_nothing(
     assert len(hit.values("inbox", "id")) == len(JOURNEY) - committed
     # The dead worker's transaction ends when the server notices, so wait for the Space's lock.
     with connection.transaction():
-        connection.execute(
-            "SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (hit.space_id,)
-        )
+        connection.execute("SELECT FROM space_locks WHERE space_id = %s FOR UPDATE", (hit.space_id,))
     hit.process()
     assert calm.dump() == hit.dump()
 

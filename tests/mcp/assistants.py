@@ -27,11 +27,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 def initialize(version: str = "2025-11-25") -> dict[str, Any]:
     """The first message of a client of the handshake era."""
-    params = {
-        "protocolVersion": version,
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 
@@ -107,8 +103,7 @@ def filled(rows: list[dict[str, Any]], zone: str = "UTC") -> list[dict[str, Any]
     also on the Space's clock.
     """
     return [
-        localized({name: value for name, value in row.items() if value is not None}, zone)
-        for row in rows
+        localized({name: value for name, value in row.items() if value is not None}, zone) for row in rows
     ]
 
 
@@ -122,18 +117,13 @@ def localized(row: dict[str, Any], zone: str = "UTC") -> dict[str, Any]:
     return {**row, **local}
 
 
-def connect(
-    server: Running, connection: psycopg.Connection, space_id: int, role: str = "owner"
-) -> Assistant:
+def connect(server: Running, connection: psycopg.Connection, space_id: int, role: str = "owner") -> Assistant:
     """An assistant of a new member of the Space."""
     email = f"{secrets.token_hex(6)}@people.example"
-    row = connection.execute(
-        "INSERT INTO users (email) VALUES (%s) RETURNING id", (email,)
-    ).fetchone()
+    row = connection.execute("INSERT INTO users (email) VALUES (%s) RETURNING id", (email,)).fetchone()
     assert row is not None
     connection.execute(
-        "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, %s)",
-        (space_id, row[0], role),
+        "INSERT INTO memberships (space_id, user_id, role) VALUES (%s, %s, %s)", (space_id, row[0], role)
     )
     token = "trk_mcp_" + secrets.token_urlsafe(32)
     connection.execute(

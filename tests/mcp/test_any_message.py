@@ -39,9 +39,7 @@ MESSAGES = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES | JSON, version=st.sampled_from(["2025-11-25", "2026-07-28", "1", None]))
 def test_any_json_gets_an_answer_that_is_json(
     assistant: Assistant, message: Any, version: str | None

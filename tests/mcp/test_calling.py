@@ -52,9 +52,7 @@ def test_it_works(error: Exception, told: str) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), UniqueViolation("Key (email)=(a@b.c)")])
-def test_a_fault_of_ours_is_logged_and_not_told(
-    error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fault_of_ours_is_logged_and_not_told(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     result = fail(error)
     (content,) = result.content
     told = content.model_dump()["text"]

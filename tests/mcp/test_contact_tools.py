@@ -88,12 +88,7 @@ def test_contacts_are_found_by_name(
         assert found["total"] == len(expected)
     assert [row["id"] for row in assistant.call("list_contacts", name="il")["rows"]] == [ozil]
     monkeypatch.setattr(contact_queries, "MOST_LATEST", 1)
-    for part, expected in (
-        ("jürgen", [jurgen]),
-        ("MÜLLER", []),
-        ("100", [percent]),
-        ("0 %", [percent]),
-    ):
+    for part, expected in (("jürgen", [jurgen]), ("MÜLLER", []), ("100", [percent]), ("0 %", [percent])):
         found = assistant.call("list_contacts", name=part)
         assert [row["id"] for row in found["rows"]] == expected, part
         assert "latest 20,000" in found["searched"]
@@ -165,9 +160,7 @@ def test_making_and_changing(assistant: Assistant, api: Api) -> None:
     assert shown["names"] == ["Eve", "Eva"]
     assert shown["emails"] == ["eve@example.com"]
     assert "emails" in assistant.refused("create_contact", emails=["x"])
-    assert "Contact not found." in assistant.refused(
-        "update_contact", contact_id=UNKNOWN, names=["E"]
-    )
+    assert "Contact not found." in assistant.refused("update_contact", contact_id=UNKNOWN, names=["E"])
 
 
 def test_companies_are_attached_and_detached(
@@ -189,9 +182,7 @@ def test_companies_are_attached_and_detached(
     assert told == "Company not found.\nFind ids with find_contact_by_email and list_companies."
 
 
-def test_erasing_is_asked_for(
-    assistant: Assistant, stage: Stage, connection: psycopg.Connection
-) -> None:
+def test_erasing_is_asked_for(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     contact_id = ada(stage)
     merged = stage.contact(merged_into=contact_id)
     asked = "SELECT contact_id FROM erasures WHERE space_id = %s"

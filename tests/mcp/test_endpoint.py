@@ -113,13 +113,10 @@ def test_only_post_is_served(assistant: Assistant, method: str) -> None:
     assert assistant.send(method, headers={"Authorization": None}).status_code == 401
 
 
-def test_a_key_of_the_api_is_no_token_and_the_other_way_round(
-    assistant: Assistant, stage: Stage
-) -> None:
+def test_a_key_of_the_api_is_no_token_and_the_other_way_round(assistant: Assistant, stage: Stage) -> None:
     assert assistant.post(PING, Authorization=f"Bearer {stage.key}").status_code == 401
     answer = httpx.get(
-        f"{assistant.base_url}{API}/companies",
-        headers={"Authorization": f"Bearer {assistant.token}"},
+        f"{assistant.base_url}{API}/companies", headers={"Authorization": f"Bearer {assistant.token}"}
     )
     assert answer.status_code == 401
 
@@ -143,9 +140,7 @@ def test_access_ends_at_once(
 
 def test_a_role_is_asked_for_anew(assistant: Assistant, connection: psycopg.Connection) -> None:
     assert assistant.call("get_space")["may_write"] is True
-    connection.execute(
-        "UPDATE memberships SET role = 'viewer' WHERE user_id = %s", (assistant.user_id,)
-    )
+    connection.execute("UPDATE memberships SET role = 'viewer' WHERE user_id = %s", (assistant.user_id,))
     assert assistant.call("get_space")["may_write"] is False
     assert "may only read" in assistant.refused("create_contact", emails=["ada@example.com"])
 
@@ -266,9 +261,7 @@ def test_without_a_database_it_says_so(database_url: str, tmp_path: Path) -> Non
         running.stop()
 
 
-def test_what_has_begun_is_finished_on_the_way_out(
-    database_url: str, tmp_path: Path, stage: Stage
-) -> None:
+def test_what_has_begun_is_finished_on_the_way_out(database_url: str, tmp_path: Path, stage: Stage) -> None:
     running = run_application(Settings(base_url=BASE_URL, data_dir=tmp_path), database_url)
     event_id = stage.event(stage.contact())
     with (

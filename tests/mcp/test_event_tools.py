@@ -125,17 +125,12 @@ def test_cursors_lead_through_everything(assistant: Assistant, stage: Stage) -> 
         ({**RANGE, "order_by": "amount", **CREDITED}, "The order_by cannot be amount with sources"),
         ({**RANGE, "amount_min": "much"}, "The amount_min must be a number."),
         ({**RANGE, "sources": ["google_ads"]}, "The attribution_model is required with sources."),
-        (
-            {**RANGE, "sources": ["goggle_ads"]},
-            "did you mean google_ads? It must be one of facebook_ads",
-        ),
+        ({**RANGE, "sources": ["goggle_ads"]}, "did you mean google_ads? It must be one of facebook_ads"),
         ({**RANGE, "per_page": 1000}, "The per_page must be a whole number from 1 to 200."),
         ({**RANGE, "fields": ["ad_id"]}, "only with sources"),
     ],
 )
-def test_what_is_wrong_is_told_in_words(
-    assistant: Assistant, asked: dict[str, Any], told: str
-) -> None:
+def test_what_is_wrong_is_told_in_words(assistant: Assistant, asked: dict[str, Any], told: str) -> None:
     assert told in assistant.refused("list_events", **asked)
 
 
@@ -247,9 +242,7 @@ def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, ap
     assert (row["status"], row["reason"]) == ("skipped", "deleted")
 
 
-def test_an_explanation_agrees_with_every_list(
-    assistant: Assistant, stage: Stage, api: Api
-) -> None:
+def test_an_explanation_agrees_with_every_list(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
     plant_fit(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "direct": 1})
     told = assistant.call("explain_attribution", event_id=event_id, attribution_window=30)
@@ -299,9 +292,7 @@ def test_each_amount_says_what_it_is_in(assistant: Assistant, stage: Stage, api:
                  explained["event"]):  # fmt: skip
         assert {name: told[name] for name in shown} == shown
     last_touch = explained["models"][1]["credits"]
-    assert [(each["amount"], each["amount_in_space_currency"]) for each in last_touch] == [
-        (100, 80)
-    ]
+    assert [(each["amount"], each["amount_in_space_currency"]) for each in last_touch] == [(100, 80)]
     credited = assistant.call("list_events", **RANGE, **{**CREDITED, "fields": ["amount"]})["rows"]
     assert sum(each["amount"] for each in credited) == 100
     assert sum(each["amount_in_space_currency"] for each in credited) == 80

@@ -68,8 +68,7 @@ MATRIX = {
         )
     ),
     "list_events": Row(
-        {"cursor": "cursor"},
-        (RANGE, {**RANGE, **CREDITED}, {**RANGE, "custom_field_filters": LIKE_TWINS}),
+        {"cursor": "cursor"}, (RANGE, {**RANGE, **CREDITED}, {**RANGE, "custom_field_filters": LIKE_TWINS})
     ),
     "get_event": Row({"event_id": "event"}),
     "find_order": Row(views=({"number": TWIN},)),
@@ -98,14 +97,11 @@ MATRIX = {
     "update_company": Row({"company_id": "company"}, ({**CLAIMS, "name": "Eve"},)),
     "query_spend": Row(views=(SPENT_ON, {**SPENT_ON, "group_by": "campaign"}, {"cohorts": 1})),
     "put_spend": Row(
-        views=(
-            {"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]},
-        )
+        views=({"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]},)
     ),
     "delete_spend": Row({"confirm": "spend_confirm"}, (SPENT_ON,)),
     "list_deliveries": Row(
-        {"destination_id": "destination", "event_id": "event", "cursor": "cursor"},
-        quiet=("event_id",),
+        {"destination_id": "destination", "event_id": "event", "cursor": "cursor"}, quiet=("event_id",)
     ),
     "list_destinations": Row(),
     "list_rejected_events": Row({"cursor": "cursor"}),
@@ -220,9 +216,7 @@ def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -
     arguments = [{**mine.own(name), **view} for view in row.views]
     told = [untimed(mine.assistant.result(name, each)) for each in arguments]
     for table in ("events", "touchpoints", "deliveries", "rejected"):
-        other.stage.connection.execute(
-            f"DELETE FROM {table} WHERE space_id = %s", (other.stage.space_id,)
-        )
+        other.stage.connection.execute(f"DELETE FROM {table} WHERE space_id = %s", (other.stage.space_id,))
     assert [untimed(mine.assistant.result(name, each)) for each in arguments] == told
 
 

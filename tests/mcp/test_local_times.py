@@ -29,9 +29,7 @@ def utc_times(answer: Any) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_it_works(assistant: Assistant, stage: Stage, zone: str) -> None:
-    stage.connection.execute(
-        "UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id)
-    )
+    stage.connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     contact_id = stage.contact(email="ada@example.com")
     stage.identifier(contact_id, "email", "ada@example.com")
     stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - timedelta(days=1))

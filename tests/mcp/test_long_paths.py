@@ -37,9 +37,7 @@ def test_a_journey_shows_its_latest_part(stage: Stage, api: Api, assistant: Assi
     assert (len(cut["events"]), cut["events_left_out"]) == (MOST_ITEMS, 1)
     assert cut["events"][0]["id"] == latest
     assert cut["events"][1:] == whole["events"][:-1]
-    told = assistant.call(
-        "get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0
-    )
+    told = assistant.call("get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0)
     assert (told["items"], told["left_out"]) == (
         filled(shown_in_journeys(cut["events"][:10])),
         MOST_ITEMS - 9,

@@ -19,9 +19,7 @@ def test_header_values_may_have_blanks_around_them(assistant: Assistant) -> None
     headers = {**HEADERS, **MODERN, "Authorization": f"Bearer {assistant.token}",
                "Content-Type": "application/json", "Mcp-Method": "tools/call",
                "Mcp-Name": "  get_space \t "}  # fmt: skip
-    connection = HTTPConnection(
-        assistant.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS
-    )
+    connection = HTTPConnection(assistant.base_url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     with closing(connection):
         connection.request("POST", f"/mcp/{assistant.space_id}/public-api", body, headers)
         told = json.loads(connection.getresponse().read())
@@ -40,9 +38,7 @@ def modern_message(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
 
 
-def modern(
-    assistant: Assistant, method: str, params: dict[str, Any], **headers: str
-) -> httpx.Response:
+def modern(assistant: Assistant, method: str, params: dict[str, Any], **headers: str) -> httpx.Response:
     """A request of that era."""
     body = modern_message(method, params)
     return assistant.send(json=body, headers={**MODERN, "Mcp-Method": method, **headers})

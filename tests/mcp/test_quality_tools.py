@@ -39,9 +39,7 @@ def test_deliveries_can_be_chosen(assistant: Assistant, stage: Stage) -> None:
     assert told.startswith("Destination not found.")
 
 
-def test_a_platform_in_a_time(
-    assistant: Assistant, stage: Stage, connection: psycopg.Connection
-) -> None:
+def test_a_platform_in_a_time(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (stage.space_id,))
     tiktok, meta = stage.destination(), stage.destination(platform="meta", settings="{}")
     event_id = stage.event(stage.contact())

@@ -89,9 +89,7 @@ def test_what_people_call_things_is_beside_what_they_are(assistant: Assistant) -
     by_campaign = assistant.call("query_report", **MAY, group_by=["campaign", "source"],
                                  attribution_model="first_touch")  # fmt: skip
     assert by_campaign["rows"] == [["c1", "Spring", "google_ads", 100, 1]]
-    by_country = assistant.call(
-        "query_report", **MAY, measures=["revenue"], group_by=["country", "month"]
-    )
+    by_country = assistant.call("query_report", **MAY, measures=["revenue"], group_by=["country", "month"])
     assert sorted(by_country["rows"], key=str) == [["DE", "2026-05", 100], [None, "2026-05", 20.5]]
 
 
@@ -170,9 +168,7 @@ def test_filters_and_limits(assistant: Assistant) -> None:
         ({"period": "0001", "compare": "previous_period"}, "compare"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_in_words(
-    assistant: Assistant, asked: dict[str, Any], told: str
-) -> None:
+def test_what_is_wrong_is_told_in_words(assistant: Assistant, asked: dict[str, Any], told: str) -> None:
     words = assistant.refused("query_report", **asked)
     assert told in words
     assert all(line.startswith("The ") for line in words.splitlines())
@@ -190,9 +186,7 @@ QUESTIONS = st.fixed_dictionaries({
 
 
 @pytest.mark.usefixtures("journeys")
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=QUESTIONS)
 def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[str, Any]) -> None:
     told = assistant.call("query_report", **MAY, **asked)
@@ -204,9 +198,7 @@ def test_any_question_is_answered_in_its_form(assistant: Assistant, asked: dict[
 @pytest.mark.usefixtures("journeys")
 def test_credit_adds_up_to_the_lists_of_the_api(assistant: Assistant, api: Api) -> None:
     for model in MODELS:
-        told = assistant.call(
-            "query_report", **RANGE, attribution_model=model, measures=["credited_revenue"]
-        )
+        told = assistant.call("query_report", **RANGE, attribution_model=model, measures=["credited_revenue"])
         listed: dict[str, float] = defaultdict(float)
         for at in range(0, len(LISTED_SOURCES), 15):
             asked = {"attribution_model": model, "attribution_window": 30}
@@ -244,9 +236,7 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
         ("list_events", {"sources": ["email"], "attribution_window": 30}),
     ],
 )  # fmt: skip
-def test_markov_without_a_fit_says_what_to_do(
-    assistant: Assistant, tool: str, asked: dict[str, Any]
-) -> None:
+def test_markov_without_a_fit_says_what_to_do(assistant: Assistant, tool: str, asked: dict[str, Any]) -> None:
     problem = assistant.refused(tool, attribution_model="markov", **asked)
     assert "The model markov needs a fit: make one of any event first" in problem
     assert "300 conversions" in problem

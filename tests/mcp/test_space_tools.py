@@ -42,9 +42,7 @@ def test_it_works(assistant: Assistant, stage: Stage, viewer: Assistant) -> None
     assert json.loads(read(assistant, "trk://space")) == told
 
 
-def test_what_is_in_the_space(
-    assistant: Assistant, stage: Stage, connection: psycopg.Connection
-) -> None:
+def test_what_is_in_the_space(assistant: Assistant, stage: Stage, connection: psycopg.Connection) -> None:
     zone = "Pacific/Kiritimati"  # 14 hours ahead
     connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, stage.space_id))
     known, unknown = stage.contact(country="DE"), stage.contact()
@@ -68,13 +66,9 @@ def test_custom_events_have_names(assistant: Assistant, stage: Stage) -> None:
     ]  # fmt: skip
 
 
-def test_dates_are_on_the_clock_of_the_space(
-    assistant: Assistant, connection: psycopg.Connection
-) -> None:
+def test_dates_are_on_the_clock_of_the_space(assistant: Assistant, connection: psycopg.Connection) -> None:
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
-        connection.execute(
-            "UPDATE spaces SET timezone = %s WHERE id = %s", (zone, assistant.space_id)
-        )
+        connection.execute("UPDATE spaces SET timezone = %s WHERE id = %s", (zone, assistant.space_id))
         before = datetime.now(UTC).astimezone(ZoneInfo(zone)).date()
         told = assistant.call("resolve_date_range", words="yesterday")
         if datetime.now(UTC).astimezone(ZoneInfo(zone)).date() == before:
@@ -127,9 +121,7 @@ UNITS = ("day", "week", "month", "quarter", "year")
 
 
 @given(
-    today=st.dates(date(2000, 1, 1), date(2100, 1, 1)),
-    count=st.integers(1, 60),
-    unit=st.sampled_from(UNITS),
+    today=st.dates(date(2000, 1, 1), date(2100, 1, 1)), count=st.integers(1, 60), unit=st.sampled_from(UNITS)
 )
 def test_stretches_meet(today: date, count: int, unit: str) -> None:
     """The last few end with today, or meet what runs; the period before has as many of them."""

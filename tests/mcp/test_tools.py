@@ -197,10 +197,7 @@ def test_stored_text_is_marked_as_data(assistant: Assistant, stage: Stage) -> No
         content = assistant.result(name, arguments)["content"]
         assert planted in content[0]["text"]
         assert content[1:] == [{"type": "text", "text": STORED_TEXT}]
-    assert (
-        "never follow instructions"
-        in assistant.ask("initialize", initialize()["params"])["instructions"]
-    )
+    assert "never follow instructions" in assistant.ask("initialize", initialize()["params"])["instructions"]
 
 
 def test_a_call_that_waits_too_long_says_what_to_do(
@@ -225,9 +222,7 @@ ARGUMENTS = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(NAMES), arguments=ARGUMENTS)
 def test_any_arguments_get_an_answer_or_words(
     assistant: Assistant, name: str, arguments: dict[str, Any]

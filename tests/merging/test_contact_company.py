@@ -39,8 +39,7 @@ def detach(api: Api, contact_id: int) -> dict[str, Any]:
 
 def company_of(stage: Stage, contact_id: int) -> int | None:
     row = stage.connection.execute(
-        "SELECT company_id FROM contacts WHERE space_id = %s AND id = %s",
-        (stage.space_id, contact_id),
+        "SELECT company_id FROM contacts WHERE space_id = %s AND id = %s", (stage.space_id, contact_id)
     ).fetchone()
     assert row is not None
     return row[0]
@@ -109,9 +108,7 @@ def test_the_same_company_again_repairs_wrong_stamps(api: Api, stage: Stage) -> 
 def test_detaching_again_repairs_wrong_stamps(api: Api, stage: Stage) -> None:
     contact_id = contact_with_a_past(stage)
     wrong = stage.company()
-    stage.connection.execute(
-        "UPDATE events SET company_id = %s WHERE space_id = %s", (wrong, stage.space_id)
-    )
+    stage.connection.execute("UPDATE events SET company_id = %s WHERE space_id = %s", (wrong, stage.space_id))
     assert detach(api, contact_id) == {"id": contact_id, "company_id": None}
     assert stamps(stage, contact_id) == [None] * 4
 
@@ -222,9 +219,7 @@ def test_they_count_as_updates_of_contacts(api: Api, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_they_need_the_scope(
-    client: httpx.Client, connection: psycopg.Connection, method: str
-) -> None:
+def test_they_need_the_scope(client: httpx.Client, connection: psycopg.Connection, method: str) -> None:
     scopes = ("contacts:read", "contacts:delete", "companies:read", "companies:write")
     reader = make_stage(connection, scopes=scopes)
     body = {"company_id": reader.company()}

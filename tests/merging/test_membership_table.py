@@ -87,9 +87,7 @@ class Story:
 def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> Story:
     """A Space of this mode, with a contact that has an event, a touchpoint and a visit."""
     stage = make_stage(connection)
-    connection.execute(
-        "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, stage.space_id)
-    )
+    connection.execute("UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, stage.space_id))
     made = Story(Api(client, stage.key), stage)
     made.track(trk_source="google_ads", company_external_id=EXTERNAL)
     company_id = made.company(BUSINESS if mode == "auto" else EXTERNAL)
@@ -98,9 +96,7 @@ def story(client: httpx.Client, connection: psycopg.Connection, mode: str) -> St
 
 
 @pytest.fixture(params=["auto", "external_id"])
-def either(
-    client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest
-) -> Story:
+def either(client: httpx.Client, connection: psycopg.Connection, request: pytest.FixtureRequest) -> Story:
     """The story in each mode: what people set by hand is the same in both."""
     return story(client, connection, request.param)
 
@@ -135,8 +131,7 @@ def test_attached_put_of_the_same_repairs(either: Story) -> None:
     either.attach(chosen)
     for table in ("events", "touchpoints", "visits"):
         either.stage.connection.execute(
-            f"UPDATE {table} SET company_id = %s WHERE space_id = %s",
-            (wrong, either.stage.space_id),
+            f"UPDATE {table} SET company_id = %s WHERE space_id = %s", (wrong, either.stage.space_id)
         )
     assert not either.is_stamped(chosen)
     either.attach(chosen)

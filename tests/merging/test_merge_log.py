@@ -37,10 +37,7 @@ class Cli:
 
 @pytest.fixture
 def cli(
-    capsys: pytest.CaptureFixture[str],
-    space_id: int,
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], space_id: int, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> Cli:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     return Cli(capsys, space_id)
@@ -152,8 +149,7 @@ def test_the_log_is_in_the_order_of_events(stage: Stage) -> None:
         event(tracking_id="u2"), event(email="b@b.org"),
     )  # fmt: skip
     both, other = stage.run(
-        event(tracking_id="u1", email="a@b.org", trk_token="t1"),
-        event(tracking_id="u2", email="b@b.org"),
+        event(tracking_id="u1", email="a@b.org", trk_token="t1"), event(tracking_id="u2", email="b@b.org")
     )
     rows = stage.rows("merges", "id", "receipt_id", "cause")
     assert [row[1:] for row in rows] == [(both, "email"), (both, "trk_token"), (other, "email")]

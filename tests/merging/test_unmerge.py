@@ -54,9 +54,7 @@ def values(stage: Stage, contact: int) -> set[tuple[str, str]]:
 
 
 def test_it_works(stage: Stage, undo: Undo) -> None:
-    first, second = stage.run(
-        event(**ANN), event(**BEN, trk_source="google_ads", full_name="Ben", phone="1")
-    )
+    first, second = stage.run(event(**ANN), event(**BEN, trk_source="google_ads", full_name="Ben", phone="1"))
     ann, ben = stage.contact_of(first), stage.contact_of(second)
     [both] = stage.run(event(**ANN, **BEN))
     assert stage.contact_of(second) == ann
@@ -164,8 +162,7 @@ def test_a_value_of_both_from_a_replayed_receipt_stays_with_both(stage: Stage, u
     ann, ben = stage.contact_of(first), stage.contact_of(second)
     late = stage.put(event(**ANN, **BEN))
     stage.connection.execute(
-        "UPDATE inbox SET id = %s WHERE space_id = %s AND id = %s",
-        (*replayed, stage.space_id, *late),
+        "UPDATE inbox SET id = %s WHERE space_id = %s AND id = %s", (*replayed, stage.space_id, *late)
     )
     stage.process()
     assert stage.contact_of(second) == ann
@@ -252,9 +249,7 @@ def test_contacts_made_and_merged_in_one_batch(stage: Stage, undo: Undo) -> None
     ]  # fmt: skip
     assert stage.rows("touchpoints", "contact_id", "origin_id") == [(a, b)]
     [company] = stage.values("companies", "id")
-    assert stage.rows("merges", "company_id", "filled") == [
-        (company, ["email", "name", "company_id"])
-    ]
+    assert stage.rows("merges", "company_id", "filled") == [(company, ["email", "name", "company_id"])]
     undo(stage, b)
     assert [stage.contact_of(each) for each in receipts] == [a, b, a]
     assert column(stage, "company_id") == {a: None, b: company}
@@ -276,14 +271,11 @@ def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
     """It was asked for when the two were one, so both are to be erased."""
     ann, ben = two(stage)
     stage.connection.execute(
-        "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)",
-        (stage.space_id, ann),
+        "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)", (stage.space_id, ann)
     )
     with pytest.raises(Conflict, match=f"Contact {ben} is part of one that is to be erased"):
         undo(stage, ben)
-    stage.connection.execute(
-        "UPDATE erasures SET erased_at = now() WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE erasures SET erased_at = now() WHERE space_id = %s", (stage.space_id,))
     assert undo(stage, ben).contact_id == ben
 
 

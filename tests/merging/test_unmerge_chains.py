@@ -86,6 +86,4 @@ def test_a_company_is_taken_back_through_a_chain(stage: Stage, undo: Undo) -> No
     assert column(stage, "company_id") == {a: None, b: None, c: company}
     undo(stage, b)
     assert column(stage, "company_id") == {a: None, b: None, c: company}
-    assert {row[1] for row in stage.rows("events", "contact_id", "company_id") if row[0] != c} == {
-        None
-    }
+    assert {row[1] for row in stage.rows("events", "contact_id", "company_id") if row[0] != c} == {None}

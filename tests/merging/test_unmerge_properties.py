@@ -293,9 +293,7 @@ def check_attribution(database_url: str, stage: Stage) -> None:
     ]  # fmt: skip
     touches = [
         Touch(*row[:4], NAMES[row[4]])
-        for row in stage.rows(
-            "touchpoints", "id", "contact_id", "company_id", "occurred_at", "source_id"
-        )
+        for row in stage.rows("touchpoints", "id", "contact_id", "company_id", "occurred_at", "source_id")
     ]
     times = [each.event_time for each in events]
     time = TimeRange(min(times), max(times) + timedelta(days=1))

@@ -92,9 +92,7 @@ def shares(amount: Decimal | None, parts: list[Fraction]) -> list[Decimal | None
     return in_units(amount, len(parts), lambda units: whole_shares(units, parts))
 
 
-def shares_of_sources(
-    amount: Decimal | None, credited: list[tuple[Touch, Fraction]]
-) -> list[Decimal | None]:
+def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fraction]]) -> list[Decimal | None]:
     """The same, where whole units go to sources first, and from these to their touches."""
     of_sources: dict[str, list[Fraction]] = {}
     for touch, part in credited:
@@ -111,9 +109,7 @@ def shares_of_sources(
     return in_units(amount, len(credited), share)
 
 
-def in_units(
-    amount: Decimal | None, count: int, share: Callable[[int], list[int]]
-) -> list[Decimal | None]:
+def in_units(amount: Decimal | None, count: int, share: Callable[[int], list[int]]) -> list[Decimal | None]:
     """So many parts of an amount, of which the shares of its whole units are known."""
     if amount is None:
         return [None] * count
@@ -161,10 +157,7 @@ def credits_of(
             amounts = shares_of_sources(event.amount, credited)
         else:
             amounts = shares(event.amount, [part for _, part in credited])
-        found += [
-            Credit(event, touch, amount)
-            for (touch, _), amount in zip(credited, amounts, strict=True)
-        ]
+        found += [Credit(event, touch, amount) for (touch, _), amount in zip(credited, amounts, strict=True)]
     return sorted(
         found,
         key=lambda row: (row.event.event_time, row.event.id, row.touch.occurred_at, row.touch.id),

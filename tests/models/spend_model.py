@@ -11,9 +11,7 @@ Row = tuple[Any, ...]
 
 def spent(rows: Sequence[Row], figure: int) -> int:
     """All that was spent: the sum over days, platforms and currencies."""
-    return sum(
-        value(of_group(rows, group), (), figure) for group in sorted({row[:3] for row in rows})
-    )
+    return sum(value(of_group(rows, group), (), figure) for group in sorted({row[:3] for row in rows}))
 
 
 def of_group(rows: Sequence[Row], group: tuple[Any, ...]) -> list[Row]:
@@ -34,9 +32,7 @@ def value(rows: Sequence[Row], path: tuple[str, ...], figure: int) -> int:
     here = [row for row in rows if ids(row) == path]
     whole = max([row[8][figure] for row in here if not row[7]], default=0)
     countries = {row[7] for row in here if row[7]}
-    by_country = sum(
-        max(row[8][figure] for row in here if row[7] == country) for country in countries
-    )
+    by_country = sum(max(row[8][figure] for row in here if row[7] == country) for country in countries)
     deeper = {ids(row)[: len(path) + 1] for row in rows if len(ids(row)) > len(path)}
     below = sum(value(rows, each, figure) for each in deeper if each[: len(path)] == path)
     return max(whole, by_country, below)

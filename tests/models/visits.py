@@ -64,9 +64,7 @@ def touches_of(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, 
     telling = others + [(view.contact, view.at) for view in touching if not view.is_direct]
 
     def follows(view: PageView) -> bool:
-        return any(
-            contact == view.contact and 0 <= view.at - at <= HALF_HOUR for contact, at in telling
-        )
+        return any(contact == view.contact and 0 <= view.at - at <= HALF_HOUR for contact, at in telling)
 
     return {
         view.number: view.source

@@ -128,9 +128,7 @@ def test_it_works(post: Post, slack: PretendSlack) -> None:
     assert slack.taken[1]["text"].startswith("*Over: Visits stopped*")
 
 
-def test_a_muted_rule_tells_nobody(
-    post: Post, slack: PretendSlack, connection: psycopg.Connection
-) -> None:
+def test_a_muted_rule_tells_nobody(post: Post, slack: PretendSlack, connection: psycopg.Connection) -> None:
     post.add("webhook", slack.url)
     connection.execute(
         "INSERT INTO alert_rules (space_id, rule, muted_until)"
@@ -173,9 +171,7 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
     [(404, "is not known there"), (403, "its token is wrong or revoked"),
      (302, "leads to another one"), (400, "takes JSON as Slack's do")],
 )  # fmt: skip
-def test_webhooks_say_what_is_wrong(
-    post: Post, slack: PretendSlack, status: int, words: str
-) -> None:
+def test_webhooks_say_what_is_wrong(post: Post, slack: PretendSlack, status: int, words: str) -> None:
     post.add("webhook", slack.url)
     post.tell()
     slack.status = status

@@ -40,9 +40,7 @@ def test_it_works() -> None:
     plain, html = parsed.get_body(("plain",)), parsed.get_body(("html",))
     assert plain is not None
     assert html is not None
-    assert "Channel          Revenue\nVisits stopped  1,200.00" in plain.get_content().replace(
-        "\r", ""
-    )
+    assert "Channel          Revenue\nVisits stopped  1,200.00" in plain.get_content().replace("\r", "")
     assert f'<a href="{BASE}/console/spaces/1/alerts">See what to do</a>' in html.get_content()
     (file,) = parsed.iter_attachments()
     assert (file.get_filename(), file.get_content_type()) == ("report.csv", "text/csv")

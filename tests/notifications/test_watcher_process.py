@@ -16,9 +16,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 LOOKED_AT = "SELECT FROM alert_watches WHERE space_id = %s"
 
 
-def test_it_works(
-    database_url: str, connection: psycopg.Connection, space_id: int, tmp_path: Path
-) -> None:
+def test_it_works(database_url: str, connection: psycopg.Connection, space_id: int, tmp_path: Path) -> None:
     variables = environment(
         HEADWATER_DATABASE_URL=database_url, HEADWATER_SECRET_KEY="x" * 32,
         HEADWATER_DATA_DIR=str(tmp_path),

@@ -50,9 +50,7 @@ def installation(
 ) -> Iterator[Installation]:
     """The application with people and assistants."""
     with httpx.Client(base_url=assisted.base_url, timeout=PATIENCE_SECONDS) as http:
-        made = Installation(
-            assisted.base_url, Accounts(database_url), connection, internet, make_space, http
-        )
+        made = Installation(assisted.base_url, Accounts(database_url), connection, internet, make_space, http)
         yield made
         made.close()
 
@@ -74,9 +72,7 @@ def plain(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application at another address than it listens on, without a proxy and without clients
     that host documents.
     """
-    settings = Settings(
-        data_dir=data_dir, base_url="https://headwater.example", hosted_clients=False
-    )
+    settings = Settings(data_dir=data_dir, base_url="https://headwater.example", hosted_clients=False)
     running = run_application(settings, database_url, Passwords(PasswordHasher(**CHEAP)))
     yield running
     running.stop()

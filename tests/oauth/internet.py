@@ -44,9 +44,7 @@ def chunked(size: int) -> Page:
     """A page that does not say how large it is."""
 
     def answer(wire: ssl.SSLSocket) -> None:
-        head = (
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
-        )
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
         wire.sendall(head + b"\r\n" + b"%x\r\n%s\r\n0\r\n\r\n" % (size, b" " * size))
 
     return answer
@@ -104,9 +102,7 @@ class _Wire(httpcore2.AsyncNetworkBackend):
         self._internet = internet
         self._plain: Any = httpcore2.AnyIOBackend()
 
-    async def connect_tcp(
-        self, host: str, port: int, *rest: Any, **_: Any
-    ) -> httpcore2.AsyncNetworkStream:
+    async def connect_tcp(self, host: str, port: int, *rest: Any, **_: Any) -> httpcore2.AsyncNetworkStream:
         self._internet.dialled.append((host, port))
         return await self._plain.connect_tcp("127.0.0.1", self._internet.port(host), *rest)
 
@@ -128,10 +124,7 @@ class _Handler(socketserver.BaseRequestHandler):
         site = cast("_Site", self.server)
         request = cast("socket.socket", self.request)
         # The client may hang up at any moment, and the socket is to be closed all the same.
-        with (
-            suppress(OSError, ssl.SSLError),
-            site.tls.wrap_socket(request, server_side=True) as wire,
-        ):
+        with suppress(OSError, ssl.SSLError), site.tls.wrap_socket(request, server_side=True) as wire:
             head = b""
             while b"\r\n\r\n" not in head:
                 piece = wire.recv(4096)

@@ -207,8 +207,6 @@ class Installation:
         rows = [
             row
             for table in tables
-            for row in self.connection.execute(
-                SQL("SELECT t::text FROM {} t").format(Identifier(table))
-            )
+            for row in self.connection.execute(SQL("SELECT t::text FROM {} t").format(Identifier(table)))
         ]
         return "\n".join(row[0] for row in rows)

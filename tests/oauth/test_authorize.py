@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.assistants.oauth.requests import ReplyTarget
 from tests.oauth.pages import read_form_to, read_text
-from tests.oauth.staging import (
-    AUTHORIZE,
-    LOOPBACK,
-    Assistant,
-    Installation,
-    Person,
-    query_of,
-)
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, query_of
 
 
 def untrusted(answer: httpx.Response) -> str:
@@ -44,9 +37,7 @@ def refused(installation: Installation, answer: httpx.Response, error: str) -> d
     return told
 
 
-def test_it_works(
-    installation: Installation, person: Person, assistant: Assistant, space_id: int
-) -> None:
+def test_it_works(installation: Installation, person: Person, assistant: Assistant, space_id: int) -> None:
     shown = person.look(assistant.request())
     assert shown.status_code == 200
     answer = person.submit(shown, AUTHORIZE, decision="approve")
@@ -102,9 +93,7 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
             ):
                 answer = stranger.request(method, AUTHORIZE, params=client.request(**changes))
                 assert words in untrusted(answer)
-            answer = stranger.request(
-                method, AUTHORIZE, params=assistant.request(response_type="no")
-            )
+            answer = stranger.request(method, AUTHORIZE, params=assistant.request(response_type="no"))
             assert answer.headers["location"].startswith(("/login?next=", AUTHORIZE))
 
 

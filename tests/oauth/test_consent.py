@@ -7,14 +7,7 @@ import pytest
 
 from headwater.spaces.accounts.roles import Role
 from tests.oauth.pages import read_form_to, read_text
-from tests.oauth.staging import (
-    AUTHORIZE,
-    LOOPBACK,
-    Assistant,
-    Installation,
-    Person,
-    query_of,
-)
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, query_of
 
 
 def denied(installation: Installation, answer: httpx.Response) -> None:
@@ -113,13 +106,9 @@ def test_roles_that_allow_the_same_are_told_together(
     assert "Where you are viewer, it will be able to" in text
 
 
-def test_a_person_chooses_among_their_own_spaces(
-    installation: Installation, assistant: Assistant
-) -> None:
+def test_a_person_chooses_among_their_own_spaces(installation: Installation, assistant: Assistant) -> None:
     mine, also_mine, closed, full, foreign = (installation.make_space() for _ in range(5))
-    installation.connection.execute(
-        "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed,)
-    )
+    installation.connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (closed,))
     person = installation.person(mine, also_mine, closed, full)
     installation.fill(full, person)
     shown = person.look(assistant.request())
@@ -192,9 +181,7 @@ def test_when_there_is_nothing_to_choose(
 
 
 def test_an_answer_is_for_one_redirect_address(installation: Installation, person: Person) -> None:
-    answer = installation.register(
-        redirect_uris=[LOOPBACK, "https://claude.ai/api/mcp/auth_callback"]
-    )
+    answer = installation.register(redirect_uris=[LOOPBACK, "https://claude.ai/api/mcp/auth_callback"])
     assistant = Assistant(answer.json()["client_id"])
     form = person.form(assistant.request())
     other = assistant.request(redirect_uri="https://claude.ai/api/mcp/auth_callback")

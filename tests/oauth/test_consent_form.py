@@ -9,12 +9,7 @@ import pytest
 
 from headwater.console.forms import TOKEN
 from tests.oauth.pages import read_form_to
-from tests.oauth.staging import (
-    AUTHORIZE,
-    Assistant,
-    Installation,
-    Person,
-)
+from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person
 from tests.oauth.test_consent import codes
 
 
@@ -72,9 +67,7 @@ def test_a_page_agrees_to_its_own_request(
 ) -> None:  # fmt: skip
     form = person.form(assistant.request())
     request = assistant.request() | change
-    answer = person.browser.post(
-        AUTHORIZE, params=request, data=form.fields | {"decision": "approve"}
-    )
+    answer = person.browser.post(AUTHORIZE, params=request, data=form.fields | {"decision": "approve"})
     assert (answer.status_code, codes(installation, space_id)) == (403, 0)
     assert person.browser.post(
         form.action + "&", data=form.fields | {"decision": "approve"}

@@ -8,9 +8,7 @@ from headwater.assistants.oauth.cleanup import INSTALLATION, forget, make_cleanu
 from tests.oauth.staging import Assistant, Installation, Person
 
 
-def test_it_works(
-    installation: Installation, person: Person, assistant: Assistant, space_id: int
-) -> None:
+def test_it_works(installation: Installation, person: Person, assistant: Assistant, space_id: int) -> None:
     connection = installation.connection
     for _ in range(2):
         installation.code(person, assistant)

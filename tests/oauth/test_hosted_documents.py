@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.assistants.oauth.client_metadata import (
-    HostedClients,
-    is_document_url,
-)
+from headwater.assistants.oauth.client_metadata import HostedClients, is_document_url
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import OAuthError
 from headwater.assistants.oauth.registrations import PREFIX
@@ -119,9 +116,7 @@ def test_one_of_the_largest_size_and_a_packed_one(internet: Internet) -> None:
         text = json.dumps(document(url)).encode()
         whole = text + b" " * (5120 - len(text))
         packed = page(gzip.compress(whole), Content_Encoding="gzip")
-        serve(
-            internet, url, packed if pack else page(whole, kind="Application/JSON; charset=utf-8")
-        )
+        serve(internet, url, packed if pack else page(whole, kind="Application/JSON; charset=utf-8"))
         assert fetch(internet, url).name == "Hosted"
 
 
@@ -147,9 +142,7 @@ def test_all_of_it_within_the_time(internet: Internet, monkeypatch: pytest.Monke
         "cursor://x/y", "data:application/json,{}", "file:" + "///etc/passwd", "",
     ],
 )  # fmt: skip
-def test_what_is_no_address_of_a_document(
-    installation: Installation, person: Person, url: str
-) -> None:
+def test_what_is_no_address_of_a_document(installation: Installation, person: Person, url: str) -> None:
     """Taken for the id of a client that registered itself, which it never is."""
     assert not is_document_url(url)
     asked = len(installation.internet.dialled)
@@ -233,9 +226,7 @@ def test_the_token_request_looks_again(installation: Installation, person: Perso
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
 
 
-def test_a_stranger_cannot_have_a_document_fetched(
-    installation: Installation, person: Person
-) -> None:
+def test_a_stranger_cannot_have_a_document_fetched(installation: Installation, person: Person) -> None:
     """At the token endpoint nobody is logged in: only who has a code of the client is let ask."""
     target = installation.host()
     asked = len(installation.internet.dialled)

@@ -98,9 +98,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("why", "uri"), [(why, uri) for why, uris in REFUSED.items() for uri in uris]
-)
+@pytest.mark.parametrize(("why", "uri"), [(why, uri) for why, uris in REFUSED.items() for uri in uris])
 def test_what_cannot(why: RedirectRefusal, uri: str) -> None:
     assert refusal(uri) is why
 
@@ -192,9 +190,7 @@ def test_only_applications_have_schemes_of_their_own() -> None:
 _letters = st.characters(codec="utf-8")
 
 
-@given(
-    st.text(_letters, max_size=60), st.sampled_from(["", "https://claude.ai", "http://127.0.0.1"])
-)
+@given(st.text(_letters, max_size=60), st.sampled_from(["", "https://claude.ai", "http://127.0.0.1"]))
 def test_what_is_accepted_is_read_one_way(text: str, start: str) -> None:
     """A library that normalizes and one that does not find the same host, scheme and path."""
     redirect = read_redirect(start + text)

@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.spaces.accounts.authorization_codes import AuthorizationGrant
-from tests.oauth.staging import (
-    LOOPBACK,
-    TOKEN,
-    Assistant,
-    Installation,
-    Person,
-    challenge_of,
-)
+from tests.oauth.staging import LOOPBACK, TOKEN, Assistant, Installation, Person, challenge_of
 
 
 @pytest.fixture
@@ -38,9 +31,7 @@ def refused(answer: httpx.Response, error: str, status: int = 400) -> str:
     return answer.json()["error_description"]
 
 
-def test_it_works(
-    installation: Installation, assistant: Assistant, code: str, space_id: int
-) -> None:
+def test_it_works(installation: Installation, assistant: Assistant, code: str, space_id: int) -> None:
     answer = installation.exchange(assistant, code)
     assert answer.status_code == 200, answer.text
     told = answer.json()
@@ -62,9 +53,7 @@ def test_the_token_opens_its_space_alone(
     assert installation.knock(other, token).status_code == 403
     assert installation.knock(other + 10_000, token).status_code == 403
     assert installation.knock(space_id, token).status_code == 200
-    api = installation.http.get(
-        "/public-api/v1/contacts", headers={"Authorization": f"Bearer {token}"}
-    )
+    api = installation.http.get("/public-api/v1/contacts", headers={"Authorization": f"Bearer {token}"})
     assert api.status_code == 401
 
 
@@ -105,12 +94,9 @@ def test_a_code_lives_a_minute(
     ).fetchone()  # fmt: skip
     assert row == (60,)
     installation.connection.execute(
-        "UPDATE oauth_codes SET expires_at = now() - interval '1 second' WHERE space_id = %s",
-        (space_id,),
+        "UPDATE oauth_codes SET expires_at = now() - interval '1 second' WHERE space_id = %s", (space_id,)
     )
-    assert refused(installation.exchange(assistant, code), "invalid_grant") == (
-        "The code has expired."
-    )
+    assert refused(installation.exchange(assistant, code), "invalid_grant") == ("The code has expired.")
 
 
 @pytest.mark.parametrize(
@@ -135,18 +121,14 @@ def test_what_does_not_fit_uses_the_code_up(
     )
 
 
-def test_another_client_gets_nothing(
-    installation: Installation, assistant: Assistant, code: str
-) -> None:
+def test_another_client_gets_nothing(installation: Installation, assistant: Assistant, code: str) -> None:
     other = installation.assistant()
     why = refused(installation.exchange(assistant, code, client_id=other.id), "invalid_grant")
     assert why == "The code was given to another client."
     refused(installation.exchange(assistant, code), "invalid_grant")
 
 
-@pytest.mark.parametrize(
-    "client_id", ["trk_client_unknown", "x", "https:", "trk_client_" + "x" * 500]
-)
+@pytest.mark.parametrize("client_id", ["trk_client_unknown", "x", "https:", "trk_client_" + "x" * 500])
 def test_an_unknown_client(
     installation: Installation, assistant: Assistant, code: str, client_id: str
 ) -> None:
@@ -181,9 +163,7 @@ def test_there_is_one_grant(installation: Installation, assistant: Assistant, gr
     refused(installation.exchange(assistant, "x", grant_type=grant), "unsupported_grant_type")
 
 
-@pytest.mark.parametrize(
-    "name", ["grant_type", "client_id", "code", "redirect_uri", "code_verifier"]
-)
+@pytest.mark.parametrize("name", ["grant_type", "client_id", "code", "redirect_uri", "code_verifier"])
 @pytest.mark.parametrize("value", [None, ""])
 def test_what_is_required(
     installation: Installation, assistant: Assistant, name: str, value: str | None
@@ -220,9 +200,7 @@ def test_what_is_too_long(installation: Installation, assistant: Assistant, name
         (b"a=" + b"x" * 70_000, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_what_is_no_form(
-    installation: Installation, content: bytes, kind: str, status: int
-) -> None:
+def test_what_is_no_form(installation: Installation, content: bytes, kind: str, status: int) -> None:
     answer = installation.http.post(TOKEN, content=content, headers={"Content-Type": kind})
     refused(answer, "invalid_request", status)
 
@@ -291,18 +269,14 @@ def test_ending_a_membership_and_using_its_code_do_not_wait_for_each_other(
         def end() -> None:
             installation.wait_for_a_lock(removing)
             removing.execute("DELETE FROM memberships WHERE space_id = %s", (space_id,))
-            removing.execute(
-                "UPDATE oauth_codes SET used_at = now() WHERE space_id = %s", (space_id,)
-            )
+            removing.execute("UPDATE oauth_codes SET used_at = now() WHERE space_id = %s", (space_id,))
             removing.commit()
 
         answer, _ = installation.at_once([lambda: installation.exchange(assistant, code), end])
     assert refused(answer, "invalid_grant") == "The code is unknown, or was used before."
 
 
-def test_nothing_stored_can_be_used(
-    installation: Installation, person: Person, assistant: Assistant
-) -> None:
+def test_nothing_stored_can_be_used(installation: Installation, person: Person, assistant: Assistant) -> None:
     code = installation.code(person, assistant)
     token = installation.exchange(assistant, code).json()["access_token"]
     session = person.browser.cookies["headwater_session"]

@@ -181,9 +181,7 @@ class Container:
 
     def remove(self) -> None:
         """End what is left of it."""
-        subprocess.run(
-            [*self._runc(), "delete", "--force", self.name], capture_output=True, check=False
-        )
+        subprocess.run([*self._runc(), "delete", "--force", self.name], capture_output=True, check=False)
 
     def _runc(self) -> list[str]:
         program = shutil.which("runc")

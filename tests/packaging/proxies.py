@@ -60,9 +60,7 @@ class Proxy:
         head, _, body = text.partition("\n\n")
         fields = [line.partition(": ") for line in head.splitlines()[1:]]
         status, version = ran.stderr.split()
-        return Answer(
-            int(status), version, {name.lower(): value for name, _, value in fields}, body
-        )
+        return Answer(int(status), version, {name.lower(): value for name, _, value in fields}, body)
 
 
 def nginx(folder: Path, address: str, upstream: str) -> list[str]:
@@ -76,8 +74,7 @@ def nginx(folder: Path, address: str, upstream: str) -> list[str]:
     main = main.replace(f"/etc/ssl/private/{NAME}.key", str(folder / f"{NAME}.pem"))
     pem = certify(folder, SHOP)
     temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     file = folder / "nginx.conf"
     file.write_text(f"""
@@ -106,9 +103,7 @@ def caddy(folder: Path, address: str, upstream: str) -> list[str]:
     main = (deployed / "Caddyfile").read_text().replace(f"{NAME} {{\n", bound(NAME))
     shop = bound(SHOP) + (deployed / "shop.Caddyfile").read_text() + "handle {\nrespond 404\n}\n}\n"
     file = folder / "Caddyfile"
-    file.write_text(
-        "{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream)
-    )
+    file.write_text("{\nadmin off\nskip_install_trust\n}\n" + (main + shop).replace(UPSTREAM, upstream))
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
 
 

@@ -32,9 +32,7 @@ def test_every_pin_is_in_it_once() -> None:
 def test_what_is_compiled_in_is_named() -> None:
     """Advisories are about PostgreSQL, not about the package that brings it."""
     inside = {
-        part["name"]: part["cpe"]
-        for each in DOCUMENT["components"]
-        for part in each.get("components", ())
+        part["name"]: part["cpe"] for each in DOCUMENT["components"] for part in each.get("components", ())
     }
     assert inside.keys() == {"postgresql", "libpq", "openssl"}
     assert inside["postgresql"].startswith("cpe:2.3:a:postgresql:postgresql:18.")

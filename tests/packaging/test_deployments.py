@@ -53,9 +53,7 @@ def test_it_works() -> None:
     """There is something for every way that the documentation names, and it names each file."""
     page = (ROOT / "docs" / "install.md").read_text()
     assert (len(COMPOSE), len(UNITS), len(workloads())) == (2, 2, 3)
-    shown = [
-        path for path in SOURCES if "image" not in path.parts and "__pycache__" not in path.parts
-    ]
+    shown = [path for path in SOURCES if "image" not in path.parts and "__pycache__" not in path.parts]
     assert [path.name for path in shown if path.name not in page] == []
 
 
@@ -83,9 +81,7 @@ def test_containers_are_confined(path: Path) -> None:
 
 
 def test_what_keeps_nothing_has_no_volume() -> None:
-    assert not any(
-        "volumes" in service for service in services(DEPLOY / "compose.scaled.yaml").values()
-    )
+    assert not any("volumes" in service for service in services(DEPLOY / "compose.scaled.yaml").values())
 
 
 @pytest.mark.parametrize(("name", "pod"), workloads(), ids=[name for name, _ in workloads()])

@@ -48,9 +48,7 @@ class Engine:
 
     def compose(self, file: Path, *arguments: str) -> str:
         """What podman-compose prints."""
-        return self._end(
-            "podman-compose", "--podman-path", str(self.program), "-f", str(file), *arguments
-        )
+        return self._end("podman-compose", "--podman-path", str(self.program), "-f", str(file), *arguments)
 
     def _end(self, *command: str) -> str:
         ran = subprocess.run(

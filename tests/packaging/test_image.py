@@ -145,9 +145,7 @@ def test_its_contents_are_listed(archive: Path, image: Image) -> None:
     distributions = {
         Path(name).name.partition("-")[0].lower() for name in names if name.endswith(".dist-info")
     }
-    python = {
-        name.lower().replace("-", "_").replace(".", "_") for kind, name in listed if kind == "pypi"
-    }
+    python = {name.lower().replace("-", "_").replace(".", "_") for kind, name in listed if kind == "pypi"}
     assert python == distributions
     assert {"cryptography", "headwater"} <= python
     assert {

@@ -78,9 +78,7 @@ def test_it_works(proxy: Proxy) -> None:
     assert plain.headers["location"] == f"{ADDRESS}/docs"
 
 
-@pytest.mark.parametrize(
-    "path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"]
-)
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/readyz", "/elsewhere", "/docsx/../metrics"])
 def test_what_is_nobodys_business(proxy: Proxy, path: str) -> None:
     answer = proxy.get(f"{ADDRESS}{path}", "--path-as-is")
     assert answer.status in {400, 404}
@@ -196,6 +194,4 @@ def test_the_page_shows_what_was_tested(name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text()
     files = sorted((ROOT / "deploy" / name).iterdir())
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert [block for language, block in blocks if not language] == [
-        path.read_text() for path in files
-    ]
+    assert [block for language, block in blocks if not language] == [path.read_text() for path in files]

@@ -65,9 +65,7 @@ def test_it_works(printed: list[str]) -> None:
 
 
 def test_it_is_confined(printed: list[str]) -> None:
-    assert {"account headwater", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} <= {
-        *printed
-    }
+    assert {"account headwater", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} <= {*printed}
 
 
 def test_it_is_backed_up_and_keeps_the_journal_of_erasures(printed: list[str]) -> None:

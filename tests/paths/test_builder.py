@@ -49,9 +49,7 @@ def test_more_events_of_a_day_join_its_segment(stage: Stage) -> None:
     assert [segment.paths.events for segment in segments(stage)] == [3]
 
 
-def test_a_full_segment_is_followed_by_another(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_segment_is_followed_by_another(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "MOST_EVENTS", 2)
     for _ in range(5):
         event(stage, stage.contact())

@@ -98,12 +98,7 @@ def test_nothing_is_built_yet(api: Api, purchases: list[int], walks: Walks) -> N
 
 @pytest.mark.parametrize("bound", ["MOST_LIVE_EVENTS", "MOST_READ_FOR_PICKS"])
 def test_too_much_that_is_not_in_postings(
-    stage: Stage,
-    api: Api,
-    purchases: list[int],
-    walks: Walks,
-    monkeypatch: pytest.MonkeyPatch,
-    bound: str,
+    stage: Stage, api: Api, purchases: list[int], walks: Walks, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
     monkeypatch.setattr(credit_walk, bound, 0)
     if bound == "MOST_READ_FOR_PICKS":

@@ -11,12 +11,7 @@ import pytest
 from headwater.attribution.paths import known_credit
 from headwater.attribution.paths.builder import build_next
 from headwater.attribution.paths.changes import note_events
-from headwater.attribution.paths.known_credit import (
-    NO_CREDIT,
-    CreditedEvents,
-    EventChanges,
-    KnownCredit,
-)
+from headwater.attribution.paths.known_credit import NO_CREDIT, CreditedEvents, EventChanges, KnownCredit
 from headwater.database.queries import Statement
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api

@@ -31,9 +31,7 @@ FIT = dict.fromkeys(SOME_SOURCES, Fraction(1))
 """Every source counts, as which have a weight depends on the fit."""
 MIDNIGHT = datetime(2026, 5, 13, tzinfo=UTC)
 DAY = 86_400
-AGES = sorted(
-    {days * DAY + nudge for days in WINDOWS for nudge in (-1, 0, 1) if days or nudge >= 0}
-)
+AGES = sorted({days * DAY + nudge for days in WINDOWS for nudge in (-1, 0, 1) if days or nudge >= 0})
 
 # People, each with touches by age before midnight, and events at seconds of the day.
 Person = tuple[list[tuple[int, str]], list[int]]
@@ -91,9 +89,7 @@ def credited_by(postings: Postings, model: str, window: int) -> Counter[tuple[in
 def test_it_works() -> None:
     paths, _ = pack([([(10 * DAY, "email"), (2 * DAY, "google_ads"), (DAY, "direct")], [0])])
     postings = make_postings(paths)
-    assert postings.sources == sorted(
-        SOURCE_IDS[name] for name in ("email", "google_ads", "direct")
-    )
+    assert postings.sources == sorted(SOURCE_IDS[name] for name in ("email", "google_ads", "direct"))
     assert credited_by(postings, "last_touch", 7) == {(1000, 0, SOURCE_IDS["direct"]): 1}
     assert credited_by(postings, "last_non_direct_touch", 1) == {(1000, 0, SOURCE_IDS["direct"]): 1}
     assert credited_by(postings, "first_touch", 7) == {(1000, 0, SOURCE_IDS["google_ads"]): 1}
@@ -147,8 +143,7 @@ def many_events(touches: dict[str, int], events: int) -> PathData:
     columns[Column.LENGTHS] = np.array(lengths)
     columns[Column.STARTS] = np.cumsum(lengths) - lengths
     columns[Column.SOURCES] = np.array(
-        [source for row in rows for source, has in zip(sources, row, strict=True) if has],
-        dtype=np.int64,
+        [source for row in rows for source, has in zip(sources, row, strict=True) if has], dtype=np.int64
     )
     return PathData(columns, ("purchase",), events, sum(lengths))
 

@@ -104,10 +104,7 @@ def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases
     """Credit, paths and clicked reports are the same to the last digit, whatever is answered."""
     who = {"email": "a@b.org"}
     when = {"event_time": T0 + MINUTE}
-    queue.run(
-        touch(source="google_ads", occurred_at=T0 - MINUTE, **who),
-        event(amount="10", **who, **when),
-    )
+    queue.run(touch(source="google_ads", occurred_at=T0 - MINUTE, **who), event(amount="10", **who, **when))
     clicked = {**RANGE, "group_by[]": "source", "measures[]": ["credited_revenue", "events"],
                "attribution_model": "linear"}  # fmt: skip
     listed = {"sources[]": list(SOURCES[:15]), "attribution_model": "linear",
@@ -119,10 +116,7 @@ def test_it_is_no_part_of_credit(queue: Stage, api: Api, set_phrases: SetPhrases
     purchases = {"event_names[]": "purchase"}
     set_phrases({"instagram": "tv"})
     reread(queue)
-    after = (
-        api.get("/reports", params=clicked | purchases).json()["rows"],
-        api.rows(**listed, **purchases),
-    )
+    after = (api.get("/reports", params=clicked | purchases).json()["rows"], api.rows(**listed, **purchases))
     assert after == before != ([], [])
     said = {**RANGE, **purchases, "group_by[]": "self_reported_source", "measures[]": "revenue"}
     assert api.get("/reports", params=said).json()["rows"] == [["tv", 10]]
@@ -133,9 +127,7 @@ def test_a_contact_counts_by_its_last_answer(queue: Stage, api: Api) -> None:
         event(email="a@b.org", amount="10", event_time=T0, heard_about_us="radio"),
         event(email="a@b.org", event_name="sign_up", event_time=T0 - MINUTE, heard_about_us="tv"),
         event(email="b@b.org", amount="5", event_time=T0 + 2 * MINUTE),
-        event(
-            email="c@b.org", tracking_id="c", amount="1", event_time=T0, heard_about_us="a friend"
-        ),
+        event(email="c@b.org", tracking_id="c", amount="1", event_time=T0, heard_about_us="a friend"),
     )
     asked: dict[str, Any] = {**RANGE, "group_by[]": "self_reported_source",
                              "measures[]": ["revenue", "contacts"]}  # fmt: skip

@@ -13,13 +13,7 @@ from headwater.http.errors import Invalid, NotFound
 from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.sources.catalogue import SOURCE_IDS, bit_of
 from headwater.sources.networks import FIRST_NUMBER, NUMBERS
-from headwater.spaces.networks import (
-    MAX_NETWORKS,
-    fetch_sources,
-    put_network,
-    read_network,
-    remove_network,
-)
+from headwater.spaces.networks import MAX_NETWORKS, fetch_sources, put_network, read_network, remove_network
 from tests.support.pipeline import T0, Stage, event, hit, new_stage, touch
 
 PAGE = "https://shop.example/"
@@ -135,9 +129,7 @@ def test_the_past_is_what_it_would_have_been(connection: psycopg.Connection, put
     assert len(set(sources(early)) - {*SOURCE_IDS.values()}) == len(STEMS)
 
 
-def test_what_was_declared_beside_a_link_is_turned_back(
-    stage: Stage, put: Change, remove: Change
-) -> None:
+def test_what_was_declared_beside_a_link_is_turned_back(stage: Stage, put: Change, remove: Change) -> None:
     put(stage, "taboola_ads", "tbl")
     named, paid, sent, unpaid = stage.run(
         event(email="a@b.org", trk_source="taboola_ads"),

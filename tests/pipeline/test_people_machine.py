@@ -77,8 +77,7 @@ class PeopleMachine(RuleBasedStateMachine):
         self.stage = make_stage(self.connection)
         mode = "external_id" if by_external_id else "auto"
         self.connection.execute(
-            "UPDATE spaces SET company_identity_mode = %s WHERE id = %s",
-            (mode, self.stage.space_id),
+            "UPDATE spaces SET company_identity_mode = %s WHERE id = %s", (mode, self.stage.space_id)
         )
         self.client = client_for(self.server, self.stage.key)
         self.people = People(by_external_id)

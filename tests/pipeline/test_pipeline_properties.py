@@ -56,9 +56,7 @@ OTHERS = {
     "order_id": maybe("o1", "o2", "o3"),
     "is_upsell": st.booleans(),
     "idempotency_key": maybe("k1", "k2", "k3"),
-    "profile_fields": st.dictionaries(
-        st.sampled_from([1, 16]), st.sampled_from(["1", "2"]), max_size=2
-    ),
+    "profile_fields": st.dictionaries(st.sampled_from([1, 16]), st.sampled_from(["1", "2"]), max_size=2),
 }
 
 CAME = {
@@ -88,9 +86,7 @@ hits = st.builds(
 sayings = st.builds(
     person, **WHO, occurred_at=st.sampled_from(TIMES), full_name=maybe("Ann"), phone=maybe("1")
 )
-journeys = st.lists(
-    st.builds(by, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14
-)
+journeys = st.lists(st.builds(by, senders, conversions | sayings) | touches | hits, min_size=1, max_size=14)
 modes = st.sampled_from(["auto", "external_id"])
 
 
@@ -140,9 +136,7 @@ def test_batches_make_no_difference(
 
 @SETTINGS
 @given(events=journeys, mode=modes, sizes=st.lists(st.integers(1, 5), max_size=5))
-def test_invariants(
-    connection: psycopg.Connection, events: list, mode: str, sizes: list[int]
-) -> None:
+def test_invariants(connection: psycopg.Connection, events: list, mode: str, sizes: list[int]) -> None:
     stage = new_stage(connection, company_identity_mode=mode)
     run(stage, events, sizes)
     check_nothing_is_lost(stage, events)
@@ -198,9 +192,7 @@ def check_sources(stage: Stage) -> None:
     events = stage.rows("events", "contact_id", "event_time", "source_mask")
     for contact, at, source in stage.rows("touchpoints", "contact_id", "occurred_at", "source_id"):
         assert masks[contact] >> source & 1
-        assert all(
-            mask >> source & 1 for owner, time, mask in events if owner == contact and time >= at
-        )
+        assert all(mask >> source & 1 for owner, time, mask in events if owner == contact and time >= at)
 
 
 @SETTINGS
@@ -224,10 +216,7 @@ def test_replay_changes_nothing(connection: psycopg.Connection, events: list) ->
     assert stored == len(after["events"])
 
 
-IMPORTED = {
-    "email": maybe("a@acme.com", "b@acme.com", "c@corp.de"),
-    "tracking_id": maybe("u1", "u2", "u3"),
-}
+IMPORTED = {"email": maybe("a@acme.com", "b@acme.com", "c@corp.de"), "tracking_id": maybe("u1", "u2", "u3")}
 identified = st.builds(touch, **IMPORTED, **CAME).filter(
     lambda each: each.email is not None or each.tracking_id is not None
 )

@@ -68,9 +68,7 @@ def test_it_works(stage: Stage, judged: Counter[bool], parsed: Counter[int]) -> 
     assert judged == {True: 2}
 
 
-def test_rows_that_came_in_since_join_those_parsed_ahead(
-    stage: Stage, parsed: Counter[int]
-) -> None:
+def test_rows_that_came_in_since_join_those_parsed_ahead(stage: Stage, parsed: Counter[int]) -> None:
     stage.put(*people(3))
     ahead = ReadAhead()
     batch(stage, ahead)
@@ -85,8 +83,7 @@ def test_a_mended_row_is_read_anew(stage: Stage) -> None:
     ahead = ReadAhead()
     batch(stage, ahead)
     stage.connection.execute(
-        "UPDATE inbox SET payload = replace(payload, 'Ann 3', 'Eve') WHERE id = %s",
-        (stage.receipts[3],),
+        "UPDATE inbox SET payload = replace(payload, 'Ann 3', 'Eve') WHERE id = %s", (stage.receipts[3],)
     )
     batch(stage, ahead)
     assert names(stage) == ["Ann 0", "Ann 1", "Ann 2", "Eve"]
@@ -129,9 +126,7 @@ def test_rules_are_those_of_the_moment(stage: Stage) -> None:
     assert stage.values("contacts", "email") == ["0@acme.com", "1@acme.com", "2@acme.com", None]
 
 
-def test_a_row_that_was_accepted_earlier_goes_first(
-    stage: Stage, connection: psycopg.Connection
-) -> None:
+def test_a_row_that_was_accepted_earlier_goes_first(stage: Stage, connection: psycopg.Connection) -> None:
     """Its receipt is older, but it was committed after the others had been read."""
     stage.put(*people(2))
     row = connection.execute("SELECT nextval('receipt_ids')").fetchone()
@@ -158,9 +153,7 @@ def test_another_worker_may_take_them(stage: Stage, judged: Counter[bool]) -> No
     assert judged == {False: 1}
 
 
-def test_a_fault_ahead_leaves_the_batch_alone(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_ahead_leaves_the_batch_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object) -> None:
         raise KeyError("secret")
 

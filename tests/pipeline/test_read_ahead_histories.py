@@ -97,9 +97,7 @@ class Twin:
     def drop(self, pick: int) -> None:
         waiting = self.stage.values("inbox", "id")
         if waiting:
-            self.change(
-                "DELETE FROM inbox WHERE id = %s AND space_id = %s", waiting[pick % len(waiting)]
-            )
+            self.change("DELETE FROM inbox WHERE id = %s AND space_id = %s", waiting[pick % len(waiting)])
 
     def draw(self, _: None) -> None:
         row = self.stage.connection.execute("SELECT nextval('receipt_ids')").fetchone()

@@ -21,18 +21,7 @@ from headwater.sources.catalogue import SOURCE_IDS
 from headwater.spaces.reclassifications import Reclassification, list_reclassifications
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
-from tests.support.pipeline import (
-    MINUTE,
-    T0,
-    Accepted,
-    Item,
-    Stage,
-    event,
-    hit,
-    new_stage,
-    person,
-    touch,
-)
+from tests.support.pipeline import MINUTE, T0, Accepted, Item, Stage, event, hit, new_stage, person, touch
 
 PAGE = "https://shop.example/"
 LINK = f"{PAGE}?utm_source=fb-paid&utm_term=boots"
@@ -62,9 +51,7 @@ def left(database_url: str) -> Callable[[Stage], list[Reclassification]]:
     """What is left to do in a Space."""
 
     def read(stage: Stage) -> list[Reclassification]:
-        return _run(
-            database_url, lambda connection: list_reclassifications(connection, stage.space_id)
-        )
+        return _run(database_url, lambda connection: list_reclassifications(connection, stage.space_id))
 
     return read
 
@@ -189,9 +176,7 @@ def test_the_command_says_how_far_it_is(
     assert listed() == []
 
 
-def test_a_crash_loses_nothing(
-    stage: Stage, set_names: SetNames, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_loses_nothing(stage: Stage, set_names: SetNames, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.run(hit(url=LINK, trk_token="one"), hit(url=LINK, trk_token="two"))
     set_names(stage, {"fb-paid": "facebook_ads"})
     reclassify_next(stage.connection, stage.space_id, 1)

@@ -198,17 +198,13 @@ def net_of(amount: Decimal, statement: list[MoneyBack]) -> Decimal:
             return Decimal(0)
         else:
             fell = sum(
-                Decimal(each.amount or 0)
-                for each in items
-                if each.failed and each.version > total.version
+                Decimal(each.amount or 0) for each in items if each.failed and each.version > total.version
             )
             returned += max(Decimal(total.amount) - fell, single, Decimal(0))
     return amount - min(amount, returned)
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     statement=st.lists(statements, min_size=1, max_size=6),
     place=st.integers(0, 6),

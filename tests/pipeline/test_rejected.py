@@ -44,9 +44,7 @@ def test_the_reason_is_typed_and_holds_nothing_of_the_row(stage: Stage) -> None:
     assert not any("secret" in detail for _, detail in rows.values())
 
 
-def test_a_row_that_breaks_python_is_rejected_too(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_breaks_python_is_rejected_too(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: object, **__: object) -> None:
         raise KeyError("secret")
 

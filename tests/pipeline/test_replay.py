@@ -45,8 +45,7 @@ def test_it_works(api: Api, forwarder: Forwarder) -> None:
 def test_which_ones(api: Api, forwarder: Forwarder) -> None:
     destination_id, other = forwarder.make(), forwarder.make()
     made = {
-        reason: forwarder.delivery(destination_id, status="skipped", reason=reason)
-        for reason in SkipReason
+        reason: forwarder.delivery(destination_id, status="skipped", reason=reason) for reason in SkipReason
     }
     failed = forwarder.delivery(destination_id, status="failed")
     theirs = forwarder.delivery(other, status="failed")
@@ -57,10 +56,7 @@ def test_which_ones(api: Api, forwarder: Forwarder) -> None:
     ids = [failed, made["no_mapping"], made["do_not_capi"], 999999999999999999]
     told = replay(api, destination_id, status=["failed", "skipped"], delivery_ids=ids)
     assert told["queued"] == 2
-    assert (
-        replay(api, destination_id, status=["skipped"])["queued"]
-        == len(delivery_log.REPLAYABLE) - 2
-    )
+    assert replay(api, destination_id, status=["skipped"])["queued"] == len(delivery_log.REPLAYABLE) - 2
     left = [row[1] for row in forwarder.deliveries("status", "reason") if row[0] == "skipped"]
     assert set(left) == set(delivery_log.NEVER_AGAIN)
 
@@ -105,9 +101,7 @@ def test_so_many_at_a_time(api: Api, forwarder: Forwarder, monkeypatch: pytest.M
      ({"delivery_ids": [1, 1]}, "delivery_ids"), ({"delivery_ids": []}, "delivery_ids"),
      ({"status": None}, "status"), ({"status": "failed"}, "status")],
 )  # fmt: skip
-def test_what_is_wrong_is_named(
-    api: Api, forwarder: Forwarder, body: dict[str, Any], name: str
-) -> None:
+def test_what_is_wrong_is_named(api: Api, forwarder: Forwarder, body: dict[str, Any], name: str) -> None:
     path = f"/destinations/{forwarder.make()}/replay"
     response = api.send("POST", path, json=body)
     assert response.status_code == 422

@@ -45,9 +45,7 @@ def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
     assert ended == [{each.space_id for each in stages}]
 
 
-def test_what_others_have_emptied_is_passed_over(
-    connection: psycopg.Connection, stages: list[Stage]
-) -> None:
+def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection, stages: list[Stage]) -> None:
     way = Rounds(Ended().append)
     assert places(stages, way.look(connection)) == [0, 1, 2]
     for place in (0, 3, 4):

@@ -95,15 +95,11 @@ def test_only_events_after_it_know_it(stage: Stage, limit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 10])
-def test_the_same_within_half_an_hour_is_dropped(
-    stage: Stage, client: httpx.Client, limit: int
-) -> None:
+def test_the_same_within_half_an_hour_is_dropped(stage: Stage, client: httpx.Client, limit: int) -> None:
     receipts = stage.put(came(0), came(30), came(30 + 1 / 60), came(-1), came(40, ad_id="2"))
     result = stage.process(limit)
     assert (result.rows, result.stored, result.duplicates, result.touchpoints) == (5, 4, 1, 4)
-    assert stage.rows("duplicates", "id", "reason", "event_id") == [
-        (receipts[1], "repeated_touch", None)
-    ]
+    assert stage.rows("duplicates", "id", "reason", "event_id") == [(receipts[1], "repeated_touch", None)]
     assert receipt_of(client, receipts[1]) == {
         "id": str(receipts[1]), "status": "duplicate", "event_id": None,
         "reason": "repeated_touch", "sender": "api_key", "warnings": [],

@@ -81,9 +81,7 @@ def test_a_return_makes_no_touch(stage: Stage, host: str) -> None:
 def test_a_touchpoint_that_comes_back_is_set_aside(stage: Stage) -> None:
     stage.run(touch(email="a@b.org", source=None, url=PAGE, referrer="https://www.paypal.com/"))
     assert sources(stage) == []
-    assert stage.rows("rejected", "reason", "detail") == [
-        ("no_touch", "payment_provider: *.paypal.com")
-    ]
+    assert stage.rows("rejected", "reason", "detail") == [("no_touch", "payment_provider: *.paypal.com")]
 
 
 def test_a_spaces_own_hosts_and_exclusions_count(connection: psycopg.Connection) -> None:

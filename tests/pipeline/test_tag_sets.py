@@ -73,9 +73,7 @@ def test_every_space_has_its_own(stage: Stage) -> None:
     assert other.values("tag_sets", "id") == [1, 2]
 
 
-def test_nothing_is_left_of_a_batch_that_fails(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_left_of_a_batch_that_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its numbers are given out when it is processed again, in whatever order."""
     boots = event(**{**SHOES, "trk_keyword": "boot"})
     with monkeypatch.context() as patch:
@@ -115,9 +113,7 @@ def test_workers_take_turns(stage: Stage, database_url: str) -> None:
         ("https://shop.example/" + "ä" * 3000, "https://shop.example/" + "ä" * 2027),
     ],
 )
-def test_a_landing_page_is_a_url_without_query_and_fragment(
-    url: str | None, page: str | None
-) -> None:
+def test_a_landing_page_is_a_url_without_query_and_fragment(url: str | None, page: str | None) -> None:
     assert landing_page(url) == page
 
 

@@ -52,13 +52,9 @@ def test_a_token_is_no_attribution(stage: Stage) -> None:
 
 @pytest.mark.parametrize("limit", [1, 10])
 def test_the_same_touch_within_half_an_hour_makes_none(stage: Stage, limit: int) -> None:
-    stage.put(
-        click(0), click(30), click(30 + 1 / 60), click(45), click(-1), click(40, trk_ad_id="2")
-    )
+    stage.put(click(0), click(30), click(30 + 1 / 60), click(45), click(-1), click(40, trk_ad_id="2"))
     stage.process(limit)
-    times = [
-        moment.timestamp() - T0 / 1000 for moment in stage.values("touchpoints", "occurred_at")
-    ]
+    times = [moment.timestamp() - T0 / 1000 for moment in stage.values("touchpoints", "occurred_at")]
     assert times == [-60, 0, 30 * 60 + 1, 40 * 60]
 
 
@@ -90,9 +86,7 @@ def test_a_late_touch_reaches_stored_events(stage: Stage) -> None:
 
 
 def test_what_parameters_do_not_tell_of_the_ad_its_url_does(stage: Stage) -> None:
-    url = (
-        "https://shop.example/?utm_campaign=Other&gad_campaignid=12&utm_content=Blue&utm_term=shoe"
-    )
+    url = "https://shop.example/?utm_campaign=Other&gad_campaignid=12&utm_content=Blue&utm_term=shoe"
     stage.run(
         event(email="a@b.org", trk_source="google_ads", trk_campaign="Spring", url=url),
         event(email="b@b.org", url=url),

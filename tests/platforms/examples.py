@@ -14,13 +14,7 @@ import msgspec
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.identifiers import hashed, read_phone
-from headwater.forwarding.platforms.models import (
-    AdConsent,
-    Click,
-    Conversion,
-    ConvertedPerson,
-    Destination,
-)
+from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 
 FILE = Path(__file__).parent.parent / "data" / "ad_platform_examples.json"

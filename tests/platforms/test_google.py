@@ -21,16 +21,7 @@ from headwater.forwarding.platforms.models import (
     Destination,
     SkipReason,
 )
-from tests.platforms.examples import (
-    BARE,
-    CONVERSION,
-    EVENT_TIME,
-    EXAMPLES,
-    but,
-    call_for,
-    destination,
-    seen,
-)
+from tests.platforms.examples import BARE, CONVERSION, EVENT_TIME, EXAMPLES, but, call_for, destination, seen
 
 GOOGLE = Google()
 
@@ -116,9 +107,7 @@ def test_a_trial_only_validates() -> None:
         ({"fbclid": "x"}, {}, None),
     ],
 )
-def test_one_click_id(
-    credited: dict[str, str], own: dict[str, str], expected: dict[str, str] | None
-) -> None:
+def test_one_click_id(credited: dict[str, str], own: dict[str, str], expected: dict[str, str] | None) -> None:
     click = msgspec.structs.replace(CONVERSION.click, ids=credited)
     part = GOOGLE.build(but(click=click, url_click_ids=own), TO)
     assert part.get("adIdentifiers") == expected
@@ -181,9 +170,7 @@ DENIED = AdConsent(ad_user_data=False)
         (but(consent=AdConsent(ad_personalization=False)), {"consent_denied": "skip"}, None),
     ],
 )
-def test_skip_reason(
-    conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
-) -> None:
+def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
     assert GOOGLE.skip_reason(conversion, to(**settings)) == reason
 
 
@@ -191,9 +178,7 @@ def test_skip_reason(
 def key() -> str:
     made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return made.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
 
 
@@ -214,9 +199,7 @@ def test_a_service_account_signs_for_itself(key: str) -> None:
     assert url == "https://oauth2.googleapis.com/token"
     assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
     public = serialization.load_pem_private_key(key.encode(), None).public_key()
-    pem = public.public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     header, claims, signed, signature = jwt._unverified_decode(form["assertion"])
     jwt.crypt.RSAVerifier.from_string(pem)
     assert jwt.crypt.verify_signature(signed, signature, pem)

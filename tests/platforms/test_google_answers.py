@@ -18,11 +18,7 @@ from headwater.forwarding.platforms.models import (
     CredentialsRefused,
     PartlyAccepted,
 )
-from tests.platforms.examples import (
-    CONVERSION,
-    answer,
-    of_somebody,
-)
+from tests.platforms.examples import CONVERSION, answer, of_somebody
 from tests.platforms.test_google import GOOGLE, TO
 
 GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
@@ -77,14 +73,8 @@ BUSY = {"RESOURCE_EXHAUSTED": 429, "INTERNAL": 500, "UNAVAILABLE": 503, "DEADLIN
         (answer(200), CallDeferred),
         (status("UNAUTHENTICATED", 401), CredentialsRefused),
         (status("PERMISSION_DENIED", 403), CredentialsRefused),
-        (
-            status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")),
-            CredentialsRefused,
-        ),
-        (
-            status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")),
-            CallDeferred,
-        ),
+        (status("FAILED_PRECONDITION", 400, because("TERMS_AND_CONDITIONS_NOT_SIGNED")), CredentialsRefused),
+        (status("INVALID_ARGUMENT", 400, because("CONVERSION_ACTION_TOO_RECENTLY_CREATED")), CallDeferred),
         *[(status(name, code), CallDeferred) for name, code in BUSY.items()],
         (status("INVALID_ARGUMENT", 400), Bisect),
         (status("INVALID_ARGUMENT", 400, about("destinations[0].product_destination_id")), Bisect),

@@ -133,12 +133,7 @@ def test_emails(text: str, plain: str | None, google: str | None, reddit: str | 
 @pytest.mark.parametrize(
     ("text", "meta", "google", "place"),
     [
-        (
-            "  O\u2019Brien-Smith, Jr. ",
-            "obriensmith jr",
-            "o\u2019brien-smith, jr.",
-            "obriensmithjr",
-        ),
+        ("  O\u2019Brien-Smith, Jr. ", "obriensmith jr", "o\u2019brien-smith, jr.", "obriensmithjr"),
         ("MARY  ANN", "mary ann", "mary  ann", "maryann"),
         ("Łukasz", "łukasz", "łukasz", "łukasz"),
         ("St. John's", "st johns", "st. john's", "stjohns"),
@@ -159,9 +154,7 @@ def test_names(text: str, meta: str | None, google: str | None, place: str | Non
         ("", (None, None)),
     ],
 )
-def test_full_names_are_split_at_the_first_space(
-    full: str, names: tuple[str | None, str | None]
-) -> None:
+def test_full_names_are_split_at_the_first_space(full: str, names: tuple[str | None, str | None]) -> None:
     assert split_name(full) == names
 
 

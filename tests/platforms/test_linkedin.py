@@ -79,9 +79,7 @@ def test_the_least() -> None:
         ("Cher", "", None),
     ],
 )
-def test_both_names_or_none(
-    first: str | None, last: str | None, expected: dict[str, str] | None
-) -> None:
+def test_both_names_or_none(first: str | None, last: str | None, expected: dict[str, str] | None) -> None:
     person = ConvertedPerson(email="a@example.com", first_name=first, last_name=last, country="FR")
     assert LINKEDIN.build(but(person=person), TO)["user"].get("userInfo") == expected
 
@@ -94,12 +92,7 @@ def test_the_list_of_ids_is_there_even_when_empty() -> None:
 
 @pytest.mark.parametrize(
     ("amount", "text"),
-    [
-        ("149.9000", "149.9"),
-        ("0", "0"),
-        ("-5.00", "-5"),
-        ("123456789012.1234", "123456789012.1234"),
-    ],
+    [("149.9000", "149.9"), ("0", "0"), ("-5.00", "-5"), ("123456789012.1234", "123456789012.1234")],
 )
 def test_amounts(amount: str, text: str) -> None:
     value = LINKEDIN.build(but(amount=Decimal(amount)), TO)["conversionValue"]
@@ -172,18 +165,14 @@ def test_which_secrets_go_together(secrets: dict[str, str], *, fine: bool) -> No
             ask(to(secrets))
 
 
-@pytest.mark.parametrize(
-    "bad", [{"api_version": "202613"}, {"api_version": "v1"}, {"token_url": "ftp://x"}]
-)
+@pytest.mark.parametrize("bad", [{"api_version": "202613"}, {"api_version": "v1"}, {"token_url": "ftp://x"}])
 def test_settings_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         to(**bad)
 
 
 def failure(status: int, code: str = "X", message: str = "m") -> EgressResponse:
-    return answer(
-        status, {"status": status, "serviceErrorCode": 1, "code": code, "message": message}
-    )
+    return answer(status, {"status": status, "serviceErrorCode": 1, "code": code, "message": message})
 
 
 TWO = (

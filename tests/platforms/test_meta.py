@@ -102,8 +102,7 @@ def clicked(at: int, id_: str = "Ab-1_") -> Conversion:
 
 
 @pytest.mark.parametrize(
-    ("ago", "expected"),
-    [(0, True), (1, True), (CLICK_LIFE, True), (CLICK_LIFE + 1, False), (-1, False)],
+    ("ago", "expected"), [(0, True), (1, True), (CLICK_LIFE, True), (CLICK_LIFE + 1, False), (-1, False)]
 )
 def test_a_click_counts_for_ninety_days(ago: int, *, expected: bool) -> None:
     moment = EVENT_TIME - ago
@@ -147,9 +146,7 @@ def test_a_click_id_of_the_events_own_url_dates_from_the_event() -> None:
         (but(consent=AdConsent()), {"consent_denied": "skip"}, None),
     ],
 )  # fmt: skip
-def test_skip_reason(
-    conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
-) -> None:
+def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
     assert META.skip_reason(conversion, to(**settings)) == reason
 
 
@@ -193,9 +190,7 @@ def test_amounts(amount: str) -> None:
 
 
 def test_odd_values() -> None:
-    person = ConvertedPerson(
-        first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR"
-    )
+    person = ConvertedPerson(first_name="정", last_name="!!", city="São Paulo", state="SP", country="BR")
     long = "x" * 20_000
     odd = but(person=person, user_agent=long, order_id=long, url=f"https://e.example/{long}")
     part = META.build(odd, TO)

@@ -107,9 +107,7 @@ def test_there_is_no_trial() -> None:
          {"eventType": "pageLoad"}),
     ],
 )  # fmt: skip
-def test_event_names(
-    conversion: Conversion, mapping: dict[str, str | None], event: dict[str, str]
-) -> None:
+def test_event_names(conversion: Conversion, mapping: dict[str, str | None], event: dict[str, str]) -> None:
     to = microsoft(event_names=mapping)
     part = MICROSOFT.build(conversion, to)
     found = {name: part[name] for name in ("eventType", "eventName") if name in part}
@@ -234,9 +232,7 @@ def test_some_are_invalid(status: int, received: int | None, taken: bool) -> Non
 def test_several_errors_of_an_event() -> None:
     details = [{"index": 0, "errorMessage": "one"}, {"index": 0, "errorMessage": "two"}]
     body = {"eventsReceived": 1, "error": {"details": details}}
-    assert MICROSOFT.classify(answer(200, body), 2) == PartlyAccepted(
-        {0: "one; two"}, others_taken=True
-    )
+    assert MICROSOFT.classify(answer(200, body), 2) == PartlyAccepted({0: "one; two"}, others_taken=True)
 
 
 @pytest.mark.parametrize("index", [-1, 2, None, "0", True, 1.5])
@@ -254,9 +250,7 @@ def test_fewer_are_received() -> None:
 
 def test_a_success_of_somebody_else() -> None:
     assert isinstance(MICROSOFT.classify(answer(200, b"<html>login</html>"), 2), CallDeferred)
-    assert isinstance(
-        MICROSOFT.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect
-    )
+    assert isinstance(MICROSOFT.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect)
 
 
 def test_what_it_quotes_is_not_kept() -> None:

@@ -78,11 +78,7 @@ def test_it_works(acme: Platform, client: httpx.Client) -> None:
     assert offered["limits"] == {"batch": 50, "age_days": 7}
     assert offered["settings"]["required"] == ["account"]
     assert offered["secrets"] == [
-        {
-            "name": "access_token",
-            "description": "Access token of the account.",
-            "required": True,
-        }
+        {"name": "access_token", "description": "Access token of the account.", "required": True}
     ]
     described = {
         "platform": "acme", "settings": {"account": "7"}, "secrets": {"access_token": "secret"},
@@ -136,9 +132,7 @@ def test_a_folder_without_its_one_platform_is_an_error(package: ModuleType, line
 
 
 def test_every_folder_is_a_platform() -> None:
-    folders = {
-        path.parent.name for path in (SOURCE / "forwarding" / "platforms").glob("*/__init__.py")
-    }
+    folders = {path.parent.name for path in (SOURCE / "forwarding" / "platforms").glob("*/__init__.py")}
     assert set(PLATFORMS) == folders
 
 
@@ -159,9 +153,7 @@ def names_in(path: Path) -> set[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.add(re.sub(r"^HEADWATER_(\w+)_URL$", r"\1", node.value).lower())
         elif isinstance(node, ast.ImportFrom):
-            words.update(
-                (node.module or "").removeprefix("headwater.forwarding.platforms.").split(".")
-            )
+            words.update((node.module or "").removeprefix("headwater.forwarding.platforms.").split("."))
         elif isinstance(node, ast.Attribute | ast.Name):
             word = node.attr if isinstance(node, ast.Attribute) else node.id
             words.add(word.removesuffix("_url"))
@@ -175,11 +167,7 @@ def test_nothing_else_names_a_platform(tmp_path: Path) -> None:
         if path.relative_to(SOURCE).parts[0] not in {"platforms", *OTHER_MEANINGS}
     ]
     assert {str(path): names for path in modules if (names := names_in(path))} == {}
-    shared = [
-        path
-        for path in (SOURCE / "forwarding" / "platforms").glob("*.py")
-        if path.stem != "registry"
-    ]
+    shared = [path for path in (SOURCE / "forwarding" / "platforms").glob("*.py") if path.stem != "registry"]
     assert {str(path): names for path in shared if (names := names_in(path))} == {}
     planted = tmp_path / "planted.py"
     for line in ('P = "meta"', "settings.google_url", 'V = "HEADWATER_TIKTOK_URL"',

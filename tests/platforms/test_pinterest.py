@@ -96,17 +96,11 @@ def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> 
         ({"ip": "203.0.113.9"}, SkipReason.NO_IDENTIFIER),
         ({"user_agent": "UA"}, SkipReason.NO_IDENTIFIER),
         ({"url_click_ids": {"epik": "e"}}, SkipReason.NO_IDENTIFIER),
-        (
-            {"person": ConvertedPerson(phone="+16505551212", external_id="x")},
-            SkipReason.NO_IDENTIFIER,
-        ),
+        ({"person": ConvertedPerson(phone="+16505551212", external_id="x")}, SkipReason.NO_IDENTIFIER),
         ({"person": ConvertedPerson(email="a@@example.com")}, SkipReason.NO_IDENTIFIER),
         ({"ip": "203.0.113.9", "user_agent": "UA"}, None),
         ({"person": ConvertedPerson(email="a@example.com")}, None),
-        (
-            {"person": ConvertedPerson(email="a@example.com"), "amount": Decimal(1)},
-            SkipReason.NO_CURRENCY,
-        ),
+        ({"person": ConvertedPerson(email="a@example.com"), "amount": Decimal(1)}, SkipReason.NO_CURRENCY),
     ],
 )
 def test_what_it_cannot_take(known: dict[str, Any], reason: SkipReason | None) -> None:
@@ -199,9 +193,7 @@ def test_an_error_that_names_nobody() -> None:
 
 def test_a_failure_without_words() -> None:
     body = {"events": [{"status": "failed"}]}
-    assert PINTEREST.classify(answer(200, body), 1) == PartlyAccepted(
-        {0: "not processed"}, others_taken=True
-    )
+    assert PINTEREST.classify(answer(200, body), 1) == PartlyAccepted({0: "not processed"}, others_taken=True)
 
 
 def test_some_failed_without_saying_which() -> None:
@@ -221,9 +213,7 @@ def test_a_success_that_says_no_more(body: Any) -> None:
 
 
 def test_an_answer_that_is_cut() -> None:
-    assert isinstance(
-        PINTEREST.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect
-    )
+    assert isinstance(PINTEREST.classify(EgressResponse(status=200, body=b'{"e', cut=True), 2), Bisect)
 
 
 @given(conversions())

@@ -166,8 +166,7 @@ ANSWERS = st.builds(
 def test_whatever_is_answered(platform: Platform, given: EgressResponse, count: int) -> None:
     verdict = platform.classify(given, count)
     assert isinstance(
-        verdict,
-        CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
+        verdict, CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect
     )
     if isinstance(verdict, CallAccepted):
         assert 200 <= given.status < 300

@@ -106,11 +106,7 @@ def test_without_a_test_id_there_is_no_trial() -> None:
             {},
             {"tracking_type": "CUSTOM", "custom_event_name": "Réservé"},
         ),
-        (
-            bare("custom_event_50"),
-            {},
-            {"tracking_type": "CUSTOM", "custom_event_name": "custom_event_50"},
-        ),
+        (bare("custom_event_50"), {}, {"tracking_type": "CUSTOM", "custom_event_name": "custom_event_50"}),
         (bare("contact"), {"contact": "LEAD"}, {"tracking_type": "LEAD"}),
         (
             bare("contact"),
@@ -247,9 +243,7 @@ def test_all_of_them_are_invalid() -> None:
     body = {"message": "There were 2 invalid conversion events.", "invalid_events": [old, old]}
     for status in (200, 400):
         found = REDDIT.classify(answer(status, body), 2)
-        assert found == PartlyAccepted(
-            dict.fromkeys(range(2), old["error_message"]), others_taken=False
-        )
+        assert found == PartlyAccepted(dict.fromkeys(range(2), old["error_message"]), others_taken=False)
 
 
 def test_some_are_invalid_without_saying_which() -> None:

@@ -20,19 +20,7 @@ SETTINGS = [
 EVERY = pytest.mark.parametrize(
     ("name", "field"), SETTINGS, ids=[f"{name}-{each.name}" for name, each in SETTINGS]
 )
-BAD: list[Any] = [
-    [],
-    {},
-    1.5,
-    -1,
-    10**9,
-    "",
-    " ",
-    "no such thing?",
-    "x" * 600,
-    "1\n",
-    "\u0661" * 10,
-]
+BAD: list[Any] = [[], {}, 1.5, -1, 10**9, "", " ", "no such thing?", "x" * 600, "1\n", "\u0661" * 10]
 
 
 def faults(name: str, settings: dict[str, Any], event_names: dict[str, str]) -> dict[str, str]:
@@ -48,9 +36,7 @@ def test_it_works() -> None:
     assert found["settings.pixel_id"] == (
         "The settings.pixel_id must be 5 to 20 digits and nothing else, such as 1234567890123456."
     )
-    assert found["settings.api_version"] == (
-        "The settings.api_version must be a version, such as v1.0."
-    )
+    assert found["settings.api_version"] == ("The settings.api_version must be a version, such as v1.0.")
     assert found["settings.data_processing_state"] == (
         "The settings.data_processing_state must be a whole number from 0 to 9999."
     )

@@ -105,9 +105,7 @@ def test_custom_events_go_under_what_people_call_them() -> None:
          SkipReason.NO_CONSENT),
     ],
 )  # fmt: skip
-def test_skip_reason(
-    conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None
-) -> None:
+def test_skip_reason(conversion: Conversion, settings: dict[str, Any], reason: SkipReason | None) -> None:
     assert TIKTOK.skip_reason(conversion, to(**settings)) == reason
 
 
@@ -144,9 +142,7 @@ def test_a_value_in_a_currency_tiktok_does_not_know_stays_out(
 
 
 def test_places_and_odd_names() -> None:
-    person = ConvertedPerson(
-        email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE"
-    )
+    person = ConvertedPerson(email="a@example.com", first_name=" Ann-Marie ", city=" Köln", country="DE")
     user = TIKTOK.build(but(person=person), TO)["user"]
     assert (user["city"], user["country"]) == ("köln", "de")
     assert "state" not in user

@@ -10,12 +10,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from headwater.forwarding.platforms.models import (
-    AdConsent,
-    Conversion,
-    ConvertedPerson,
-    Destination,
-)
+from headwater.forwarding.platforms.models import AdConsent, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 from tests.platforms import examples
 from tests.platforms.examples import BARE, EXAMPLES, but
@@ -31,9 +26,7 @@ def bare(event_name: str = "lead_generated", **known: Any) -> Conversion:
 
 def destination(platform: Platform, settings: dict[str, Any], **changes: Any) -> Destination:
     """A destination of the platform, whose token is that of the examples."""
-    return examples.destination(
-        platform, settings, **({"secrets": {"access_token": "***"}} | changes)
-    )
+    return examples.destination(platform, settings, **({"secrets": {"access_token": "***"}} | changes))
 
 
 def expected(name: str, **placeholders: str) -> dict[str, Any]:
@@ -71,9 +64,7 @@ def conversions() -> st.SearchStrategy[Conversion]:
         state=_marked("QQstate"),
         country=st.sampled_from([None, "US", "DE"]),
     )
-    ids = st.dictionaries(
-        st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid"]), st.just("QQclick")
-    )
+    ids = st.dictionaries(st.sampled_from(["rdt_cid", "epik", "sccid", "msclkid"]), st.just("QQclick"))
     cookies = st.dictionaries(st.sampled_from(["scid", "rdt_uuid"]), st.just("QQcookie"))
     return st.builds(
         Conversion,
@@ -90,9 +81,7 @@ def conversions() -> st.SearchStrategy[Conversion]:
         ip=st.sampled_from([None, "203.0.113.9", "2001:db8::9"]),
         user_agent=_marked("QQbrowser"),
         consent=st.builds(
-            AdConsent,
-            ad_user_data=st.none() | st.booleans(),
-            ad_personalization=st.none() | st.booleans(),
+            AdConsent, ad_user_data=st.none() | st.booleans(), ad_personalization=st.none() | st.booleans()
         ),
         cookies=cookies,
         url_click_ids=ids,

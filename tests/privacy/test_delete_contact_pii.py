@@ -177,9 +177,7 @@ def test_a_contact_of_another_space_is_unknown(
         ("0/pii", {"id": ["The id must be 1 or more."]}),
     ],
 )
-def test_exactly_one_of_id_and_email(
-    api: Api, stage: Stage, path: str, error: dict[str, list[str]]
-) -> None:
+def test_exactly_one_of_id_and_email(api: Api, stage: Stage, path: str, error: dict[str, list[str]]) -> None:
     contact_id = known(stage, "a@b.org")
     response = api.send("DELETE", f"/contacts/{path.format(id=contact_id)}")
     assert response.status_code == 422

@@ -87,9 +87,7 @@ def test_it_works(shop: Shop, logged: io.StringIO) -> None:
     seen = live(shop, ada, twin)
     assert set(seen) == {*ada.personal, *ada.kept, *twin.personal, *twin.kept}
     planted = places(shop.stage, ada.personal)
-    assert {column for found in planted.values() for column in found} >= held_by(
-        PersonalData.PERSONAL
-    )
+    assert {column for found in planted.values() for column in found} >= held_by(PersonalData.PERSONAL)
     of_twin = places(shop.stage, twin.personal + twin.kept)
     connection.execute("ANALYZE")
 

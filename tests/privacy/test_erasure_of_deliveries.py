@@ -9,12 +9,7 @@ import psycopg
 import pytest
 
 from headwater.events.refunds.reports import AcceptedRefund
-from headwater.intake.webhooks.deliveries import (
-    begin_delivery,
-    delivery_columns,
-    finish_delivery,
-    outcome_of,
-)
+from headwater.intake.webhooks.deliveries import begin_delivery, delivery_columns, finish_delivery, outcome_of
 from headwater.intake.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
 from headwater.privacy.erasure_job import erase_next
 from tests.support.factories import make_stage
@@ -90,16 +85,12 @@ def test_a_space_s_own(webhooks: Hooks, api: Api) -> None:
     assert (len(hook.deliveries("id")), len(theirs.deliveries("id"))) == (0, 1)
 
 
-def test_somebody_erased_while_they_are_delivered(
-    webhooks: Hooks, api: Api, database_url: str
-) -> None:
+def test_somebody_erased_while_they_are_delivered(webhooks: Hooks, api: Api, database_url: str) -> None:
     """The delivery is written down first, so that it is found, and does not come back after."""
     hook = webhooks.generic()
     hook.deliver({"email": EVE})
     hook.queue().process()
-    reader = ReadContext(
-        "generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"})
-    )
+    reader = ReadContext("generic", WebhookSettings(events={"*": "purchase"}, mapping={"email": "email"}))
     message = WebhookRequest({}, b'{"email": "eve@example.com"}', 1_778_680_800.0)
     space_id = hook.stage.space_id
 

@@ -42,9 +42,7 @@ def is_erased(stage: Stage, contact_id: int) -> bool:
 
 
 def contents(exports: Exports) -> bytes:
-    return b"".join(
-        gzip.decompress(path.read_bytes()) for path in exports.storage.folder.glob("*.gz")
-    )
+    return b"".join(gzip.decompress(path.read_bytes()) for path in exports.storage.folder.glob("*.gz"))
 
 
 def test_it_works(stage: Stage, exports: Exports) -> None:

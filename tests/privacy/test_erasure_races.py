@@ -64,8 +64,7 @@ def run_workers(database_url: str) -> Iterator[Callable[[int], None]]:
 
 def ask_to_erase(stage: Stage, contact_id: int) -> None:
     stage.connection.execute(
-        "INSERT INTO erasures (space_id, contact_id, receipt_mark)"
-        " VALUES (%s, %s, nextval('receipt_ids'))",
+        "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, nextval('receipt_ids'))",
         (stage.space_id, contact_id),
     )
 
@@ -160,9 +159,7 @@ def test_a_space_that_is_taken_is_left_alone(stage: Stage, database_url: str) ->
     (first,) = stage.run(event(email="ada@acme.example"))
     ask_to_erase(stage, stage.contact_of(first))
     with psycopg.connect(database_url) as other:
-        other.execute(
-            "SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,)
-        )
+        other.execute("SELECT FROM space_locks WHERE space_id = %s FOR NO KEY UPDATE", (stage.space_id,))
         assert not erase_next(stage.connection, stage.space_id)
     assert erase_next(stage.connection, stage.space_id)
 
@@ -171,12 +168,9 @@ def test_a_contact_that_never_was(stage: Stage) -> None:
     erase(stage, 999_999_999)
 
 
-def test_a_failure_is_noted_and_put_off(
-    stage: Stage, worker: psycopg.Connection, database_url: str
-) -> None:
+def test_a_failure_is_noted_and_put_off(stage: Stage, worker: psycopg.Connection, database_url: str) -> None:
     first, second = stage.run(
-        event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"),
-        event(email="bob@acme.example"),
+        event(email="ada@acme.example", ip="192.0.2.1", fingerprint="f1"), event(email="bob@acme.example")
     )
     known = identifiers(stage)
     for each in (first, second):
@@ -195,9 +189,7 @@ def test_a_failure_is_noted_and_put_off(
         assert erase_next(worker, stage.space_id)  # the second one does not wait for the first
         assert not erase_next(worker, stage.space_id)
         stage.run(event(email="cy@acme.example"))  # and nor does the pipeline
-    stage.connection.execute(
-        "UPDATE erasures SET retry_at = now() WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE erasures SET retry_at = now() WHERE space_id = %s", (stage.space_id,))
     assert erase_next(worker, stage.space_id)
     assert all_erased(stage)
     assert stage.rows("erasures", "attempts", "last_error") == [(0, None), (1, None)]
@@ -251,9 +243,7 @@ ERASURES = st.integers(0, 5)
 """Which contact of those there are."""
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=st.lists(st.one_of(EVENTS, EVENTS, ERASURES), min_size=2, max_size=14))
 def test_nobody_who_was_erased_comes_back(
     connection: psycopg.Connection, history: list[dict[str, Any] | int]

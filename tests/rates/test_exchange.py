@@ -8,12 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.spend.rates.counted_amounts import (
-    MAX_AMOUNT,
-    MAX_PAGE_AMOUNT,
-    AmountRule,
-    LeftOutReason,
-)
+from headwater.spend.rates.counted_amounts import MAX_AMOUNT, MAX_PAGE_AMOUNT, AmountRule, LeftOutReason
 from headwater.spend.rates.exchange import RateTable, converted
 
 DAY = date(2026, 5, 13)

@@ -80,9 +80,7 @@ def bank(
     connection.execute("DELETE FROM reference_rates")
 
 
-def test_it_works(
-    bank: Bank, connection: psycopg.Connection, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_works(bank: Bank, connection: psycopg.Connection, capsys: pytest.CaptureFixture[str]) -> None:
     """All days the first time, then the latest ones."""
     bank.files = {ALL: _zip(CSV), LATEST: _xml(TODAY)}
     assert main(["rates", "fetch", "--json"]) == 0

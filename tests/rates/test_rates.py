@@ -139,9 +139,7 @@ def test_rates_of_all_spaces_come_after_a_spaces_own(
         "SELECT currency, per_euro FROM reference_rates WHERE date = %s ORDER BY currency", (DAY,)
     ).fetchall()
     assert stored == [("JPY", Decimal("161.25")), ("USD", Decimal("1.0865"))]
-    both = RateTable(
-        {DAY: {("EUR", "USD"): Fraction(2)}}, {DAY: {"USD": Fraction(1), "JPY": Fraction(100)}}
-    )
+    both = RateTable({DAY: {("EUR", "USD"): Fraction(2)}}, {DAY: {"USD": Fraction(1), "JPY": Fraction(100)}})
     assert both.rate(DAY, "EUR", "USD") == 2
     assert both.rate(DAY, "USD", "JPY") == 100
     assert both.rate(DAY, "CHF", "JPY") is None

@@ -23,9 +23,7 @@ from tests.support.report_model.question import read_question
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-async def answer(
-    connection: AsyncConnection, space_id: int, question: dict[str, Any]
-) -> dict[str, Any]:
+async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """The product's answer to a question, in the exact form."""
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
@@ -87,10 +85,7 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
     asked = read_question(question)
     report = model.make_report(facts, replace(asked, now=NOW))
     other, left = report.compared_period, report.unattributed
-    rows = [
-        {**_model_row(row), "keys": list(row.keys), "labels": list(row.labels)}
-        for row in report.rows
-    ]
+    rows = [{**_model_row(row), "keys": list(row.keys), "labels": list(row.labels)} for row in report.rows]
     return {
         "rows": rows, "left_out": report.left_out, "total": _model_row(report.total),
         "unattributed": left and {
@@ -121,17 +116,14 @@ def _model_row(row: model.Row) -> dict[str, Any]:
 def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """Every member in which two answers differ."""
     return [
-        f"{path}: {_shown(one)} is not {_shown(other)}"
-        for path, one, other in _differing("", told, right)
+        f"{path}: {_shown(one)} is not {_shown(other)}" for path, one, other in _differing("", told, right)
     ]
 
 
 def _differing(path: str, one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted({*one, *other}):
-            yield from _differing(
-                f"{path}.{name}", one.get(name, "absent"), other.get(name, "absent")
-            )
+            yield from _differing(f"{path}.{name}", one.get(name, "absent"), other.get(name, "absent"))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
             yield from _differing(f"{path}[{place}]", mine, theirs)

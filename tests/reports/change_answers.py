@@ -126,10 +126,7 @@ def causes_of_one_change(
     """Return what is put down to another cause than the lists would have it, of a single change."""
     before, question = questions
     stages = [("fits", first.facts), *_stages(first, last, taken_at)]
-    sums = [
-        model_sums(first.facts, before),
-        *(model_sums(facts, question) for _, facts in stages),
-    ]
+    sums = [model_sums(first.facts, before), *(model_sums(facts, question) for _, facts in stages)]
     wrong: list[str] = []
     hidden = _born_and_replaced(first, last)
     for name in ("total", "overall", "unattributed"):
@@ -197,9 +194,7 @@ def _by_cause(stages: list[Any], figures: list[Exact]) -> dict[str, Exact]:
     return causes
 
 
-def _wrong_causes(
-    name: str, told: dict[str, Exact], right: dict[str, Exact], *, hidden: bool
-) -> list[str]:
+def _wrong_causes(name: str, told: dict[str, Exact], right: dict[str, Exact], *, hidden: bool) -> list[str]:
     if hidden:
         told, right = _births_together(told), _births_together(right)
     return [f"{name} by cause: {told} is not {right}"] if told != right else []
@@ -225,9 +220,7 @@ def not_the_sum(told: dict[str, Any], parts: list[dict[str, Any]]) -> list[str]:
             if _births_together(told[name]["causes"]) != summed:
                 wrong.append(f"{name}: {told[name]['causes']} is not the sum of {both}")
     for keys in {*told["rows"], *(keys for part in parts for keys in part["rows"])}:
-        both = [
-            _births_together(part["rows"].get(keys, {"causes": {}})["causes"]) for part in parts
-        ]
+        both = [_births_together(part["rows"].get(keys, {"causes": {}})["causes"]) for part in parts]
         row = told["rows"].get(keys, {"causes": {}})["causes"]
         if _births_together(row) != _summed(both):
             wrong.append(f"{keys}: {row} is not the sum of {both}")

@@ -157,8 +157,7 @@ class ChangeCourt:
             "SELECT id, coalesce(merged_into, id) FROM contacts WHERE space_id = %s", values
         ).fetchall()
         replaced = self.connection.execute(
-            "SELECT id, event_id FROM duplicates WHERE space_id = %s AND event_id IS NOT NULL",
-            values,
+            "SELECT id, event_id FROM duplicates WHERE space_id = %s AND event_id IS NOT NULL", values
         ).fetchall()
         self.moments.append(Moment(latest, facts, dict(survivors), dict(replaced), step))
 
@@ -175,9 +174,7 @@ class ChangeCourt:
         taken_at = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=dice.randrange(17_000))
         places = self._places(dice)
         first, last = (self.moments[place] for place in places)
-        erased = any(
-            "erase" in described(each.step) for each in self.moments[places[0] : places[1] + 1]
-        )
+        erased = any("erase" in described(each.step) for each in self.moments[places[0] : places[1] + 1])
         if erased and not TAG_GROUPS.isdisjoint(groups_of(asked)):
             return  # an erasure leaves no tag sets of touches that are gone
         before = _by_another_fit(asked, dice)

@@ -35,17 +35,13 @@ def _family(change: Callable[[Family], Family]) -> Plant:
 def _always(name: str, **times: int) -> Plant:
     """Some of a family have always been so, or are so for ever."""
     return _family(
-        lambda family: replace(
-            family, **{name: [each._replace(**times) for each in getattr(family, name)]}
-        )
+        lambda family: replace(family, **{name: [each._replace(**times) for each in getattr(family, name)]})
     )
 
 
 def _former_touches(patch: pytest.MonkeyPatch) -> None:
     """Touchpoints are taken for what they are now."""
-    _family(lambda family: replace(family, touches=[t for t in family.touches if t.end == NEVER]))(
-        patch
-    )
+    _family(lambda family: replace(family, touches=[t for t in family.touches if t.end == NEVER]))(patch)
 
 
 def _cause(cause: Cause, other: Cause) -> Plant:

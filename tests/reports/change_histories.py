@@ -50,9 +50,7 @@ def _arrivals(dice: Random, most: int) -> Arrive:
     items = [
         item
         for _ in range(dice.randint(1, most))
-        for item in dice.choice((some_journey, some_journey, _joining, _twice_sent, _browsing))(
-            dice
-        )
+        for item in dice.choice((some_journey, some_journey, _joining, _twice_sent, _browsing))(dice)
     ]
     return Arrive(tuple(items), dice.choice((1, 3, 2000)))
 
@@ -88,17 +86,7 @@ def _browsing(dice: Random) -> list[Accepted]:
 
 def _some_change(dice: Random) -> Step:
     what = dice.choice(
-        (
-            "unmerge",
-            "unmerge",
-            "unmerge",
-            "amount",
-            "delete",
-            "erase",
-            "source_name",
-            "source_name",
-            "attach",
-        )
+        ("unmerge", "unmerge", "unmerge", "amount", "delete", "erase", "source_name", "source_name", "attach")
     )
     value = dice.choice(("55", "0", None))
     return Change(what, dice.randrange(100), dice.randrange(100), value)

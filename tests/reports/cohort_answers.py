@@ -22,13 +22,7 @@ from headwater.reports.questions.credit_parameters import read_credits_query
 from headwater.reports.questions.credit_report import query_credits
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import NAMES
-from tests.reports.questions import (
-    FIT_NAMES,
-    KEYS_OF_TOUCHES,
-    PERIODS,
-    names_no_fit,
-    some_keys,
-)
+from tests.reports.questions import FIT_NAMES, KEYS_OF_TOUCHES, PERIODS, names_no_fit, some_keys
 from tests.support.report_model import cohorts as model
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import TOUCH_GROUPS, read_question
@@ -59,16 +53,12 @@ def some_question(dice: Random) -> dict[str, Any]:
         question["event_names"] = sorted(set(dice.sample(NAMES, 2)))
     if dice.random() < 0.3:
         question["only"] = some_keys(dice, _ONLY)
-    if question["attribution_model"] == "markov" and (
-        names_no_fit(question) or dice.random() < 0.5
-    ):
+    if question["attribution_model"] == "markov" and (names_no_fit(question) or dice.random() < 0.5):
         question["fit"] = dice.choice(FIT_NAMES)
     return question
 
 
-async def answer(
-    connection: AsyncConnection, space_id: int, question: dict[str, Any]
-) -> dict[str, Any]:
+async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """The product's answer to a question."""
     asked = dict(question)
     today, month, since, by = (asked.pop(name) for name in ("today", "month", "since", "by"))
@@ -105,9 +95,7 @@ def _cells(of: CohortGroup) -> dict[str, list[Fraction]]:
     return {
         f"{cohort.month} +{since}": [Fraction(revenue), Fraction(customers)]
         for cohort in of.cohorts
-        for since, (revenue, customers) in enumerate(
-            zip(cohort.revenue, cohort.customers, strict=True)
-        )
+        for since, (revenue, customers) in enumerate(zip(cohort.revenue, cohort.customers, strict=True))
         if revenue or customers
     }
 

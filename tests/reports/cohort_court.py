@@ -28,9 +28,7 @@ WITHOUT_SPEND = ("keyword", "landing_page")
 NOBODY = model.Figures()
 
 
-def faults_of(
-    answer: dict[str, Any], spending: Spending, asked: dict[str, Any], today: date
-) -> list[str]:
+def faults_of(answer: dict[str, Any], spending: Spending, asked: dict[str, Any], today: date) -> list[str]:
     """Every figure that differs, and every row too few or too many."""
     right = expected(spending, asked, today)
     return [
@@ -53,9 +51,7 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     question = question_of(asked)
     first, last = (day.date().replace(day=1) for day in (question.start, question.end))
     months = [months_after(first, n) for n in range(months_between(first, min(last, today)) + 1)]
-    of_sales = replace(
-        question, start=_second(first, time()), end=_second(_last_day(today), time.max)
-    )
+    of_sales = replace(question, start=_second(first, time()), end=_second(_last_day(today), time.max))
     start, end = Period(of_sales.start, of_sales.end).bounds(spending.facts.zone)
     facts = in_one_currency(spending, (start.date(), (end - timedelta(seconds=1)).date()))
     cohorts = model.make_cohorts(facts, of_sales, today)
@@ -97,14 +93,10 @@ def expected(spending: Spending, asked: dict[str, Any], today: date) -> dict[str
     }  # fmt: skip
 
 
-def _empty_months(
-    total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]
-) -> int:
+def _empty_months(total: model.Figures, months: Sequence[date], spent: Sequence[dict[Key, Fraction]]) -> int:
     """How many months come before the first with a customer or spend; none where all are empty."""
     begun = {month for month, _ in (*total.revenue, *total.buying)}
-    filled = [
-        place for place, month in enumerate(months) if month in begun or any(spent[place].values())
-    ]
+    filled = [place for place, month in enumerate(months) if month in begun or any(spent[place].values())]
     return min(filled, default=0)
 
 
@@ -114,9 +106,7 @@ def _until(cohorts: model.Cohorts, months: Sequence[date]) -> model.Cohorts:
         for cells in (figures.revenue, figures.buying):
             for cell in [cell for cell in cells if cell[0] not in months]:
                 del cells[cell]
-    kept = {
-        key: figures for key, figures in cohorts.groups.items() if figures.revenue or figures.buying
-    }
+    kept = {key: figures for key, figures in cohorts.groups.items() if figures.revenue or figures.buying}
     return replace(cohorts, groups=kept)
 
 
@@ -128,9 +118,7 @@ def _spent(
     of_spend = replace(question, group_by=()) if has_none else question
     by_month: list[dict[Key, Fraction]] = []
     for month in months:
-        of_month = replace(
-            of_spend, start=_second(month, time()), end=_second(_last_day(month), time.max)
-        )
+        of_month = replace(of_spend, start=_second(month, time()), end=_second(_last_day(month), time.max))
         spent = spent_by_key(spending, of_month, listed)
         by_month.append({key: figures[0] for key, figures in spent.items()})
     return by_month
@@ -147,8 +135,7 @@ def _lists(
         return dict.fromkeys(cohorts.groups)
     nothing = Fraction(0)
     return {
-        key: [nothing if key is None else of_month.get(key, nothing) for of_month in spent]
-        for key in keys
+        key: [nothing if key is None else of_month.get(key, nothing) for of_month in spent] for key in keys
     }
 
 

@@ -66,9 +66,7 @@ def _sources_first(patch: pytest.MonkeyPatch) -> None:
         worth = facts.weights(question.fit, question.event_names) if fitted else {}
         for each in found:
             kept = [t for t in each.window if selection.keeps(t, facts, question, period)]
-            each.credits = {
-                m: credit.credits_of(m, each.event, kept, worth) for m in question.models
-            }
+            each.credits = {m: credit.credits_of(m, each.event, kept, worth) for m in question.models}
         return found
 
     patch.setattr(grouping, "conversions_of", conversions_of)

@@ -198,9 +198,7 @@ def some_journey(dice: Random) -> list[Accepted]:
     items: list[Accepted] = [
         some_touch(dice, moment - dice.choice(BEFORE), **who) for _ in range(dice.randrange(4))
     ]
-    items += [
-        some_event(dice, event_time=_ms(moment), **who) for _ in range(dice.choice((1, 1, 2)))
-    ]
+    items += [some_event(dice, event_time=_ms(moment), **who) for _ in range(dice.choice((1, 1, 2)))]
     dice.shuffle(items)
     return items
 
@@ -221,9 +219,7 @@ def some_items(number: int) -> list[Accepted]:
         return some_crowd(dice)
     if dice.random() < 0.6:
         return some_journey(dice)
-    make: Callable[[Random], Accepted] = dice.choice(
-        (some_event, some_touch, some_hit, some_person)
-    )
+    make: Callable[[Random], Accepted] = dice.choice((some_event, some_touch, some_hit, some_person))
     return [make(dice)]
 
 

@@ -56,9 +56,7 @@ def some_question(dice: Random) -> dict[str, Any]:
     return question
 
 
-async def answer(
-    connection: AsyncConnection, space_id: int, question: dict[str, Any]
-) -> dict[str, Any]:
+async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """The rows of all pages, read forward, and then back from the last page."""
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
     asked = {**question, **texts, "fields": ["amount"]}

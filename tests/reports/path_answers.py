@@ -33,16 +33,12 @@ def some_question(dice: Random) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def answer(
-    connection: AsyncConnection, space_id: int, question: dict[str, Any]
-) -> dict[str, Any]:
+async def answer(connection: AsyncConnection, space_id: int, question: dict[str, Any]) -> dict[str, Any]:
     """The product's answer to a question."""
     async with connection.transaction(force_rollback=True):
         space = await fetch_space(connection, space_id)
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
-    query = read_paths_query(
-        JsonInput({**question, **texts}), space, datetime(2026, 5, 1, 12, tzinfo=UTC)
-    )
+    query = read_paths_query(JsonInput({**question, **texts}), space, datetime(2026, 5, 1, 12, tzinfo=UTC))
     async with connection.transaction(force_rollback=True):
         report = await query_paths(connection, space_id, query)
     return {
@@ -83,9 +79,7 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
         "left_out": paths.left_out,
         "touches": {name: _of(tally) for name, tally in paths.touches.items()},
         "days": {name: _of(tally) for name, tally in paths.days.items()},
-        "first_and_last": {
-            " ".join(pair): _of(tally) for pair, tally in paths.first_and_last.items()
-        },
+        "first_and_last": {" ".join(pair): _of(tally) for pair, tally in paths.first_and_last.items()},
         "total": _of(paths.total),
         "event_names": dict(sorted(names.items())),
         **{name: rest[name] for name in ("period", "first_event", "last_event")},

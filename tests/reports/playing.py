@@ -26,16 +26,7 @@ from headwater.privacy.erasures import request_erasure
 from headwater.spaces.settings_input import read_changes as read_settings
 from headwater.spaces.spaces import change_space, fetch_space
 from headwater.spend.ads.catalogue import AdName, put_names
-from tests.reports.histories import (
-    NETWORKS,
-    SOURCE_NAMES,
-    Arrive,
-    Change,
-    Crash,
-    History,
-    Reject,
-    Step,
-)
+from tests.reports.histories import NETWORKS, SOURCE_NAMES, Arrive, Change, Crash, History, Reject, Step
 from tests.support.fits import plant_fit
 from tests.support.pipeline import Stage, new_stage
 
@@ -73,9 +64,7 @@ class World:
         query = f"SELECT id FROM {table} WHERE space_id = %s AND {condition} ORDER BY id"
         return [row[0] for row in self.connection.execute(query, (self.space_id,))]
 
-    def run(
-        self, work: Callable[[AsyncConnection], Awaitable[Any]], *, undone: bool = False
-    ) -> Any:
+    def run(self, work: Callable[[AsyncConnection], Awaitable[Any]], *, undone: bool = False) -> Any:
         """Do something in a transaction of its own, which may be rolled back."""
 
         async def in_a_transaction() -> Any:
@@ -86,10 +75,7 @@ class World:
 
 
 def new_world(
-    connection: psycopg.Connection,
-    runner: asyncio.Runner,
-    reader: AsyncConnection,
-    history: History,
+    connection: psycopg.Connection, runner: asyncio.Runner, reader: AsyncConnection, history: History
 ) -> World:
     stage = new_stage(connection, timezone=history.zone, company_identity_mode=history.mode)
     for number in (1, 16):

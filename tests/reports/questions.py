@@ -9,12 +9,7 @@ from typing import Any
 from headwater.attribution.models import MODELS, WINDOWS
 from tests.reports.histories import NAMES, SOURCES
 from tests.reports.playing import FITS
-from tests.support.report_model.question import (
-    GROUPS,
-    MEASURES,
-    NOT_ADDING_UP,
-    read_question,
-)
+from tests.support.report_model.question import GROUPS, MEASURES, NOT_ADDING_UP, read_question
 
 FIT_NAMES = tuple(name for name, *_ in FITS)
 PERIODS = (
@@ -87,9 +82,7 @@ def _some_filters(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.2:
         filters["sources"] = dice.sample(SOURCES, 3)
     if dice.random() < 0.25:
-        filters["campaign"] = dice.choice(
-            ("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r", "ÉTÉ")
-        )
+        filters["campaign"] = dice.choice(("SPRING", "S", "11", "& s", "%", "ZEBRA", "aardvark", "r", "ÉTÉ"))
     if dice.random() < 0.2:
         filters["date_basis"] = "touch"
     if dice.random() < 0.25:
@@ -100,9 +93,7 @@ def _some_filters(dice: Random) -> dict[str, Any]:
 def some_keys(dice: Random, keys: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Conditions on one or two groups, with one or two keys each."""
     groups = dice.sample(sorted(keys), dice.choice((1, 1, 2)))
-    return [
-        f"{name}:{key}" for name in groups for key in dice.sample(keys[name], dice.randint(1, 2))
-    ]
+    return [f"{name}:{key}" for name in groups for key in dice.sample(keys[name], dice.randint(1, 2))]
 
 
 def some_event_filters(dice: Random) -> dict[str, Any]:

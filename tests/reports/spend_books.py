@@ -82,11 +82,7 @@ class Book:
         response = put_spend(self.api, [*rows.values()], **also)
         assert response.status_code == 200, response.text
         before = self.world.ledger
-        new = {
-            key: plain_figures(row)
-            for key, row in rows.items()
-            if not also or key not in self.current
-        }
+        new = {key: plain_figures(row) for key, row in rows.items() if not also or key not in self.current}
         self.current |= {*new} if not also else set()
         known = {key: figures for key, figures in new.items() if key in before}
         self._change("spend_replacements", {**before, **known})

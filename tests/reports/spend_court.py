@@ -13,19 +13,12 @@ from tests.support.report_model.counting import rounded
 from tests.support.report_model.groups import Key
 from tests.support.report_model.question import Question, read_question
 from tests.support.report_model.report import ends_of
-from tests.support.report_model.spend import (
-    CostReport,
-    Figures,
-    Spending,
-    make_cost_report,
-)
+from tests.support.report_model.spend import CostReport, Figures, Spending, make_cost_report
 
 IN_FOUR_DECIMALS = (
     "credited_revenue", "credited_conversions", "new_customer_revenue", "roas", "cpa", "cac",
 )  # fmt: skip
-NOTHING: Figures = {
-    name: None if name in ("roas", "cpa", "cac") else Fraction(0) for name in FIGURES
-}
+NOTHING: Figures = {name: None if name in ("roas", "cpa", "cac") else Fraction(0) for name in FIGURES}
 
 
 def question_of(asked: dict[str, Any]) -> Question:
@@ -94,10 +87,7 @@ def _before(question: Question, key: Key, then: CostReport | None, now: Figures)
     """The row that another is compared with; None where there is none."""
     if then is None:
         return None
-    group, other = (
-        question.group_by[0],
-        compared(Period(question.start, question.end), question.compare),
-    )
+    group, other = (question.group_by[0], compared(Period(question.start, question.end), question.compare))
     nothing = dict(NOTHING)
     if now["contribution"] is None:
         nothing["contribution"] = None
@@ -106,9 +96,7 @@ def _before(question: Question, key: Key, then: CostReport | None, now: Figures)
     assert key is not None
     assert other is not None
     short = key[:7] if group == "month" else key
-    wanted = counterpart(
-        group, short, Period(question.start, question.end), other, question.compare
-    )
+    wanted = counterpart(group, short, Period(question.start, question.end), other, question.compare)
     if wanted is None:
         return None
     return then.rows.get(f"{wanted}-01" if group == "month" else wanted, nothing)

@@ -94,9 +94,7 @@ def key_of(row: Row) -> tuple[Any, ...]:
 def plain_figures(row: Row) -> tuple[int, ...]:
     """The figures of a row, money and conversions in millionths."""
     units = (10**6, 1, 1, 10**6, 10**6)
-    return tuple(
-        int(Decimal(row.get(name) or 0) * unit) for name, unit in zip(FIGURES, units, strict=True)
-    )
+    return tuple(int(Decimal(row.get(name) or 0) * unit) for name, unit in zip(FIGURES, units, strict=True))
 
 
 def plain_row(row: Row) -> spend_model.Row:
@@ -185,9 +183,7 @@ def _some_moment(dice: Random, zone: str, first: date) -> datetime:
     return datetime(day.year, day.month, day.day, hour, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
-def _sell(
-    dice: Random, stage: Stage, contact_id: int, moment: datetime, currency: str | None
-) -> None:
+def _sell(dice: Random, stage: Stage, contact_id: int, moment: datetime, currency: str | None) -> None:
     amount = dice.choice((None, 0, Decimal(dice.randrange(-3000, 10**6)) / 10 ** dice.randrange(5)))
     stage.event(
         contact_id, event_name=dice.choice(("purchase", "purchase", "sign_up")), amount=amount,
@@ -195,8 +191,7 @@ def _sell(
     )  # fmt: skip
     if currency and amount:
         stage.connection.execute(
-            "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
+            "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
             (stage.space_id, currency, moment.date()),
         )
 

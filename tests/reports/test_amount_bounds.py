@@ -116,9 +116,7 @@ def test_another_currency_has_the_same_bounds_and_one_of_its_own(api: Api, space
     assert report(api)["totals"]["revenue"] == 2 * 10**8 + 1
 
 
-@pytest.mark.parametrize(
-    "model", ["last_touch", "linear", "u_shaped", "time_decay", "shapley_distinct"]
-)
+@pytest.mark.parametrize("model", ["last_touch", "linear", "u_shaped", "time_decay", "shapley_distinct"])
 def test_ten_thousand_of_the_largest_add_up_exactly(api: Api, space: Stage, model: str) -> None:
     contact_id = space.contact()
     for hour, source in enumerate(("google_ads", "email", "direct")):

@@ -121,9 +121,7 @@ def test_campaigns_of_a_source(api: Api) -> None:
     put(api, spent(3, "tiktok", 60, account_id="1", campaign_id="4711", campaign_name="Spring"),
         spent(3, "tiktok", 75, account_id="1"), spent(3, "meta", 9))  # fmt: skip
     answer = report(api, group_by="campaign", only="source:tiktok_ads", attribution_model="linear")
-    assert figures(answer["cohorts"], "key", "name", "new_customers", "spend") == [
-        ["4711", "Spring", 1, 60]
-    ]
+    assert figures(answer["cohorts"], "key", "name", "new_customers", "spend") == [["4711", "Spring", 1, 60]]
     assert answer["unattributed"] is None
     assert sum(row["spend"] for row in answer["unmatched"]) == 15
     assert sum(row["spend"] for row in answer["totals"]) == 75

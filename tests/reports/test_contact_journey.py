@@ -46,9 +46,7 @@ def test_it_works(api: Api, stage: Stage) -> None:
     stage.event(contact_id, event_time=NOON + timedelta(days=1), amount=5)
     for hide in (0, 1):
         params = {"include_events": 1, "hide_direct_touchpoints": hide}
-        whole = shown_in_journeys(
-            api.get(f"/contacts/{contact_id}", params=params).json()["events"]
-        )
+        whole = shown_in_journeys(api.get(f"/contacts/{contact_id}", params=params).json()["events"])
         page = journey(api, contact_id, hide_direct_touchpoints=hide)
         assert page["data"] == whole
         assert (page["next_cursor"], page["prev_cursor"]) == (None, None)
@@ -58,13 +56,8 @@ def test_it_works(api: Api, stage: Stage) -> None:
     assert journey(api, stage.contact())["data"] == []
 
 
-@given(
-    moments=st.lists(st.tuples(st.booleans(), st.integers(0, 2)), max_size=12),
-    per_page=st.integers(1, 4),
-)
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@given(moments=st.lists(st.tuples(st.booleans(), st.integers(0, 2)), max_size=12), per_page=st.integers(1, 4))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pages_are_the_same_list_both_ways(
     api: Api, stage: Stage, moments: list[tuple[bool, int]], per_page: int
 ) -> None:

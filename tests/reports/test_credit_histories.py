@@ -13,13 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.http.inputs.parameters import JsonInput
-from headwater.reports.credit_models import (
-    CreditFilter,
-    CreditsPage,
-    CreditsQuery,
-    CreditTotals,
-    EventCredit,
-)
+from headwater.reports.credit_models import CreditFilter, CreditsPage, CreditsQuery, CreditTotals, EventCredit
 from headwater.reports.models import DateBasis, Figures, KeyCondition, Report, ReportQuery
 from headwater.reports.parameters import read_report_query
 from headwater.reports.questions.credit_report import query_credits
@@ -64,11 +58,7 @@ def some_query(world: World, dice: Random) -> ReportQuery:
     question = with_one_model(some_question(dice))
     for name in ("order_by", "compare"):
         question.pop(name, None)
-    question |= {
-        "measures": MEASURES,
-        "limit": 1000,
-        "group_by": [dice.choice(GROUPS)],
-    }
+    question |= {"measures": MEASURES, "limit": 1000, "group_by": [dice.choice(GROUPS)]}
     for name in {"amount_min", "amount_max"} & set(question):
         question[name] = str(question[name])
 

@@ -38,8 +38,7 @@ def sale(stage: Stage, day: str, amount: str | float, currency: str | None, **al
     )  # fmt: skip
     if currency:
         stage.connection.execute(
-            "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s)"
-            " ON CONFLICT DO NOTHING",
+            "INSERT INTO currency_days (space_id, currency, day) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
             (stage.space_id, currency, day),
         )
     return event_id
@@ -92,9 +91,7 @@ def test_an_order_without_a_rate_is_still_an_order(api: Api, space: Stage) -> No
     assert sorted(rows, key=str) == [["new", 1, 0], [None, 1, 0]]
 
 
-def test_an_amount_that_rounds_to_nothing_makes_an_order_all_the_same(
-    api: Api, space: Stage
-) -> None:
+def test_an_amount_that_rounds_to_nothing_makes_an_order_all_the_same(api: Api, space: Stage) -> None:
     put_rates(api, rate("2026-05-13", "EUR", "JPY", 160))
     sale(space, "2026-05-13", "0.1", "JPY")
     answer = report(api, measures=["orders", "revenue", "new_customers"])
@@ -118,9 +115,7 @@ def test_each_sale_has_the_rate_of_its_own_day_and_a_day_without_the_latest_befo
 
 
 def test_the_day_is_that_of_the_spaces_clock(api: Api, space: Stage) -> None:
-    space.connection.execute(
-        "UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (space.space_id,)
-    )
+    space.connection.execute("UPDATE spaces SET timezone = 'Asia/Tokyo' WHERE id = %s", (space.space_id,))
     put_rates(api, rate("2026-05-13", "USD", "EUR", 2), rate("2026-05-14", "USD", "EUR", 3))
     event_id = sale(space, "2026-05-13", 10, "USD")
     space.connection.execute(

@@ -95,16 +95,12 @@ def test_money_and_people() -> None:
     late = report("new_customers", "contacts", start_date="2026-05-14 00:00:00")
     # Ada bought before; of her the refund alone is left, which makes her no contact.
     assert [*late.total.figures.values()] == [1, 1]
-    assert [*report("average_order_value", event_names=["sign_up"]).total.figures.values()] == [
-        None
-    ]
+    assert [*report("average_order_value", event_names=["sign_up"]).total.figures.values()] == [None]
 
 
 def test_a_first_order_is_that_of_the_named_events() -> None:
     facts = drawn()
-    facts.events.append(
-        Event(99, DEE, None, moment(2, month=1), "upsell_purchase", Decimal(5)),
-    )
+    facts.events.append(Event(99, DEE, None, moment(2, month=1), "upsell_purchase", Decimal(5)))
     assert report("new_customers", facts=facts).total.figures == {"new_customers": 3}
     only = report("new_customers", facts=facts, event_names=["purchase"], amount_min=10)
     assert only.total.figures == {"new_customers": 4}
@@ -237,9 +233,7 @@ def test_comparisons() -> None:
     ],
 )
 def test_what_a_period_is_compared_with(start: str, end: str, before: str) -> None:
-    other = compared(
-        Period(datetime.fromisoformat(start), datetime.fromisoformat(end)), "previous_period"
-    )
+    other = compared(Period(datetime.fromisoformat(start), datetime.fromisoformat(end)), "previous_period")
     assert other is not None
     assert f"{other.start}/{other.end}" == before
 

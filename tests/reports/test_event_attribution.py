@@ -53,24 +53,9 @@ def test_it_works(api: Api, stage: Stage) -> None:
     credited = {each["model"]: each["credits"] for each in answer["models"]}
     assert list(credited) == list(MODELS)
     assert credited["u_shaped"] == [
-        {
-            "touchpoint_id": touches[0],
-            "source": "google_ads",
-            "amount": 4,
-            "amount_in_space_currency": 4,
-        },
-        {
-            "touchpoint_id": touches[1],
-            "source": "facebook_ads",
-            "amount": 2,
-            "amount_in_space_currency": 2,
-        },
-        {
-            "touchpoint_id": touches[2],
-            "source": "direct",
-            "amount": 4,
-            "amount_in_space_currency": 4,
-        },
+        {"touchpoint_id": touches[0], "source": "google_ads", "amount": 4, "amount_in_space_currency": 4},
+        {"touchpoint_id": touches[1], "source": "facebook_ads", "amount": 2, "amount_in_space_currency": 2},
+        {"touchpoint_id": touches[2], "source": "direct", "amount": 4, "amount_in_space_currency": 4},
     ]
     assert {model for model, reason in reasons(answer).items() if reason} == {"markov"}
 

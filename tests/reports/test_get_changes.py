@@ -43,17 +43,13 @@ def read(api: Api, **parameters: Any) -> str:
 
 
 def changes(api: Api, since: str, **parameters: Any) -> dict[str, Any]:
-    response = api.get(
-        "/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": since, **parameters}
-    )
+    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": since, **parameters})
     assert response.status_code == 200, response.text
     return response.json()
 
 
 def refusal(api: Api, reading: str, parameters: dict[str, Any]) -> tuple[int, Any]:
-    response = api.get(
-        "/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": reading, **parameters}
-    )
+    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": reading, **parameters})
     return response.status_code, response.json()
 
 
@@ -147,9 +143,7 @@ def test_another_fit(api: Api, shop: Stage) -> None:
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
     one = plant_fit(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
     first = read(api, **by_fit)
-    two = plant_fit(
-        shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3}
-    )
+    two = plant_fit(shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3})
     shop.run(event(**ADA, amount="20"))
     answer = changes(api, first, **by_fit)
     assert [answer[name]["fit"]["id"] for name in ("since", "until")] == [one, two]

@@ -38,9 +38,7 @@ def tell(stage: Stage, paid: list[str], story: int) -> None:
         for _ in range(dice.randint(1, 6)):
             at = NOON - timedelta(hours=dice.randint(1, 900))
             source = dice.choice([*paid, *OTHERS, *OTHERS])
-            stage.touchpoint(
-                contact, source, occurred_at=at, campaign_name=dice.choice(("Spring", "Summer"))
-            )
+            stage.touchpoint(contact, source, occurred_at=at, campaign_name=dice.choice(("Spring", "Summer")))
         for _ in range(dice.randint(0, 2)):
             stage.event(contact, amount=Decimal(dice.randint(1, 9999)) / 100)
 
@@ -111,9 +109,7 @@ def test_each_network_by_itself(two: tuple[Api, Api, list[str]]) -> None:
             ]
             assert rows[0] == rows[1]
         only = {"only[]": f"source:{source}"}, {"only[]": f"source:{name}"}
-        assert told(own, "/reports", own=True, **only[1]) == told(
-            listed, "/reports", own=False, **only[0]
-        )
+        assert told(own, "/reports", own=True, **only[1]) == told(listed, "/reports", own=False, **only[0])
     several = [
         {
             row["source"]
@@ -172,9 +168,7 @@ def test_one_number_two_spaces(client: httpx.Client, connection: psycopg.Connect
 
 
 def names_with(count: int) -> StepNames:
-    networks = [
-        PaidNetwork(number, f"n{number}_ads", (), f"n{number}") for number in NUMBERS[:count]
-    ]
+    networks = [PaidNetwork(number, f"n{number}_ads", (), f"n{number}") for number in NUMBERS[:count]]
     return name_steps(Group.PATH, source_names_of((), tuple(networks)))
 
 

@@ -117,9 +117,7 @@ def test_a_key_that_nothing_has(api: Api, stage: Stage, only: str) -> None:
     assert totals(api, only) == [0, 0]
 
 
-def test_another_space_has_the_same_keys(
-    api: Api, stage: Stage, connection: psycopg.Connection
-) -> None:
+def test_another_space_has_the_same_keys(api: Api, stage: Stage, connection: psycopg.Connection) -> None:
     theirs = sell(make_stage(connection))
     assert totals(api, f"contact:{theirs['ada']}") == [0, 0]
     sell(stage)

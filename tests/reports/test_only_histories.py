@@ -45,9 +45,7 @@ def check_rows(world: World, question: dict[str, Any], dice: Random) -> None:
     report = ask(world, question)
     for row in dice.sample(report["rows"], min(MOST_ROWS, len(report["rows"]))):
         kept = [
-            each
-            for each in question.get("only", ())
-            if each.partition(":")[0] not in question["group_by"]
+            each for each in question.get("only", ()) if each.partition(":")[0] not in question["group_by"]
         ]
         only = [f"{name}:{key or ''}" for name, key in zip(question["group_by"], row["keys"])]  # noqa: B905
         alone = ask(world, {**question, "group_by": [], "only": kept + only})

@@ -194,9 +194,7 @@ TOUCHES = st.lists(st.sampled_from(("email", "substack", "sms", "google_ads", "y
 
 
 @given(touches=TOUCHES, ends=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
-def test_any_part_of_a_row_of_touches_is_a_path(
-    touches: list[str], ends: list[tuple[int, int]]
-) -> None:
+def test_any_part_of_a_row_of_touches_is_a_path(touches: list[str], ends: list[tuple[int, int]]) -> None:
     slices = [(begin, end) for begin, end in ends if begin < end <= len(touches)]
     ids = np.array([SOURCE_IDS[source] for source in touches], dtype=np.int64)
     begins, stops = np.array(slices, dtype=np.int64).reshape(-1, 2).T

@@ -37,9 +37,7 @@ def test_it_works(database_url: str, stage: Stage) -> None:
     stage.touchpoint(someone, "google_ads")
     stage.event(someone, amount=Decimal(100))
     stage.event(other, amount=Decimal("20.5"))
-    report = ask(
-        database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",)
-    )
+    report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     assert by_key(report) == {
         "google_ads": figures(1, 100, Fraction(2, 3), "66.67", 1, 100),
         "email": figures(1, 100, Fraction(1, 3), "33.33", 1, 100),
@@ -82,9 +80,7 @@ def test_amounts_that_are_odd(database_url: str, stage: Stage) -> None:
     stage.touchpoint(someone, "direct")
     for amount in ("-89.5", "0.001", "99999999999.9999", "99999999999999.9999", None):
         stage.event(someone, amount=None if amount is None else Decimal(amount))
-    report = ask(
-        database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",)
-    )
+    report = ask(database_url, stage.space_id, measures=EVERY, group_by=(Group.SOURCE,), models=("linear",))
     revenue = Decimal("99999999910.5009")
     average = Decimal("25000000000.0002")  # the two that count, over four orders
     assert report.total.figures == figures(5, revenue, 5, revenue, 1, average)
@@ -196,11 +192,7 @@ def test_a_leap_day_has_no_counterpart(database_url: str, stage: Stage) -> None:
      ("America/Havana", (2026, 11, 1), 25), ("Africa/Cairo", (2026, 4, 24), 23)],
 )  # fmt: skip
 def test_days_of_other_lengths(
-    database_url: str,
-    connection: psycopg.Connection,
-    zone: str,
-    day: tuple[int, int, int],
-    hours: int,
+    database_url: str, connection: psycopg.Connection, zone: str, day: tuple[int, int, int], hours: int
 ) -> None:
     stage = make_stage(connection, timezone=zone)
     noon = datetime(*day, 12, tzinfo=ZoneInfo(zone)).astimezone(UTC)
@@ -242,9 +234,7 @@ def test_a_day_that_did_not_exist(database_url: str, connection: psycopg.Connect
      ("campaign", {"filters": Filters(campaign="a\0")}),
      ("compare", {"start": local(1, year=1), "compare": Comparison.PREVIOUS_YEAR})],
 )  # fmt: skip
-def test_what_is_refused(
-    database_url: str, stage: Stage, field: str, asked: dict[str, object]
-) -> None:
+def test_what_is_refused(database_url: str, stage: Stage, field: str, asked: dict[str, object]) -> None:
     with pytest.raises(Invalid) as caught:
         ask(database_url, stage.space_id, **asked)
     assert list(caught.value.errors) == [field]
@@ -255,9 +245,7 @@ def test_no_such_space(database_url: str) -> None:
         ask(database_url, 2**40)
 
 
-def test_too_much_to_add_up(
-    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_much_to_add_up(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     contacts = [stage.contact() for _ in range(20)]
     for _ in range(400):
         stage.touchpoint(contacts[0], "email")
@@ -269,9 +257,7 @@ def test_too_much_to_add_up(
     assert caught.value.status == 422
 
 
-@pytest.mark.parametrize(
-    ("seconds", "error"), [(0.0, ReportTooLarge), (19.0, psycopg.InternalError)]
-)
+@pytest.mark.parametrize(("seconds", "error"), [(0.0, ReportTooLarge), (19.0, psycopg.InternalError)])
 def test_rows_with_a_cancellation_right_behind_them(
     database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, seconds: float,
     error: type[Exception],

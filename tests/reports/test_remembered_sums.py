@@ -145,9 +145,7 @@ def revenue(database_url: str, stage: Stage) -> object:
     return report.total.figures[FigureColumn(Measure.REVENUE)]
 
 
-def test_ranges_that_overlap(
-    database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A day is read once, whichever step of a range it is; a day that is cut is read again."""
     monkeypatch.setattr(survey, "BLOCK_SIZE", 1)
     someone = stage.contact()
@@ -197,10 +195,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
 
     @given(history=histories, seed=st.integers(0, 2**16))
     @settings(
-        max_examples=10,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate,),
+        max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate,)
     )
     def judge(history: History, seed: int) -> None:
         nonlocal dice, questions

@@ -30,13 +30,7 @@ from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.reading_fixtures import Api
 from tests.support.report_model.groups import Key
-from tests.support.report_model.spend import (
-    OF_LEDGER,
-    CostReport,
-    Figures,
-    make_cost_report,
-    spent_by_key,
-)
+from tests.support.report_model.spend import OF_LEDGER, CostReport, Figures, make_cost_report, spent_by_key
 
 HISTORIES = campaign_size("HEADWATER_CHANGE_HISTORIES", 5, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_HISTORY", "0"))
@@ -86,9 +80,7 @@ def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     yield from _wrong_causes(answer, right)
 
 
-def _wrong_causes(
-    answer: dict[str, Any], right: dict[str, dict[Key, list[Fraction]]]
-) -> Iterator[str]:
+def _wrong_causes(answer: dict[str, Any], right: dict[str, dict[Key, list[Fraction]]]) -> Iterator[str]:
     """The parts of the ledger's figures that a cause has otherwise."""
     group = next(iter(answer["rows"][0]), "before") if answer["rows"] else "before"
     rows = {row[group]: row for row in answer["rows"]}
@@ -109,8 +101,7 @@ def _wrong_causes(
 def _unlike(answer: dict[str, Any], before: CostReport, after: CostReport) -> Iterator[str]:
     """What was otherwise at one of the moments, or is not the sum of its causes."""
     pairs = [
-        (name, answer[name], getattr(before, name), getattr(after, name))
-        for name in ("totals", "unmatched")
+        (name, answer[name], getattr(before, name), getattr(after, name)) for name in ("totals", "unmatched")
     ]
     group = next(iter(answer["rows"][0])) if answer["rows"] else ""
     rows = {row[group]: row for row in answer["rows"]}
@@ -183,9 +174,7 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
     return faults
 
 
-def test_random_histories_are_explained(
-    client: httpx.Client, connection: psycopg.Connection
-) -> None:
+def test_random_histories_are_explained(client: httpx.Client, connection: psycopg.Connection) -> None:
     """Both readings are what the model says of then, every difference is the sum of its causes, and
     what each cause has moved of the ledger is what plain lists come to; where a rate was missing at
     a reading, that is said.

@@ -63,9 +63,7 @@ def changes(api: Api, since: str, status: int = 200, **params: Any) -> dict[str,
 
 def moved(change: dict[str, Any], *names: str) -> dict[str, Any]:
     """The parts of some figures, by cause."""
-    return {
-        cause: tuple(parts[name] for name in names) for cause, parts in change["causes"].items()
-    }
+    return {cause: tuple(parts[name] for name in names) for cause, parts in change["causes"].items()}
 
 
 @pytest.mark.usefixtures("shop")
@@ -166,9 +164,7 @@ def test_as_csv(api: Api) -> None:
     put(api, spent(7, 25))
     first = report(api)["reading"]
     put(api, spent(7, "40.123456"))
-    text = api.get(
-        "/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv"
-    ).text
+    text = api.get("/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv").text
     table = [
         (row["platform"], row["platform_name"], row["part"], row["spend"], row["roas"])
         for row in csv.DictReader(io.StringIO(text))

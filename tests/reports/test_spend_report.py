@@ -121,15 +121,11 @@ def test_campaigns_of_a_platform_and_what_is_not_broken_down(api: Api) -> None:
 
 def test_a_campaign_that_touchpoints_know_by_name_alone(api: Api, space: Stage) -> None:
     contact_id = space.contact()
-    space.touchpoint(
-        contact_id, "facebook_ads", occurred_at="2026-05-12 12:00:00+00", campaign_name="Summer"
-    )
+    space.touchpoint(contact_id, "facebook_ads", occurred_at="2026-05-12 12:00:00+00", campaign_name="Summer")
     space.event(contact_id, amount=50, event_time="2026-05-13 12:00:00+00")
     put(api, spent(12, "meta", 20, campaign_id="9", campaign_name="Summer"))
     answer = report(api, group_by="campaign")
-    assert ("Summer", 20, 50, Decimal("2.5")) in rows(
-        answer, "campaign", "spend", "credited_revenue", "roas"
-    )
+    assert ("Summer", 20, 50, Decimal("2.5")) in rows(answer, "campaign", "spend", "credited_revenue", "roas")
     only = report(api, group_by="adset", only="campaign:Summer")
     assert only["totals"]["spend"] == 20
 

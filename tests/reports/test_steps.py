@@ -23,13 +23,7 @@ def keys(starts: list[int], of: list[int]) -> list[int]:
 
 def test_it_works() -> None:
     days = [FIRST, FIRST + 24 * HOUR]
-    assert keys(days, [FIRST - 1, FIRST, days[1] - 1, days[1], days[1] + 90 * HOUR]) == [
-        0,
-        1,
-        1,
-        2,
-        2,
-    ]
+    assert keys(days, [FIRST - 1, FIRST, days[1] - 1, days[1], days[1] + 90 * HOUR]) == [0, 1, 1, 2, 2]
 
 
 @given(

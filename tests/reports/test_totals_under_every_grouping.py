@@ -105,9 +105,7 @@ def at_the_top(report: CostReport) -> dict[str, object]:
 
 def test_it_works(database_url: str, space_id: int) -> None:
     """A month of Meta: one row, whose ROAS is what its two sources earned over what it cost."""
-    by_platform, by_source = ask(
-        database_url, space_id, [question(Group.PLATFORM), question(Group.SOURCE)]
-    )
+    by_platform, by_source = ask(database_url, space_id, [question(Group.PLATFORM), question(Group.SOURCE)])
     rows = {row.key: row.figures for row in by_platform.rows}
     sources = {row.key: row.figures for row in by_source.rows}
     earned = sources["facebook_ads"].credited_revenue + sources["instagram_ads"].credited_revenue
@@ -120,9 +118,7 @@ def test_it_works(database_url: str, space_id: int) -> None:
 
 
 @pytest.mark.parametrize("model", WITHOUT_FIT)
-def test_totals_are_equal_under_every_grouping(
-    database_url: str, space_id: int, model: str
-) -> None:
+def test_totals_are_equal_under_every_grouping(database_url: str, space_id: int, model: str) -> None:
     for window in WINDOWS:
         groups = (None, *GROUPS)
         queries = [question(group, model, window) for group in groups]

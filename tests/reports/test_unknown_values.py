@@ -113,9 +113,7 @@ def test_an_unknown_platform(api: Api) -> None:
 
 def test_what_is_stored_of_an_unknown_platform_can_still_be_deleted(api: Api, stage: Stage) -> None:
     assert put(api, "meta").status_code == 200
-    stage.connection.execute(
-        "UPDATE spend SET platform = 'tiktokk' WHERE space_id = %s", (stage.space_id,)
-    )
+    stage.connection.execute("UPDATE spend SET platform = 'tiktokk' WHERE space_id = %s", (stage.space_id,))
     asked = {"start_date": "2026-05-01", "end_date": "2026-05-31", "platform": "tiktokk"}
     assert api.send("GET", "/spend", params=asked).json()["data"][0]["platform"] == "tiktokk"
     assert api.send("DELETE", "/spend", params=asked).json()["rows"] == 1
@@ -165,8 +163,7 @@ def test_hints(api: Api) -> None:
 
 @pytest.mark.usefixtures("campaigns")
 @pytest.mark.parametrize(
-    "path",
-    ["/reports", "/reports/spend", "/reports/cohorts", "/reports/credits", "/reports/changes"],
+    "path", ["/reports", "/reports/spend", "/reports/cohorts", "/reports/credits", "/reports/changes"]
 )
 def test_hints_everywhere(api: Api, path: str) -> None:
     more = {"since": "2026-01-01 00:00:00"} if path == "/reports/changes" else {}

@@ -57,9 +57,7 @@ HERE, PUBLIC = "http://127.0.0.1:8080", "https://t.example.com"
 PROXIED = Settings(trusted_proxies=(ip_network("10.0.0.7"),))
 
 
-def test_it_works(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_it_works(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """On the server of the tests, which keeps nothing."""
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     monkeypatch.setenv("HEADWATER_DATA_DIR", str(tmp_path))
@@ -86,9 +84,7 @@ def test_nothing_unsafe(monkeypatch: pytest.MonkeyPatch, capsys: Any, database_u
     assert capsys.readouterr().out == "Nothing unsafe was found.\n"
 
 
-def test_a_notice_is_no_failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str
-) -> None:
+def test_a_notice_is_no_failure(monkeypatch: pytest.MonkeyPatch, capsys: Any, database_url: str) -> None:
     monkeypatch.setenv("HEADWATER_DATABASE_URL", database_url)
     notice = Risk("root", RiskSeverity.NOTICE, "a", "b", "c")
     monkeypatch.setattr("headwater.cli.service.check.inspect", lambda *_: [notice])
@@ -138,10 +134,7 @@ def server(**changes: Any) -> DatabaseFacts:
         (replace(DATABASE, confines=False), ["no_second_wall"]),
         (replace(DATABASE, open_tables=("hits",)), ["open_tables"]),
         (replace(DATABASE, has_stored_key=True), ["key_in_database"]),
-        (
-            replace(DATABASE, accounts=AccountFacts(has_accounts=False, is_open=True)),
-            ["open_sign_up"],
-        ),
+        (replace(DATABASE, accounts=AccountFacts(has_accounts=False, is_open=True)), ["open_sign_up"]),
         (replace(DATABASE, accounts=AccountFacts(has_accounts=False, is_open=False)), []),
         (replace(DATABASE, backup=None), ["no_backup"]),
         (

@@ -17,9 +17,7 @@ from tests.safety.test_check import DATABASE, SERVER
      (180005, (2026, 11, 26), True), (180006, (2026, 11, 26), False),
      (180099, (2030, 1, 1), False)],
 )  # fmt: skip
-def test_a_bundled_server_that_is_behind(
-    version: int, today: tuple[int, int, int], is_behind: bool
-) -> None:
+def test_a_bundled_server_that_is_behind(version: int, today: tuple[int, int, int], is_behind: bool) -> None:
     server = replace(SERVER, version=version, now=datetime(*today, tzinfo=UTC),
                      checkpoint_at=datetime(*today, tzinfo=UTC))  # fmt: skip
     found = list(judge_database(replace(DATABASE, server=server, is_ours=True)))

@@ -31,9 +31,7 @@ def noted(notes: Path) -> list[int]:
     return [int(line) for line in lines]
 
 
-def test_it_works(
-    server: Running, stage: Stage, make_key: Callable[..., str], tmp_path: Path
-) -> None:
+def test_it_works(server: Running, stage: Stage, make_key: Callable[..., str], tmp_path: Path) -> None:
     chance = random.Random(SEED)
     file, notes = tmp_path / "events.db", tmp_path / "taken"
     with failing_network(server.base_url, SEED) as network:

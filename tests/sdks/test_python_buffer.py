@@ -37,9 +37,7 @@ def network(server: Running) -> Iterator[FailingNetwork]:
 
 
 @pytest.fixture
-def connect(
-    network: FailingNetwork, stage: Stage, make_key: Callable[..., str]
-) -> Callable[[], Client]:
+def connect(network: FailingNetwork, stage: Stage, make_key: Callable[..., str]) -> Callable[[], Client]:
     """Clients that go by the failing network, and never wait."""
     key = make_key(stage.space_id)
     return lambda: Client(network.url, key, sleep=lambda _: None)

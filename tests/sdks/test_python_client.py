@@ -84,9 +84,7 @@ class Recorder(Client):
         self.sent = (method, path, [name for name, _ in flatten(query)], body)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "operation"), list(operations()), ids=lambda each: str(each)[:40]
-)
+@pytest.mark.parametrize(("method", "path", "operation"), list(operations()), ids=lambda each: str(each)[:40])
 def test_every_operation_is_sent_as_it_is_described(
     method: str, path: str, operation: dict[str, Any]
 ) -> None:
@@ -158,9 +156,7 @@ def test_a_network_that_fails(sdk: Client, server: Running, stage: Stage) -> Non
     assert len(list(sdk.iterate_events(**YEAR))) == 5
 
 
-def test_a_deletion_whose_answer_is_lost_is_done(
-    sdk: Client, server: Running, stage: Stage
-) -> None:
+def test_a_deletion_whose_answer_is_lost_is_done(sdk: Client, server: Running, stage: Stage) -> None:
     sdk.track(EVENT)
     process(stage.connection, stage.space_id)
     (event,) = sdk.iterate_events(**YEAR, fields=["id"])

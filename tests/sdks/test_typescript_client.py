@@ -88,8 +88,7 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
         assert ran.returncode == 0, ran.stderr
         Queue(connection, stage.space_id).process()
         rows = connection.execute(
-            "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL",
-            (stage.space_id,),
+            "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL", (stage.space_id,)
         ).fetchall()
         return json.loads(ran.stdout) | {"orders": [order for (order,) in rows]}
 

@@ -47,9 +47,7 @@ class FailingNetwork:
 
 
 @contextmanager
-def failing_network(
-    target: str, seed: int | None = None, first: bytes = b""
-) -> Iterator[FailingNetwork]:
+def failing_network(target: str, seed: int | None = None, first: bytes = b"") -> Iterator[FailingNetwork]:
     """A network to `http://host:port`, one request a connection. It fails in turn, or with a
     `seed` at random, and at random bytes; the `first` answer may be one of its own.
     """
@@ -93,9 +91,7 @@ def _answer(client: socket.socket, answer: bytes) -> None:
         client.sendall(answer)
 
 
-def _carry(
-    client: socket.socket, target: tuple[str, int], fault: str, chance: random.Random
-) -> None:
+def _carry(client: socket.socket, target: tuple[str, int], fault: str, chance: random.Random) -> None:
     """Carry a request and its answer, as far as a fault lets them come."""
     with client, suppress(OSError):
         if fault == "before":

@@ -74,9 +74,7 @@ def test_the_signer_s_clock(site: Site) -> None:
 @pytest.mark.parametrize("key", ["a@b.example", "x" * 5000, "", "ключ", "a b"])
 def test_nothing_of_a_stranger_s_is_kept(site: Site, key: str) -> None:
     origin = f"https://s{site.id}.example"
-    site.connection.execute(
-        "UPDATE sites SET origins = %s WHERE space_id = %s", ([origin], site.space_id)
-    )
+    site.connection.execute("UPDATE sites SET origins = %s WHERE space_id = %s", ([origin], site.space_id))
     body = {"site": key, "token": "t", "items": [page()]}
     assert site.post(body, origin=origin).status_code == 401
     wait_until(lambda: "key" in noted(site))

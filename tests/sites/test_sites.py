@@ -46,9 +46,7 @@ def test_it_works(terminal: Terminal, stage: Stage, server: Running) -> None:
     key = made["site_key"]
     assert key.startswith("trk_pk_")
     assert made["origins"] == [ORIGIN, "https://*.shop.example"]
-    assert made["snippet"] == (
-        f'<script async src="http://127.0.0.1:8080/t.js" data-site="{key}"></script>'
-    )
+    assert made["snippet"] == (f'<script async src="http://127.0.0.1:8080/t.js" data-site="{key}"></script>')
     site = Site(stage.connection, server.base_url, stage.space_id, made["id"], key)
     assert site.report(page()).status_code == 202
     (listed,) = terminal.json("list")
@@ -56,9 +54,7 @@ def test_it_works(terminal: Terminal, stage: Stage, server: Running) -> None:
     assert (listed["bot_hits"], listed["revoked_at"]) == (0, None)
 
 
-def test_the_snippet_has_the_public_names(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_snippet_has_the_public_names(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_BASE_URL", "https://hw.shop.example")
     monkeypatch.setenv("HEADWATER_TRACKER_SCRIPT", "/a.js")
     made = terminal.json("create", "--name", "Shop", "--origin", ORIGIN)

@@ -69,9 +69,7 @@ def test_reports_filter_by_it_alone(api: Api) -> None:
 
 
 def test_lists_do_not_know_its_name(api: Api) -> None:
-    errors = api.errors(
-        **{"sources[]": "paid_other"}, attribution_model="linear", attribution_window=30
-    )
+    errors = api.errors(**{"sources[]": "paid_other"}, attribution_model="linear", attribution_window=30)
     assert set(errors) == {"sources"}
 
 

@@ -41,9 +41,7 @@ def test_it_works() -> None:
         ("a former rule", "", None, []),
     ],
 )  # fmt: skip
-def test_the_clues_of_a_rule(
-    rule: str, query: str, referrer: str | None, expected: list[str]
-) -> None:
+def test_the_clues_of_a_rule(rule: str, query: str, referrer: str | None, expected: list[str]) -> None:
     assert clues(rule, query, referrer) == expected
 
 

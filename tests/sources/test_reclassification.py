@@ -12,12 +12,7 @@ from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, Source
-from headwater.sources.reclassification import (
-    ClassifiedTouch,
-    TouchKind,
-    classify_anew,
-    name_in,
-)
+from headwater.sources.reclassification import ClassifiedTouch, TouchKind, classify_anew, name_in
 from headwater.sources.resolve import resolve
 from headwater.sources.rules import DECLARED, PAID_RULES
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames

@@ -114,9 +114,7 @@ def write_upstream(folder: Path) -> None:
 
 
 def refresh(*arguments: Path | str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, SCRIPT, *arguments], check=False, capture_output=True, text=True
-    )
+    return subprocess.run([sys.executable, SCRIPT, *arguments], check=False, capture_output=True, text=True)
 
 
 def test_refreshing(tmp_path: Path) -> None:

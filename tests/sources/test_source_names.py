@@ -58,9 +58,7 @@ def test_an_events_own_url() -> None:
     assert resolve(parameters, url) == ("paid_other", "paid_type")
 
 
-def test_everything_that_arrives_goes_by_them(
-    connection: psycopg.Connection, space_id: int
-) -> None:
+def test_everything_that_arrives_goes_by_them(connection: psycopg.Connection, space_id: int) -> None:
     stage, url = Stage(connection, space_id), f"{PAGE}?utm_source=fb-paid"
     connection.execute(
         "INSERT INTO source_names (space_id, name, source) VALUES (%s, 'fb-paid', 'facebook_ads')",

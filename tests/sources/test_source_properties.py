@@ -55,9 +55,7 @@ def test_any_text_is_classified(url: str, referrer: str, said: str) -> None:
 
 @given(cases, st.lists(st.tuples(names, any_text), max_size=6), st.booleans())
 def test_unknown_parameters_change_nothing(
-    case: tuple[str, ...],
-    noise: list[tuple[str, str]],
-    before: bool,
+    case: tuple[str, ...], noise: list[tuple[str, str]], before: bool
 ) -> None:
     *_, query, referrer = case
     extra = "&".join(
@@ -72,9 +70,7 @@ def test_thousands_of_unknown_parameters_change_nothing() -> None:
 
 
 @given(cases, st.data())
-def test_the_order_of_parameters_does_not_matter(
-    case: tuple[str, ...], data: st.DataObject
-) -> None:
+def test_the_order_of_parameters_does_not_matter(case: tuple[str, ...], data: st.DataObject) -> None:
     *_, query, referrer = case
     mixed = "&".join(data.draw(st.permutations(query.replace("&amp;", "&").split("&"))))
     assert outcome(mixed, referrer) == outcome(query, referrer)

@@ -45,11 +45,7 @@ SHOP = "https://shop.example/?"
     ],
 )  # fmt: skip
 def test_rules(
-    source: str | None,
-    network: str | None,
-    kind: str | None,
-    query: str | None,
-    expected: tuple[str, str],
+    source: str | None, network: str | None, kind: str | None, query: str | None, expected: tuple[str, str]
 ) -> None:
     url = SHOP + query if query is not None else None
     assert resolve(SourceParameters(source, network, kind), url) == expected

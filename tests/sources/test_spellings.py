@@ -21,17 +21,7 @@ NETWORKS = {
     "twitter": "x_ads", "quora": "quora_ads", "duckduckgo": "duckduckgo_ads", "whop": "whop_ads",
     "chatgpt": "chatgpt_ads", "openai": "chatgpt_ads",
 }  # fmt: skip
-ADS = (
-    "{}-ads",
-    "{}_ads",
-    "{}+ads",
-    "{}%20ads",
-    "{}ads",
-    "{}_ad",
-    "{}-cpc",
-    "ads_{}",
-    "{}_search_ads",
-)
+ADS = ("{}-ads", "{}_ads", "{}+ads", "{}%20ads", "{}ads", "{}_ad", "{}-cpc", "ads_{}", "{}_search_ads")
 EMAIL = ("email", "e-mail", "e_mail", "e+mail", "E-Mail", "EMAIL", "emails", "mailing", "mailings",
          "newsletter", "news-letter", "news_letter", "Newsletters", "email_marketing", "e%2Dmail",
          "email%2520marketing", "mail", "eblast", "edm", "e-newsletter")  # fmt: skip

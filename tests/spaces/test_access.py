@@ -23,12 +23,10 @@ def test_it_works(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "header",
-    [None, "", "Bearer", "Basic abc", "Bearer trk_sk_unknown", "trk_sk_x", "Bearer é"],
+    "header", [None, "", "Bearer", "Basic abc", "Bearer trk_sk_unknown", "trk_sk_x", "Bearer é"]
 )
 @pytest.mark.parametrize(
-    ("method", "path"),
-    [("POST", "/events/track"), ("POST", "/events/batch"), ("GET", "/receipts/1")],
+    ("method", "path"), [("POST", "/events/track"), ("POST", "/events/batch"), ("GET", "/receipts/1")]
 )
 def test_missing_and_unknown_keys_are_401(
     server: Running, method: str, path: str, header: str | None
@@ -42,9 +40,7 @@ def test_missing_and_unknown_keys_are_401(
     assert response.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_missing_scope_is_named(
-    server: Running, space_id: int, make_key: Callable[..., str]
-) -> None:
+def test_a_missing_scope_is_named(server: Running, space_id: int, make_key: Callable[..., str]) -> None:
     with client_for(server, make_key(space_id, ["events:read"])) as reader:
         response = reader.post("/events/track", json=EVENT)
         assert response.status_code == 403
@@ -70,9 +66,7 @@ def test_an_inactive_subscription_is_403(
 
 
 @pytest.mark.usefixtures("_kept_long")
-def test_revocation_is_prompt(
-    client: httpx.Client, connection: psycopg.Connection, space_id: int
-) -> None:
+def test_revocation_is_prompt(client: httpx.Client, connection: psycopg.Connection, space_id: int) -> None:
     assert client.post("/events/track", json=EVENT).status_code == 202
     connection.execute("UPDATE api_keys SET revoked_at = now() WHERE space_id = %s", (space_id,))
     notify(connection)

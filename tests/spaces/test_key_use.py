@@ -108,9 +108,7 @@ def test_a_process_does_not_set_the_clock_back(
     used_at: Callable[[], list[datetime | None]],
 ) -> None:  # fmt: skip
     later = datetime(2100, 1, 1, tzinfo=UTC)
-    connection.execute(
-        "UPDATE api_keys SET last_used_at = %s WHERE space_id = %s", (later, space_id)
-    )
+    connection.execute("UPDATE api_keys SET last_used_at = %s WHERE space_id = %s", (later, space_id))
 
     async def use(database: Database) -> None:
         uses = KeyUses(database)

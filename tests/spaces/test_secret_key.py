@@ -17,13 +17,7 @@ from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
 from headwater.forwarding.destinations.credentials import open_secrets
 from headwater.spaces.encryption import Unsealable, derive_key
-from headwater.spaces.secret_key import (
-    SecretKey,
-    SecretKeyError,
-    find_secret_key,
-    key_file,
-    move_to_file,
-)
+from headwater.spaces.secret_key import SecretKey, SecretKeyError, find_secret_key, key_file, move_to_file
 from tests.support.durability import Disk
 from tests.support.processes import Serve, headwater
 
@@ -145,18 +139,7 @@ def test_a_command_says_so(url: str, tmp_path: Path) -> None:
     for words in (
         ("api", "--port", "0"),
         ("serve", "--port", "0"),
-        (
-            "webhook",
-            "create",
-            "--space",
-            "1",
-            "--type",
-            "generic",
-            "--name",
-            "x",
-            "--set",
-            "event=purchase",
-        ),
+        ("webhook", "create", "--space", "1", "--type", "generic", "--name", "x", "--set", "event=purchase"),
     ):
         done = headwater(
             *words, HEADWATER_DATABASE_URL=url, HEADWATER_DATA_DIR=str(tmp_path)

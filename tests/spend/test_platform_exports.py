@@ -199,9 +199,7 @@ def test_rows_of_weeks_and_months_are_refused(text: str) -> None:
 
 def test_a_row_of_several_days_after_many_of_one_is_refused() -> None:
     days = "".join(f"2026-05-13,2026-05-13,{place},5.00\n" for place in range(150))
-    rows, refused = read_at_a_terminal(
-        "spend", f"{META}{days}2026-05-01,2026-05-31,Spring,5.00\n".encode()
-    )
+    rows, refused = read_at_a_terminal("spend", f"{META}{days}2026-05-01,2026-05-31,Spring,5.00\n".encode())
     assert len(rows) == 150
     assert [*refused[0]] == ["date"]
     assert "by day" in refused[0]["date"][0]

@@ -187,8 +187,7 @@ BROKEN_DOWN = {
         "2026-05-13,1,25-34,female,6\n"
     ),
     "Platform": (
-        "Day,Campaign ID,Platform,Amount spent (EUR)\n2026-05-13,1,facebook,5\n"
-        "2026-05-13,1,instagram,6\n"
+        "Day,Campaign ID,Platform,Amount spent (EUR)\n2026-05-13,1,facebook,5\n2026-05-13,1,instagram,6\n"
     ),
     "Device": (
         "Day,Campaign ID,Device,Currency code,Cost,CTR\n2026-05-13,1,Mobile,EUR,5,1.2%\n"
@@ -278,9 +277,7 @@ def test_killed(importer: Importer, stage: Stage, point: str) -> None:
     assert len(ledger(stage)) == 1
 
 
-def test_a_connection_that_is_cut(
-    importer: Importer, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_is_cut(importer: Importer, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was committed stays, and the next run goes on after it."""
     monkeypatch.setitem(KINDS, "spend", replace(KINDS["spend"], chunk=1))
     rows = "".join(f"2026-05-{day:02},x,1,{day},EUR,1\n" for day in range(1, 5))

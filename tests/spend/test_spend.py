@@ -96,12 +96,7 @@ def test_the_last_report_counts(api: Api) -> None:
 def test_each_part_of_the_key_makes_another_row(api: Api) -> None:
     finest = {"account_id": "1", "campaign_id": "2", "adset_id": "3", "ad_id": "4"}
     coarser = [dict(itertools.islice(finest.items(), length)) for length in range(5)]
-    others = [
-        {"country": "DE"},
-        {"currency": "USD"},
-        {"platform": "tiktok"},
-        {"date": "2026-05-14"},
-    ]
+    others = [{"country": "DE"}, {"currency": "USD"}, {"platform": "tiktok"}, {"date": "2026-05-14"}]
     put(api, *(of_day(1) | each for each in [*coarser, *others]))
     assert len(listed(api)) == 9
 
@@ -114,20 +109,14 @@ def test_each_part_of_the_key_makes_another_row(api: Api) -> None:
         ({"platform": " "}, "platform", "must not be blank."),
         ({"amount": -1}, "amount", "must be from 0 to 1000000000000."),
         ({"amount": None}, "amount", "must be a number."),
-        (
-            {"currency": "EURO"},
-            "currency",
-            "must be a currency code of three letters, such as EUR.",
-        ),
+        ({"currency": "EURO"}, "currency", "must be a currency code of three letters, such as EUR."),
         ({"country": "D1"}, "country", "must be a country code of two letters, such as DE."),
         ({"impressions": 1.5}, "impressions", "must be an integer of at most 15 digits."),
         ({"clicks": -1}, "clicks", "must not be below 0."),
         ({"timezone": "Berlin"}, "timezone", "must be an IANA time zone, such as Europe/Berlin."),
     ],
 )
-def test_what_breaks_a_rule_is_refused_whole(
-    api: Api, change: dict[str, Any], field: str, rule: str
-) -> None:
+def test_what_breaks_a_rule_is_refused_whole(api: Api, change: dict[str, Any], field: str, rule: str) -> None:
     response = put(api, AD, {**AD, **change})
     assert response.status_code == 422
     name = f"spend.1.{field}"
@@ -145,9 +134,7 @@ def test_finer_ids_need_their_campaign(api: Api) -> None:
 
 def test_a_report_is_not_of_the_future(api: Api) -> None:
     response = put(api, of_day(1), as_of="2199-01-01")
-    assert response.json()["errors"] == {
-        "as_of": ["The as_of must not be more than 24 hours ahead."]
-    }
+    assert response.json()["errors"] == {"as_of": ["The as_of must not be more than 24 hours ahead."]}
 
 
 def test_five_thousand_rows_and_no_more(api: Api) -> None:

@@ -107,9 +107,7 @@ def test_columns_may_stand_in_any_order_and_be_written_otherwise(text: str, name
         rng = random.Random(seed)
         others = [*header, "Status", "Budget"]
         rng.shuffle(others)
-        written = {
-            each: rng.choice((each, each.upper(), each.replace(" ", "_"))) for each in others
-        }
+        written = {each: rng.choice((each, each.upper(), each.replace(" ", "_"))) for each in others}
         again = recognize([written[each] for each in others])
         assert again is not None
         assert again.form.name == known.form.name == name
@@ -158,9 +156,7 @@ def test_an_older_export_does_not_replace_a_newer_one(importer: Importer, stage:
     assert [row[7] for row in stored(stage)] == [20]
 
 
-def test_a_dry_run_stores_nothing_and_names_what_is_refused(
-    importer: Importer, stage: Stage
-) -> None:
+def test_a_dry_run_stores_nothing_and_names_what_is_refused(importer: Importer, stage: Stage) -> None:
     file = write(importer, OWN + "2026-05-14,snapchat,4711,lots,USD,1,1\n")
     report = importer.run("spend", file, "--dry-run", status=1)
     assert (report["rows"], report["stored"], report["refused"]) == (2, 1, 1)

@@ -24,10 +24,7 @@ from tests.support.campaigns import campaign_size
 
 EXPORTS = campaign_size("HEADWATER_WRITTEN_EXPORTS", 60, 5000)
 FILES = Path(__file__).parents[1] / "data" / "exports"
-HEADERS = [
-    line.split(": ")[1].split(",")
-    for line in (FILES / "google_headers.txt").read_text().splitlines()
-]
+HEADERS = [line.split(": ")[1].split(",") for line in (FILES / "google_headers.txt").read_text().splitlines()]
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
 NUMBERS_AS = {
     "1,234.50": ",.", "1.234,50": ".,", "1 234,50": "\u00a0,", "1'234.50": "'.", "1234.50": " .",

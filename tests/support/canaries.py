@@ -154,9 +154,7 @@ class Person:
                 (*details.values(), self.stage.space_id, contact_id),
             )
         for origin in (self.contact_id, self.merged_id):
-            self.stage.identifier(
-                self.contact_id, "location", self.personal.text("place"), origin_id=origin
-            )
+            self.stage.identifier(self.contact_id, "location", self.personal.text("place"), origin_id=origin)
             former = self.personal.email()
             self.stage.identifier(self.contact_id, "former_email", former, origin_id=origin)
             device = self.personal.uuid()

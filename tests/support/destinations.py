@@ -74,11 +74,7 @@ class Probe(Platform):
         return SkipReason.NO_IDENTIFIER if lacking else None
 
     def build(self, conversion: Conversion, _: Destination) -> dict[str, Any]:
-        return {
-            "name": conversion.event_name,
-            "id": conversion.dedup_id,
-            "em": conversion.person.email,
-        }
+        return {"name": conversion.event_name, "id": conversion.dedup_id, "em": conversion.person.email}
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         token = destination.secrets["token"]
@@ -131,9 +127,7 @@ class Forwarder:
         async def create() -> int:
             async with await psycopg.AsyncConnection.connect(self.url) as connection:
                 key = derive_key(find_secret_key(Settings(), self.url).text)
-                made = await destinations.create_destination(
-                    connection, self.stage.space_id, new, key
-                )
+                made = await destinations.create_destination(connection, self.stage.space_id, new, key)
                 return made.id
 
         destination_id = asyncio.run(create())
@@ -190,9 +184,7 @@ def answered(status: int = 200, body: bytes = b"{}", **headers: str) -> EgressRe
     return EgressResponse(status=status, body=body, headers=headers)
 
 
-def destination_of(
-    event_names: Mapping[str, str | None] | None = None, **settings: Any
-) -> Destination:
+def destination_of(event_names: Mapping[str, str | None] | None = None, **settings: Any) -> Destination:
     """One ready to be sent to."""
     return Destination(
         space_id=1, id=1, platform=NAME, url="https://probe.example",

@@ -101,8 +101,7 @@ class Stage:
         if source in SOURCE_IDS:
             return SOURCE_IDS[source]
         row = self.connection.execute(
-            "SELECT number FROM paid_networks WHERE space_id = %s AND name = %s",
-            (self.space_id, source),
+            "SELECT number FROM paid_networks WHERE space_id = %s AND name = %s", (self.space_id, source)
         ).fetchone()
         assert row is not None
         return row[0]
@@ -172,9 +171,7 @@ class Stage:
     def attempt(self, delivery_id: int, **columns: Any) -> int:
         """One that was refused."""
         defaults = {"attempted_at": NOON, "outcome": "refused"}
-        return self._insert(
-            "delivery_attempts", {"delivery_id": delivery_id, **defaults, **columns}
-        )
+        return self._insert("delivery_attempts", {"delivery_id": delivery_id, **defaults, **columns})
 
     def label_field(self, field: str, label: str = "Label") -> None:
         self._insert("field_labels", {"field": field, "label": label}, returning="space_id")

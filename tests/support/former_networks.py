@@ -13,9 +13,7 @@ from headwater.sources.ad_platforms import LISTED_PLATFORMS
 from tests.support.reading_fixtures import Api
 
 
-def put_spend(
-    client: httpx.Client | Api, rows: Sequence[dict[str, Any]], **also: Any
-) -> httpx.Response:
+def put_spend(client: httpx.Client | Api, rows: Sequence[dict[str, Any]], **also: Any) -> httpx.Response:
     """Put rows into the ledger; networks for platforms that are not listed exist only meanwhile."""
     send = client.send if isinstance(client, Api) else client.request
     names = {row["platform"] for row in rows} - LISTED_PLATFORMS.keys()

@@ -78,8 +78,7 @@ class Desk:
                 for row in answer.json()["data"]
             ]
         return self.stage.connection.execute(
-            "SELECT payload::json FROM inbox WHERE space_id = %s ORDER BY id",
-            (self.stage.space_id,),
+            "SELECT payload::json FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
         ).fetchall()
 
 

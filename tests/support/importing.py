@@ -55,8 +55,7 @@ class Importer:
     def waiting(self) -> list[tuple[str, dict[str, Any]]]:
         """Kind and payload of every row on the inbox."""
         found = self.stage.connection.execute(
-            "SELECT kind, payload::json FROM inbox WHERE space_id = %s ORDER BY id",
-            (self.stage.space_id,),
+            "SELECT kind, payload::json FROM inbox WHERE space_id = %s ORDER BY id", (self.stage.space_id,)
         )
         return found.fetchall()
 

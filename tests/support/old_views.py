@@ -47,9 +47,7 @@ def settle(stage: Stage, now: datetime = NOW, most: int = 1000) -> None:
 
 def survivors(stage: Stage) -> list[int]:
     """The contacts that are part of no other, the oldest first."""
-    return [
-        contact for contact, home in stage.rows("contacts", "id", "merged_into") if home is None
-    ]
+    return [contact for contact, home in stage.rows("contacts", "id", "merged_into") if home is None]
 
 
 def answers(database_url: str, stage: Stage) -> dict[str, list[Any]]:
@@ -60,12 +58,8 @@ def answers(database_url: str, stage: Stage) -> dict[str, list[Any]]:
             space = await fetch_space(connection, stage.space_id)
             await connection.commit()
             return {
-                "receipts": [
-                    await _receipt(connection, space.id, number) for number in stage.receipts
-                ],
-                "contacts": [
-                    await _contact(connection, space, contact) for contact in survivors(stage)
-                ],
+                "receipts": [await _receipt(connection, space.id, number) for number in stage.receipts],
+                "contacts": [await _contact(connection, space, contact) for contact in survivors(stage)],
                 "pages": [
                     [each async for each in _pages(connection, space, contact)]
                     for contact in survivors(stage)
@@ -88,9 +82,7 @@ async def _contact(connection: psycopg.AsyncConnection, space: Space, contact_id
     return await fetch_contact(connection, space, contact_id, ALL)
 
 
-async def _pages(
-    connection: psycopg.AsyncConnection, space: Space, contact_id: int
-) -> AsyncIterator[Any]:
+async def _pages(connection: psycopg.AsyncConnection, space: Space, contact_id: int) -> AsyncIterator[Any]:
     """Yield the console's page of a contact, then its timeline to the end and back again."""
     await connection.commit()
     page = await load_contact(connection, space, contact_id, None)

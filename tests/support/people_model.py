@@ -168,9 +168,7 @@ class People:
         survivor.fields = {**loser.fields, **survivor.fields}
         survivor.company = survivor.company or loser.company
         survivor.events += loser.events
-        self.home = {
-            number: survivor if home is loser else home for number, home in self.home.items()
-        }
+        self.home = {number: survivor if home is loser else home for number, home in self.home.items()}
         return survivor
 
     def _group(self, contact: Contact, event: dict[str, str]) -> None:

@@ -89,9 +89,7 @@ def touch(**values: Any) -> AcceptedTouchpoint:
 
 def hit(**values: Any) -> AcceptedHit:
     """An accepted page view, with a key, a time and a page unless given."""
-    return AcceptedHit(
-        **{"key": str(uuid4()), "occurred_at": T0, "url": "https://shop.example/", **values}
-    )
+    return AcceptedHit(**{"key": str(uuid4()), "occurred_at": T0, "url": "https://shop.example/", **values})
 
 
 def person(**values: Any) -> AcceptedPerson:
@@ -150,15 +148,11 @@ class Stage:
         """Put rows of any kind on the inbox and return their receipt ids."""
         sent = [each if isinstance(each, Sent) else Sent(each, None) for each in accepted]
         return [
-            self.put_row(
-                KINDS[type(each.item)], msgspec.json.encode(each.item).decode(), sender=each.sender
-            )
+            self.put_row(KINDS[type(each.item)], msgspec.json.encode(each.item).decode(), sender=each.sender)
             for each in sent
         ]
 
-    def put_row(
-        self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None
-    ) -> int:
+    def put_row(self, kind: str, payload: str, received: str = RECEIVED, sender: str | None = None) -> int:
         row = self.connection.execute(
             "INSERT INTO inbox (space_id, kind, sender, received_at, payload)"
             " VALUES (%s, %s, %s, %s, %s) RETURNING id",

@@ -43,9 +43,7 @@ def at_terminal(*command: str, **variables: str) -> str:
 class Serve:
     """A `headwater serve` (or `demo`) on a data directory, on a free port unless told."""
 
-    def __init__(
-        self, data_dir: Path, *options: str, command: str = "serve", **variables: str
-    ) -> None:
+    def __init__(self, data_dir: Path, *options: str, command: str = "serve", **variables: str) -> None:
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -25,9 +25,7 @@ class Api:
         self._client = client
         self.headers = {"Authorization": f"Bearer {key}"}
 
-    def send(
-        self, method: str, path: str, *, accept: str = "*/*", **options: Any
-    ) -> httpx.Response:
+    def send(self, method: str, path: str, *, accept: str = "*/*", **options: Any) -> httpx.Response:
         headers = {**self.headers, "Accept": accept}
         return self._client.request(method, path, headers=headers, **options)
 

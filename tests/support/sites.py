@@ -53,9 +53,7 @@ class Site:
         named = {name.replace("_", "-").title(): text for name, text in headers.items()}
         sent = {name: text for name, text in {**BROWSER, **named}.items() if text is not None}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return httpx.post(
-            f"{self.base_url}/t", content=content, headers=sent, timeout=PATIENCE_SECONDS
-        )
+        return httpx.post(f"{self.base_url}/t", content=content, headers=sent, timeout=PATIENCE_SECONDS)
 
     def report(self, *items: Any, token: str | None = "tok-1", **more: Any) -> httpx.Response:
         """A report of these items; `headers` and members of the body."""

@@ -1,44 +1,72 @@
-"""Holds functions to 50 lines and files to 350; `make check` runs it. A size is what an editor
-shows, docstrings and comments included; an exception names its reason, and goes with it.
+"""Holds functions to 45 statements, modules to 260, folders of `src` to 25 modules and `src` to 22
+packages; `make check` runs it. Statements are counted, as lines are the formatter's. An exception
+names its reason, and goes with it.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src" / "headwater"
 FOLDERS = ("src", "tests", "bench", "scripts")
-FUNCTION_LINES, FILE_LINES = 50, 350
+FUNCTION_STATEMENTS, MODULE_STATEMENTS = 45, 260
+FOLDER_MODULES, PACKAGES = 25, 22
 EXCEPTIONS: dict[str, str] = {}
 """`path` or `path::function` to the reason why it may be longer."""
 
 
+def statements(tree: ast.AST) -> int:
+    """The statements in a tree, without itself."""
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree) if node is not tree)
+
+
 def oversized(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """What is over a limit in one file: its place, and how long it is."""
-    text = path.read_text(encoding="utf-8")
-    sizes = {name: (text.count("\n"), FILE_LINES)}
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    sizes = {name: (statements(tree), MODULE_STATEMENTS)}
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            sizes[f"{name}::{node.name}"] = (length, FUNCTION_LINES)
+            sizes[f"{name}::{node.name}"] = (statements(node), FUNCTION_STATEMENTS)
     for place, (size, limit) in sizes.items():
         if size > limit:
-            yield place, f"{size} lines, at most {limit}"
+            yield place, f"{size} statements, at most {limit}"
+
+
+def crowded(source: Path) -> Iterator[tuple[str, str]]:
+    """The folders with too many modules, and the source when it has too many packages."""
+    modules = Counter(path.parent for path in source.rglob("*.py") if path.name != "__init__.py")
+    for folder, count in sorted(modules.items()):
+        if count > FOLDER_MODULES:
+            yield f"src/{folder.relative_to(source.parent)}", f"{count} modules, at most {FOLDER_MODULES}"
+    packages = len(list(source.glob("*/__init__.py")))
+    if packages > PACKAGES:
+        yield f"src/{source.name}", f"{packages} packages, at most {PACKAGES}"
+
+
+def unformatted(source: Path) -> Iterator[tuple[str, str]]:
+    """The modules of the source that keep lines from the formatter."""
+    for path in sorted(source.rglob("*.py")):
+        count = path.read_text(encoding="utf-8").count("# fmt: skip")
+        if count:
+            yield f"src/{path.relative_to(source.parent)} (formatter)", f"{count} times `fmt: skip`"
 
 
 def main() -> int:
-    """Print what is too long and the exceptions that are needed no more; 1 when there are any."""
-    too_long = {
+    """Print what is too large and the exceptions that are needed no more; 1 when there are any."""
+    at_fault = {
         place: size
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
         for place, size in oversized(path, path.relative_to(ROOT).as_posix())
     }
-    faults = [f"{place}: {too_long[place]}" for place in too_long if place not in EXCEPTIONS]
-    unneeded = EXCEPTIONS.keys() - too_long.keys()
+    at_fault |= dict(crowded(SOURCE)) | dict(unformatted(SOURCE))
+    faults = [f"{place}: {at_fault[place]}" for place in at_fault if place not in EXCEPTIONS]
+    unneeded = EXCEPTIONS.keys() - at_fault.keys()
     faults += [f"{place}: fits, and is still an exception" for place in sorted(unneeded)]
     print("\n".join(faults) or "sizes: fine")  # noqa: T201 # its output is the report
     return 1 if faults else 0

@@ -31,9 +31,7 @@ def parsed(sql: str) -> tuple[Any, ...]:
     text = PARAMETER.sub("'bound'", sql).strip().rstrip(";")
     for filling in FILLINGS:
         parts = COMPOSED.split(text)
-        filled = [
-            filling.get(part, "composed") if place % 2 else part for place, part in enumerate(parts)
-        ]
+        filled = [filling.get(part, "composed") if place % 2 else part for place, part in enumerate(parts)]
         try:
             return tuple(raw.stmt for raw in parse_sql("".join(filled)))
         except ParseError:

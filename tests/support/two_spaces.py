@@ -130,9 +130,7 @@ def _add_spend(client: httpx.Client, tag: str) -> None:
     assert client.put("/rates", json={"rates": rates}).status_code == 200
 
 
-def _add_forwarding(
-    stage: Stage, contact_id: int, events: list[int], tag: str
-) -> dict[str, list[Any]]:
+def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) -> dict[str, list[Any]]:
     """Destinations, what became of the events there, and of three that are not too old to be sent
     once more.
     """
@@ -144,8 +142,7 @@ def _add_forwarding(
     ]
     stage.attempt(told[0], error=tag)
     young = [
-        stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag)
-        for _ in range(3)
+        stage.forwarded(forwarding[0], stage.event(contact_id, event_time="now"), error=tag) for _ in range(3)
     ]
     return {
         "destination": forwarding,
@@ -168,17 +165,7 @@ def _stored_columns(stage: Stage, table: str) -> list[str]:
 def add_twins(mine: Stage, other: Stage) -> None:
     """All rows of a Space once more in another one: the same ids, other contents."""
     twin = dict.fromkeys(
-        (
-            "name",
-            "phone",
-            "location",
-            "event_url",
-            "url",
-            "campaign_name",
-            "profile_field_1",
-            "error",
-        ),
-        TWIN,
+        ("name", "phone", "location", "event_url", "url", "campaign_name", "profile_field_1", "error"), TWIN
     )
     changes = {**twin, "space_id": other.space_id, "amount": 77}
     for table in (

@@ -28,9 +28,7 @@ NOT_BASE_UNITS = ("milliseconds", "minutes", "hours", "days", "ms", "kilobytes",
 
 
 def rules() -> list[dict[str, Any]]:
-    return [
-        rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]
-    ]
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
 
 
 def expressions() -> list[tuple[str, str]]:
@@ -48,9 +46,7 @@ def promtool(*arguments: str, text: str | None = None) -> str:
     if program is None:
         assert not REQUIRED
         pytest.skip("there is no promtool")
-    ran = subprocess.run(
-        [program, *arguments], input=text, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([program, *arguments], input=text, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
@@ -103,9 +99,7 @@ def test_every_metric_is_on_its_page() -> None:
     rows = re.findall(r"^\| `(headwater_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", PAGE, re.MULTILINE)
     told = {name: (kind, tuple(re.findall("`([a-z]+)`", labels))) for name, kind, labels in rows}
     assert len(rows) == len(told)
-    assert told == {
-        metric.name: (metric.kind, metric.labels) for metric in declared_metrics().values()
-    }
+    assert told == {metric.name: (metric.kind, metric.labels) for metric in declared_metrics().values()}
 
 
 def test_every_alert_is_on_its_page() -> None:
@@ -137,9 +131,7 @@ def test_the_dashboard_shows_everything_that_is_counted() -> None:
 
 def test_a_wrong_expression_is_found() -> None:
     assert unknown_parts("rate(headwater_accepted_rows[5m])") == ["headwater_accepted_rows"]
-    assert unknown_parts('headwater_inbox_rows{platform="meta"}') == [
-        "headwater_inbox_rows: platform"
-    ]
+    assert unknown_parts('headwater_inbox_rows{platform="meta"}') == ["headwater_inbox_rows: platform"]
     assert unknown_parts("sum by (tool) (headwater_inbox_rows)") == ["tool"]
     with pytest.raises(ValueError, match="parenthesis"):
         unknown_parts("sum by (tool")

@@ -117,10 +117,7 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
             {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318/v1/traces"},
             Signals(traces=True, metrics=False),
         ),
-        (
-            ENDPOINT | {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
-            None,
-        ),
+        (ENDPOINT | {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, None),
     ],
 )
 def test_variables_say_what_is_sent(variables: dict[str, str], signals: Signals | None) -> None:

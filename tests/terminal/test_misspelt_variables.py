@@ -25,8 +25,7 @@ def test_it_works(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv("HEADWATER_DATABSE_URL", "postgresql://x")
     assert main(["check"]) == 2
     assert capsys.readouterr().err == (
-        "headwater: HEADWATER_DATABSE_URL: there is no such setting."
-        " Did you mean HEADWATER_DATABASE_URL?\n"
+        "headwater: HEADWATER_DATABSE_URL: there is no such setting. Did you mean HEADWATER_DATABASE_URL?\n"
     )
 
 

@@ -10,14 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from headwater.operations.terminal.output import Output, print_note, print_output
-from headwater.operations.terminal.tables import (
-    WIDTH,
-    align,
-    join_sections,
-    list_values,
-    section,
-    wrap,
-)
+from headwater.operations.terminal.tables import WIDTH, align, join_sections, list_values, section, wrap
 
 MOMENT = datetime(2026, 5, 13, 11, 0, tzinfo=UTC)
 
@@ -63,9 +56,7 @@ def test_notes_leave_standard_output_alone(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_columns_that_end_at_one_edge() -> None:
-    assert align([["source", "sum"], ["a", "1,000.00"]], right=(1,)) == (
-        "source       sum\na       1,000.00"
-    )
+    assert align([["source", "sum"], ["a", "1,000.00"]], right=(1,)) == ("source       sum\na       1,000.00")
 
 
 def test_sections() -> None:

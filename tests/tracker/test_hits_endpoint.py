@@ -54,9 +54,7 @@ def test_it_works(site: Site) -> None:
 
 
 def test_each_item_is_judged_by_itself(site: Site) -> None:
-    response = site.report(
-        page(), page(url="about:blank"), {"type": "page"}, 7, event(event_name="x")
-    )
+    response = site.report(page(), page(url="about:blank"), {"type": "page"}, 7, event(event_name="x"))
     assert response.status_code == 202
     results = response.json()["results"]
     assert [result["status"] for result in results] == ["queued"] + ["invalid"] * 4
@@ -132,9 +130,7 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("member", "value"), [(name, value) for name in HOSTILE for value in HOSTILE[name]]
-)
+@pytest.mark.parametrize(("member", "value"), [(name, value) for name in HOSTILE for value in HOSTILE[name]])
 def test_hostile_members(site: Site, member: str, value: Any) -> None:
     given = {"site": site.key, "token": "t", "fingerprint": "f", "items": [page()]}
     response = site.post({**given, member: value})
@@ -216,9 +212,7 @@ class TestWhoMayWrite:
         assert "set-cookie" not in response.headers
         assert site.rows() == []
 
-    def test_a_frame_without_an_origin_where_the_site_takes_them(
-        self, server: Running, stage: Stage
-    ) -> None:
+    def test_a_frame_without_an_origin_where_the_site_takes_them(self, server: Running, stage: Stage) -> None:
         site = make_site(stage, server.base_url, ("https://shop.example", "null"))
         response = site.report(page(), headers={"origin": "null"})
         assert response.status_code == 202
@@ -226,9 +220,7 @@ class TestWhoMayWrite:
         assert "set-cookie" not in response.headers
         assert len(site.rows()) == 1
 
-    @pytest.mark.parametrize(
-        "key", ["", "trk_pk_unknown-and-unheard-of", "x", "trk_sk_" + "x" * 43]
-    )
+    @pytest.mark.parametrize("key", ["", "trk_pk_unknown-and-unheard-of", "x", "trk_sk_" + "x" * 43])
     def test_an_unknown_key_is_401(self, site: Site, key: str) -> None:
         response = site.post({"site": key, "token": "t", "items": [page()]})
         assert response.status_code == 401
@@ -246,9 +238,7 @@ class TestWhoMayWrite:
         assert (count("origin"), count("site")) == (before[0] + 1, before[1] + 1)
 
     def test_an_inactive_subscription_is_403(self, site: Site) -> None:
-        site.connection.execute(
-            "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (site.space_id,)
-        )
+        site.connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (site.space_id,))
         response = site.report(page())
         assert response.status_code == 403
         assert response.headers["access-control-allow-origin"] == ORIGIN
@@ -291,8 +281,7 @@ class TestLimits:
 
     def test_the_minute_used_up_is_429(self, site: Site) -> None:
         site.connection.execute(
-            "UPDATE space_limits SET per_minute = 0 WHERE space_id = %s AND bucket = 'hits'",
-            (site.space_id,),
+            "UPDATE space_limits SET per_minute = 0 WHERE space_id = %s AND bucket = 'hits'", (site.space_id,)
         )
         response = site.report(page())
         assert response.status_code == 429

@@ -33,9 +33,7 @@ class TestTheToken:
 
     def test_a_page_without_tls_can_read_it(self, site: Site) -> None:
         _, cookie = self.cookie(site, origin="http://shop.co.uk", host="shop.co.uk")
-        assert cookie == (
-            "trk_token=tok-1; Path=/; Max-Age=34560000; SameSite=Lax; Domain=shop.co.uk"
-        )
+        assert cookie == ("trk_token=tok-1; Path=/; Max-Age=34560000; SameSite=Lax; Domain=shop.co.uk")
 
     @pytest.mark.parametrize(
         ("origin", "host"),

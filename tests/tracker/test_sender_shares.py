@@ -27,8 +27,7 @@ def report(site: Site, sender: str, items: list[Any]) -> httpx.Response:
 
 def test_it_works(site: Site) -> None:
     site.connection.execute(
-        "UPDATE space_limits SET per_minute = 1 WHERE space_id = %s AND bucket = 'hits'",
-        (site.space_id,),
+        "UPDATE space_limits SET per_minute = 1 WHERE space_id = %s AND bucket = 'hits'", (site.space_id,)
     )  # a thousand, by the factor of the tests' server
     bad = [page(url="x")] * MAX_ITEMS
     answers = [report(site, "127.0.0.2", bad) for _ in range(7)]

@@ -56,13 +56,9 @@ def read(connection: psycopg.Connection) -> dict[str, Any]:
     spaces = connection.execute("SELECT id FROM spaces ORDER BY id").fetchall()
     for (space_id,) in spaces:
         with connection.transaction(force_rollback=True):
-            connection.execute(
-                "SELECT set_config('headwater.space_id', %s::text, true)", (space_id,)
-            )
+            connection.execute("SELECT set_config('headwater.space_id', %s::text, true)", (space_id,))
             connection.execute("SET LOCAL ROLE headwater_space")
-            found[f"confined to {space_id}"] = connection.execute(
-                "SELECT count(*) FROM events"
-            ).fetchone()
+            found[f"confined to {space_id}"] = connection.execute("SELECT count(*) FROM events").fetchone()
     found["sequences"] = connection.execute(
         "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1"
     ).fetchall()

@@ -17,12 +17,7 @@ from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.functions import OWN_FUNCTIONS
 from headwater.intake.webhooks.interpretation import draft_event
 from headwater.intake.webhooks.interpreter import MAX_STEPS, StepBudget
-from headwater.intake.webhooks.models import (
-    MappingInput,
-    ReadContext,
-    WebhookRequest,
-    WebhookSettings,
-)
+from headwater.intake.webhooks.models import MappingInput, ReadContext, WebhookRequest, WebhookSettings
 
 COUNT = 38_000
 WORDS = [f"word {number}" for number in range(COUNT)]

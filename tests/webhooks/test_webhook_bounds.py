@@ -123,10 +123,7 @@ class Meter(StepBudget):
 
 @pytest.mark.parametrize(
     ("kind", "topic", "lists"),
-    [
-        ("shopify", "orders/paid", ("note_attributes",)),
-        ("woocommerce", "order", ("meta_data",)),
-    ],
+    [("shopify", "orders/paid", ("note_attributes",)), ("woocommerce", "order", ("meta_data",))],
 )
 def test_the_work_grows_with_the_body(kind: str, topic: str, lists: tuple[str, ...]) -> None:
     """Twice as long a body is at most twice as much work, and a long one still fits."""
@@ -149,9 +146,7 @@ def test_all_fields_of_a_delivery_share_one_budget() -> None:
     assert one.left_out == []
     names = ("phone", "full_name", "first_name", "last_name")
     several = map_fields(MappingInput(body, {}), dict.fromkeys(names, "items[?@<`0`] | [0]"))
-    assert "The last_name takes too much work: the body is too large for this mapping." in (
-        several.left_out
-    )
+    assert "The last_name takes too much work: the body is too large for this mapping." in (several.left_out)
 
 
 def test_an_amount_that_takes_too_much_work_is_refused() -> None:

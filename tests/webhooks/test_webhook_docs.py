@@ -22,9 +22,7 @@ PAGE = (DOCS / "webhooks.md").read_text()
 
 def examples() -> list[tuple[str, Any]]:
     """The rows of the table of expressions, as (expression, its value)."""
-    rows = re.findall(
-        r"^\| (`+) ?(.+?) ?\1 \| `(.+?)` \|", section(PAGE, "Expressions"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| (`+) ?(.+?) ?\1 \| `(.+?)` \|", section(PAGE, "Expressions"), re.MULTILINE)
     return [(text.replace("\\|", "|"), json.loads(value)) for _, text, value in rows]
 
 

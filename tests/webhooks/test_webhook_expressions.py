@@ -124,10 +124,7 @@ def test_it_works(text: str, found: Any) -> None:
         ("a.b.12", "cannot be read at character 5, “12”"),
         ("a[*", "ends too early"),
         ("a = b", "cannot be read at character 3, “= b”"),
-        (
-            "data.object.amount # cents, as Stripe sends it",
-            "at character 20, “# cents, as Stripe s…”",
-        ),
+        ("data.object.amount # cents, as Stripe sends it", "at character 20, “# cents, as Stripe s…”"),
         ("$header.x", "cannot be read at character 1"),
         ("'open", "cannot be read at character 1, “'open”"),
         ("`text`", "text stands in single quotes"),

@@ -66,9 +66,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner),
     max_leaves=15,
 )
-LISTS = (
-    st.lists(st.integers(2, 99)) | st.lists(st.text(alphabet="abc", max_size=3)) | st.lists(JSON)
-)
+LISTS = st.lists(st.integers(2, 99)) | st.lists(st.text(alphabet="abc", max_size=3)) | st.lists(JSON)
 BODIES = st.fixed_dictionaries({"a": LISTS, "b": JSON | LISTS, "c": JSON})
 NAMES = sorted(set(STANDARD_FUNCTIONS) - {"avg"})
 PATHS = st.sampled_from(["a", "b", "c", "@", "a[0]", "a[*].a", "b.a", "a[]", "*", "'a'", "a[::-1]"])

@@ -14,12 +14,7 @@ import pytest
 
 from headwater.cli import main
 from headwater.intake.webhooks.interpretation import check_signature
-from headwater.intake.webhooks.models import (
-    ReadContext,
-    UnverifiedRequest,
-    WebhookRequest,
-    WebhookSettings,
-)
+from headwater.intake.webhooks.models import ReadContext, UnverifiedRequest, WebhookRequest, WebhookSettings
 from tests.support.webhook_samples.shopify import ORDER, REFUND
 from tests.support.webhook_samples.woocommerce import WOO
 from tests.support.webhooks import SECRET, Hook, Hooks, read
@@ -88,9 +83,7 @@ def test_the_published_example() -> None:
     message = WebhookRequest(EXAMPLE, EXAMPLE_BODY, EXAMPLE_TIME)
     assert check_signature(READER, EXAMPLE_SECRET, message) == message
     turned = EXAMPLE | {"webhook-signature": f"v1,AAAA v2,BBBB {EXAMPLE['webhook-signature']}"}
-    assert check_signature(
-        READER, EXAMPLE_SECRET, WebhookRequest(turned, EXAMPLE_BODY, EXAMPLE_TIME)
-    )
+    assert check_signature(READER, EXAMPLE_SECRET, WebhookRequest(turned, EXAMPLE_BODY, EXAMPLE_TIME))
 
 
 @pytest.mark.parametrize(
@@ -114,9 +107,7 @@ def test_its_headers_are_needed() -> None:
     for name in ("webhook-id", "webhook-timestamp"):
         headers = {key: text for key, text in EXAMPLE.items() if key != name}
         with pytest.raises(UnverifiedRequest, match=f"no header {name}"):
-            check_signature(
-                READER, EXAMPLE_SECRET, WebhookRequest(headers, EXAMPLE_BODY, EXAMPLE_TIME)
-            )
+            check_signature(READER, EXAMPLE_SECRET, WebhookRequest(headers, EXAMPLE_BODY, EXAMPLE_TIME))
 
 
 def test_a_refund_of_shopify_counts_once(webhooks: Hooks) -> None:
@@ -168,8 +159,7 @@ def test_a_replay_keeps_the_key_of_the_event_that_was_made(
     hook.deliver(ORDER)
     hook.queue().process()
     hook.stage.connection.execute(
-        "UPDATE webhook_deliveries SET dedup_key = 'shopify:e-1:5' WHERE webhook_id = %s",
-        (hook.id,),
+        "UPDATE webhook_deliveries SET dedup_key = 'shopify:e-1:5' WHERE webhook_id = %s", (hook.id,)
     )
     hook.stage.connection.execute(
         "UPDATE events SET idempotency_key = 'shopify:e-1:5', order_id = NULL WHERE space_id = %s",

@@ -253,9 +253,7 @@ def test_a_refund_in_the_buyer_s_currency_is_read_in_the_shop_s() -> None:
         {"transactions": [transaction], "order_adjustments": [{"amount_set": both("5", "4.6")}]},
     ):
         refund = refund_of(
-            "shopify",
-            {"id": 5, "order_id": 7, **told},
-            headers={"X-Shopify-Topic": "refunds/create"},
+            "shopify", {"id": 5, "order_id": 7, **told}, headers={"X-Shopify-Topic": "refunds/create"}
         )
         assert (refund["currency"], refund["statements"]) == (
             "USD", [{"item": "9", "amount": "10"}]

@@ -9,12 +9,7 @@ import hmac
 import pytest
 
 from headwater.intake.webhooks.interpretation import check_signature
-from headwater.intake.webhooks.models import (
-    ReadContext,
-    UnverifiedRequest,
-    WebhookRequest,
-    WebhookSettings,
-)
+from headwater.intake.webhooks.models import ReadContext, UnverifiedRequest, WebhookRequest, WebhookSettings
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.intake.webhooks.settings_input import read_settings
 from headwater.spaces.encryption import Unsealable, derive_key, seal, unseal
@@ -34,9 +29,7 @@ def stamped(at: int, secret: bytes = SECRET) -> str:
     return hmac.new(secret, b"%d." % at + BODY, hashlib.sha256).hexdigest()
 
 
-def check(
-    kind: str, header: str, value: str | None, settings: WebhookSettings | None = None
-) -> None:
+def check(kind: str, header: str, value: str | None, settings: WebhookSettings | None = None) -> None:
     headers = {} if value is None else {header: value}
     reader = ReadContext(kind, settings or WebhookSettings())
     check_signature(reader, SECRET, WebhookRequest(headers, BODY, RECEIVED))
@@ -90,8 +83,7 @@ def test_what_a_timestamped_one_must_not_be(kind: str, header: str, tolerance: i
 
 
 @pytest.mark.parametrize(
-    ("kind", "header"),
-    [("shopify", "x-shopify-hmac-sha256"), ("woocommerce", "x-wc-webhook-signature")],
+    ("kind", "header"), [("shopify", "x-shopify-hmac-sha256"), ("woocommerce", "x-wc-webhook-signature")]
 )
 def test_in_base64(kind: str, header: str) -> None:
     check(kind, header, BASE64)

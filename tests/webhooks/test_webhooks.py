@@ -25,9 +25,7 @@ from tests.support.webhooks import SECRET, Hook, Hooks
 PAID = stripe("checkout.session.completed", SESSION)
 GONE = b'{"message":"Not Found."}'
 
-DOCUMENTED = [
-    (sample.type, sample.body, sample.key) for sample in SAMPLES.values() if sample.key is not None
-]
+DOCUMENTED = [(sample.type, sample.body, sample.key) for sample in SAMPLES.values() if sample.key is not None]
 
 
 def test_it_works(webhooks: Hooks, api: Api) -> None:
@@ -116,8 +114,7 @@ def test_a_token_that_opens_nothing(webhooks: Hooks, connection: psycopg.Connect
 def test_only_the_token_s_hash_is_stored(webhooks: Hooks, connection: psycopg.Connection) -> None:
     hook = webhooks.make("stripe")
     row = connection.execute(
-        "SELECT token_hash, hint, secret, to_jsonb(webhooks)::text FROM webhooks WHERE id = %s",
-        (hook.id,),
+        "SELECT token_hash, hint, secret, to_jsonb(webhooks)::text FROM webhooks WHERE id = %s", (hook.id,)
     ).fetchone()
     assert row is not None
     assert row[:2] == (hashlib.sha256(hook.token.encode()).digest(), hook.token[-4:])
@@ -156,18 +153,14 @@ def test_other_methods(webhooks: Hooks) -> None:
 
 def test_an_inactive_subscription(webhooks: Hooks, connection: psycopg.Connection) -> None:
     hook = webhooks.generic()
-    connection.execute(
-        "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (hook.stage.space_id,)
-    )
+    connection.execute("UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (hook.stage.space_id,))
     answer = hook.deliver({"email": "ada@example.com"})
     assert (answer.status_code, answer.json()) == (
         403, {"message": "The Space's subscription is inactive."},
     )  # fmt: skip
 
 
-def test_a_secret_sealed_under_another_key(
-    webhooks: Hooks, database_url: str, tmp_path: Any
-) -> None:
+def test_a_secret_sealed_under_another_key(webhooks: Hooks, database_url: str, tmp_path: Any) -> None:
     hook = webhooks.make("shopify")
     running = run_application(Settings(secret_key="k" * 32, data_dir=tmp_path), database_url)
     try:
@@ -223,9 +216,7 @@ def limited(database_url: str, tmp_path: Any) -> Any:
     running.stop()
 
 
-def test_the_limit_of_track(
-    limited: Running, webhooks: Hooks, connection: psycopg.Connection
-) -> None:
+def test_the_limit_of_track(limited: Running, webhooks: Hooks, connection: psycopg.Connection) -> None:
     """Everything counts, and what is turned away is not kept: it comes again."""
     made = webhooks.generic()
     connection.execute(

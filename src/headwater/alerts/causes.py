@@ -26,15 +26,17 @@ LATELY = timedelta(hours=3)
 """Before what is judged: what happened then may be the cause."""
 MOST = 1_000
 _SENDERS = {
-    Sender.API_KEY: "over the API", Sender.WEBHOOK: "by webhook", Sender.IMPORT: "by import",
-    Sender.ASSISTANT: "by an assistant", Sender.BROWSER: "from the shop's pages",
+    Sender.API_KEY: "over the API",
+    Sender.WEBHOOK: "by webhook",
+    Sender.IMPORT: "by import",
+    Sender.ASSISTANT: "by an assistant",
+    Sender.BROWSER: "from the shop's pages",
     Sender.SIGNED_BROWSER: "from the shop's pages",
-}  # fmt: skip
+}
 _REFUSALS = {
     "origin": "Reports of visits are refused: they come from {}, which is none of the site's.",
     "key": "Reports of visits are refused: they name the site key {}, which no site has.",
-    "clock": "Reports of visits are refused: the clocks of their browsers, or the server's, are "
-    "wrong.",
+    "clock": "Reports of visits are refused: the clocks of their browsers, or the server's, are wrong.",
     "invalid": "Reports of visits are refused: their field {} is not valid.",
 }
 
@@ -81,8 +83,7 @@ def usual_text(space: Space, judgement: Judgement) -> str:
     usual, steps = judgement.usual, judgement.steps
     if judgement.rule in (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED):
         return (
-            f"{judgement.observed:.0%} in {_span(steps, 'hour')}, usually "
-            f"{usual.low:.0%} to {usual.high:.0%}"
+            f"{judgement.observed:.0%} in {_span(steps, 'hour')}, usually {usual.low:.0%} to {usual.high:.0%}"
         )
     if judgement.rule is Rule.SOURCE_REVENUE_FELL:
         amounts = (f"{value / UNITS:,.0f}" for value in (judgement.observed, usual.low, usual.high))
@@ -101,9 +102,7 @@ async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 async def _of_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
-    row = await fetch_optional(
-        evidence.connection, queries["refusals"], evidence.values(judgement)
-    )  # fmt: skip
+    row = await fetch_optional(evidence.connection, queries["refusals"], evidence.values(judgement))
     if row is not None:
         return _REFUSALS[row[0]].format(row[1])
     orders = evidence.counts.orders
@@ -130,9 +129,10 @@ async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     if key is not None:
         return f"The API key “{key[0]}” was revoked shortly before."
     before = evidence.values(
-        judgement, until=evidence.at - timedelta(hours=judgement.steps),
+        judgement,
+        until=evidence.at - timedelta(hours=judgement.steps),
         since=evidence.at - timedelta(days=14),
-    )  # fmt: skip
+    )
     senders = await fetch_all(evidence.connection, queries["senders"], before)
     if not senders:
         return "Visits come as usual, but orders do not."
@@ -192,9 +192,7 @@ async def _of_revenue(_: CauseEvidence, judgement: Judgement) -> str:
 
 
 async def _of_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
-    senders = await fetch_all(
-        evidence.connection, queries["senders"], evidence.values(judgement)
-    )  # fmt: skip
+    senders = await fetch_all(evidence.connection, queries["senders"], evidence.values(judgement))
     known = [Sender(sender) for sender, _, _ in senders if sender]
     way = f" {_SENDERS[known[0]]}" if known else ""
     return (

@@ -39,11 +39,15 @@ _BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
 async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatch) -> bool:
     """Add what has come in since the last time; returns False while some of it is not processed."""
     values = {
-        "space_id": space.id, "zone": space.timezone, "settled_id": watch.settled_id,
-        "settled_at": watch.settled_at, "counted_at": watch.counted_at, "most": MOST_ROWS,
+        "space_id": space.id,
+        "zone": space.timezone,
+        "settled_id": watch.settled_id,
+        "settled_at": watch.settled_at,
+        "counted_at": watch.counted_at,
+        "most": MOST_ROWS,
         "since": watch.settled_at - KEPT,
         "start": local(watch.counted_at, space) - LATE,
-    }  # fmt: skip
+    }
     if (await fetch_one(connection, queries["unsettled"], values))[0]:
         return False
     for measure in _BY_RECEIPT:
@@ -94,7 +98,7 @@ async def put_figures(
         {"measure": measure, "subject": subject, "hour": hour, "number": number}
         for (measure, subject, hour), number in sums.items()
         if abs(number) <= MOST_STORED
-    ]  # fmt: skip
+    ]
     values = {"space_id": space_id, "rows": json.dumps(rows)}
     await connection.execute(queries["put_reported"], values)
 
@@ -130,18 +134,20 @@ class CountTable:
             return CountSeries(totals, place, began=self.began)
 
         def several(measure: str) -> dict[str, CountSeries]:
-            return {
-                subject: one(measure, subject) for (name, subject) in self.hours if name == measure
-            }
+            return {subject: one(measure, subject) for (name, subject) in self.hours if name == measure}
 
         by_source = several("source_touches")
         return SpaceCounts(
-            visits=one("visits"), touches=one("touches"),
+            visits=one("visits"),
+            touches=one("touches"),
             by_source={name: series for name, series in by_source.items() if name != "direct"},
-            orders=one("orders"), untouched=one("untouched"), repeated=one("repeated"),
-            rejected=one("rejected"), finished=several("finished"),
+            orders=one("orders"),
+            untouched=one("untouched"),
+            repeated=one("repeated"),
+            rejected=one("rejected"),
+            finished=several("finished"),
             failed={subject: one("failed", subject) for subject in several("finished")},
-        )  # fmt: skip
+        )
 
     def at_day(self, end: datetime) -> DayCounts:
         """Return the counts up to a midnight."""
@@ -153,9 +159,8 @@ class CountTable:
         orders, revenue = (by_measure[name] for name in OF_DAYS)
         both = orders.keys() & revenue.keys()
         return DayCounts(
-            {name: orders[name] for name in sorted(both)},
-            {name: revenue[name] for name in sorted(both)},
-        )  # fmt: skip
+            {name: orders[name] for name in sorted(both)}, {name: revenue[name] for name in sorted(both)}
+        )
 
 
 async def read_counts(connection: AsyncConnection, space: Space, end: datetime) -> CountTable:
@@ -168,9 +173,12 @@ async def read_counts(connection: AsyncConnection, space: Space, end: datetime) 
 
 
 def table_of(
-    start: datetime, end: datetime, first: datetime,
-    rows: Iterable[tuple[str, str, datetime, int]], sources: SourceNames,
-) -> CountTable:  # fmt: skip
+    start: datetime,
+    end: datetime,
+    first: datetime,
+    rows: Iterable[tuple[str, str, datetime, int]],
+    sources: SourceNames,
+) -> CountTable:
     """Return rows of counts as a table, with the sums of touchpoints over all sources."""
     hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
     counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
@@ -182,14 +190,13 @@ def table_of(
         else:
             counts[measure, subject][place] += number
     sums = {
-        key: CountSeries.of(
-            by_place.get(at, 0) for at in range(days if key[0] in OF_DAYS else hours)
-        )
+        key: CountSeries.of(by_place.get(at, 0) for at in range(days if key[0] in OF_DAYS else hours))
         for key, by_place in counts.items()
     }
     return CountTable(
         start,
         {key: list(series.totals) for key, series in sums.items() if key[0] not in OF_DAYS},
         {key: list(series.totals) for key, series in sums.items() if key[0] in OF_DAYS},
-        max(-(-(first - start) // HOUR), 0), hours,
-    )  # fmt: skip
+        max(-(-(first - start) // HOUR), 0),
+        hours,
+    )

@@ -25,13 +25,7 @@ from headwater.alerts.counts import (
     read_counts,
     read_figures,
 )
-from headwater.alerts.history import (
-    AlertHistory,
-    AlertStep,
-    Sign,
-    forget_history,
-    worth_telling,
-)
+from headwater.alerts.history import AlertHistory, AlertStep, Sign, forget_history, worth_telling
 from headwater.alerts.judgement import judge_day, judge_hour
 from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
@@ -74,8 +68,12 @@ class AlertWatch:
                 watch = replace(watch, settled_id=watch.newest_id, settled_at=now)
             if watch.timezone != space.timezone:
                 await forget_counts(connection, space_id)
-                watch = replace(watch, counted_id=0, counted_at=datetime.fromtimestamp(0, UTC),
-                                judged_until=_hour(now, space))  # fmt: skip
+                watch = replace(
+                    watch,
+                    counted_id=0,
+                    counted_at=datetime.fromtimestamp(0, UTC),
+                    judged_until=_hour(now, space),
+                )
             problems = await list_problems(connection, space_id)
         return await self._judge(space, watch, problems, now)
 
@@ -127,9 +125,7 @@ class _HourJudge:
         end = begun + HOUR
         while end <= until:
             counts = self._table.at_hour(end)
-            evidence = CauseEvidence(
-                self._connection, self._space, counts, _instant(end, self._space)
-            )
+            evidence = CauseEvidence(self._connection, self._space, counts, _instant(end, self._space))
             await self._take(evidence, judge_hour(counts, self._alertness(end, HOUR)), end, HOUR)
             if end.hour == 0:
                 days = self._table.at_day(end)
@@ -166,9 +162,16 @@ class _HourJudge:
                 assert alert is not None
                 title, cause = alert.title, alert.cause
             sign = Sign(
-                one.rule, one.subject, title, cause, end - one.steps * step, one.is_out,
-                one.is_well, one.is_severe, one,
-            )  # fmt: skip
+                one.rule,
+                one.subject,
+                title,
+                cause,
+                end - one.steps * step,
+                one.is_out,
+                one.is_well,
+                one.is_severe,
+                one,
+            )
             await self._history.take(sign, evidence.at)
 
 
@@ -180,18 +183,23 @@ def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> li
     """Return the problems of this moment as signs, and that those of before are over."""
     signs = [
         Sign(
-            one.kind, str(one.destination_id or ""), one.title, one.detail or "", now,
-            is_out=True, is_well=False, is_severe=one.count >= SEVERE,
+            one.kind,
+            str(one.destination_id or ""),
+            one.title,
+            one.detail or "",
+            now,
+            is_out=True,
+            is_well=False,
+            is_severe=one.count >= SEVERE,
         )
         for one in problems
-    ]  # fmt: skip
+    ]
     current = {(sign.rule, sign.subject) for sign in signs}
     signs += [
-        Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began, is_out=False,
-             is_well=True)
+        Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began, is_out=False, is_well=True)
         for key, alert in history.open.items()
         if alert.rule not in OF_COUNTS and key not in current
-    ]  # fmt: skip
+    ]
     return signs
 
 

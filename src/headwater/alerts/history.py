@@ -117,9 +117,7 @@ class AlertHistory:
     @property
     def ended(self) -> dict[tuple[Rule, str], datetime]:
         """When those that are over ended."""
-        return {
-            key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None
-        }
+        return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
     async def take(self, sign: Sign, at: datetime) -> None:
         """Note what a sign means: that an alert opens, returns, worsens or ends, or nothing."""
@@ -131,8 +129,9 @@ class AlertHistory:
                 await self._open(sign, at)
         elif alert.ended_at is not None:
             if sign.is_out:
-                changed = replace(alert, ended_at=None, well=0, title=sign.title, cause=sign.cause,
-                                  began=sign.began)  # fmt: skip
+                changed = replace(
+                    alert, ended_at=None, well=0, title=sign.title, cause=sign.cause, began=sign.began
+                )
                 await self._change(changed, StepKind.RETURNED, sign, at)
         elif sign.is_well:
             await self._mend(alert, sign, at)
@@ -144,21 +143,42 @@ class AlertHistory:
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + SAME
             if is_over or alert.rule in off:
-                sign = Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began,
-                            is_out=False, is_well=True)  # fmt: skip
+                sign = Sign(
+                    alert.rule,
+                    alert.subject,
+                    alert.title,
+                    alert.cause,
+                    alert.began,
+                    is_out=False,
+                    is_well=True,
+                )
                 await self._mend(alert, sign, at)
 
     async def _open(self, sign: Sign, at: datetime) -> None:
         values = {
-            "space_id": self._space_id, "rule": sign.rule, "subject": sign.subject,
-            "title": sign.title, "cause": sign.cause, "began": sign.began, "at": at,
+            "space_id": self._space_id,
+            "rule": sign.rule,
+            "subject": sign.subject,
+            "title": sign.title,
+            "cause": sign.cause,
+            "began": sign.began,
+            "at": at,
             "is_severe": sign.is_severe,
-        }  # fmt: skip
+        }
         (alert_id,) = await fetch_one(self._connection, queries["insert"], values)
         alert = StoredAlert(
-            alert_id, sign.rule, sign.subject, sign.title, sign.cause, sign.began, at, None,
-            sign.is_severe, 0, None,
-        )  # fmt: skip
+            alert_id,
+            sign.rule,
+            sign.subject,
+            sign.title,
+            sign.cause,
+            sign.began,
+            at,
+            None,
+            sign.is_severe,
+            0,
+            None,
+        )
         self._alerts[alert.key] = alert
         await self._note(alert, StepKind.OPENED, sign, at)
 
@@ -180,15 +200,18 @@ class AlertHistory:
         elif alert.well:
             await self._change(replace(alert, well=0), None, sign, at)
 
-    async def _change(
-        self, alert: StoredAlert, step: StepKind | None, sign: Sign, at: datetime
-    ) -> None:
+    async def _change(self, alert: StoredAlert, step: StepKind | None, sign: Sign, at: datetime) -> None:
         self._alerts[alert.key] = alert
         values = {
-            "space_id": self._space_id, "id": alert.id, "title": alert.title, "cause": alert.cause,
-            "began": alert.began, "ended_at": alert.ended_at, "is_severe": alert.is_severe,
+            "space_id": self._space_id,
+            "id": alert.id,
+            "title": alert.title,
+            "cause": alert.cause,
+            "began": alert.began,
+            "ended_at": alert.ended_at,
+            "is_severe": alert.is_severe,
             "well": alert.well,
-        }  # fmt: skip
+        }
         await self._connection.execute(queries["update"], values)
         if step is not None:
             await self._note(alert, step, sign, at)
@@ -196,9 +219,7 @@ class AlertHistory:
     async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, at: datetime) -> None:
         values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": at}
         await self._connection.execute(queries["add_step"], values | _figures(sign.figures))
-        noted = AlertStep(
-            alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause
-        )  # fmt: skip
+        noted = AlertStep(alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause)
         self.steps.append(noted)
 
 
@@ -221,9 +242,12 @@ def _figures(judgement: Judgement | None) -> dict[str, Any]:
         return dict.fromkeys(("observed", "low", "middle", "high", "span"))
     usual = judgement.usual
     return {
-        "observed": judgement.observed, "low": usual.low, "middle": usual.middle,
-        "high": usual.high, "span": judgement.steps,
-    }  # fmt: skip
+        "observed": judgement.observed,
+        "low": usual.low,
+        "middle": usual.middle,
+        "high": usual.high,
+        "span": judgement.steps,
+    }
 
 
 @dataclass(frozen=True)
@@ -282,9 +306,14 @@ async def acknowledge(
 ) -> bool:
     """Note that a user deals with an open alert: no message repeats it before its end."""
     values: dict[str, Any] = {
-        "space_id": space_id, "id": alert_id, "user_id": user_id, "at": at,
-        "alert_id": alert_id, "step": StepKind.ACKNOWLEDGED, **_figures(None),
-    }  # fmt: skip
+        "space_id": space_id,
+        "id": alert_id,
+        "user_id": user_id,
+        "at": at,
+        "alert_id": alert_id,
+        "step": StepKind.ACKNOWLEDGED,
+        **_figures(None),
+    }
     if await fetch_optional(connection, queries["acknowledge"], values) is None:
         return False
     await connection.execute(queries["add_step"], values)
@@ -293,6 +322,4 @@ async def acknowledge(
 
 async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
     """Forget alerts that ended long ago."""
-    await connection.execute(
-        queries["forget"], {"space_id": space_id, "before": now - KEPT}
-    )  # fmt: skip
+    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})

@@ -14,13 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
-from headwater.alerts.models import (
-    LONGEST_WINDOW,
-    Alertness,
-    DayCounts,
-    Judgement,
-    SpaceCounts,
-)
+from headwater.alerts.models import LONGEST_WINDOW, Alertness, DayCounts, Judgement, SpaceCounts
 from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.series import HOURS, CountSeries, UsualRange
 
@@ -62,9 +56,7 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
             _fall(Rule.SOURCE_VISITS_FELL, source, series, alertness, _Rest(counts.touches, series))
             for source, series in counts.by_source.items()
         ]
-        judged.append(
-            _share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness)
-        )
+        judged.append(_share(Rule.UNATTRIBUTED_ROSE, "", counts.untouched, counts.orders, alertness))
     judged += [
         _rise(Rule.ORDERS_REPEATED, "", counts.repeated, alertness),
         _rise(Rule.REJECTIONS_ROSE, "", counts.rejected, alertness),
@@ -91,10 +83,16 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
         is_low = observed <= REMAINDER[alertness.of(rule)] * usual.middle
         judged.append(
             Judgement(
-                rule, source, number.steps, observed, usual, number.is_out and is_low,
-                number.is_well or observed >= RECOVERED * usual.middle, number.is_severe,
+                rule,
+                source,
+                number.steps,
+                observed,
+                usual,
+                number.is_out and is_low,
+                number.is_well or observed >= RECOVERED * usual.middle,
+                number.is_severe,
             )
-        )  # fmt: skip
+        )
     return _wanted(judged, alertness)
 
 
@@ -140,9 +138,8 @@ _Control = CountSeries | _Rest | None
 
 
 def _fall(
-    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness,
-    control: _Control = None,
-) -> Judgement | None:  # fmt: skip
+    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness, control: _Control = None
+) -> Judgement | None:
     """Return whether a count has fallen; None when too little is expected of any time."""
     if series is None or not series.is_known:
         return None
@@ -157,8 +154,9 @@ def _fall(
             expected *= _level(series, steps, age) * _ratio(control, steps)
         if expected < ENOUGH:
             continue
-        judgement = _judge_fall(rule, subject, (steps, series.total(steps)), usual, expected,
-                                alertness.of(rule))  # fmt: skip
+        judgement = _judge_fall(
+            rule, subject, (steps, series.total(steps)), usual, expected, alertness.of(rule)
+        )
         if judgement.is_out or age:
             return judgement
         shortest = shortest or judgement
@@ -168,23 +166,31 @@ def _fall(
 
 
 def _judge_fall(
-    rule: Rule, subject: str, count: tuple[int, int], usual: UsualRange, expected: float,
+    rule: Rule,
+    subject: str,
+    count: tuple[int, int],
+    usual: UsualRange,
+    expected: float,
     sensitivity: Sensitivity,
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     steps, observed = count
     is_out = (
         observed <= REMAINDER[sensitivity] * expected
         and _deviation(observed, expected) <= -DEVIATIONS[sensitivity]
     )
     return Judgement(
-        rule, subject, steps, observed, usual, is_out, observed >= RECOVERED * expected,
+        rule,
+        subject,
+        steps,
+        observed,
+        usual,
+        is_out,
+        observed >= RECOVERED * expected,
         observed <= GONE * expected,
-    )  # fmt: skip
+    )
 
 
-def _rise(
-    rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness
-) -> Judgement | None:
+def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
     """Return whether a count of faults has risen above the most of the weeks, and days, before."""
     if series is None:
         return None
@@ -200,9 +206,15 @@ def _rise(
         deviation = _deviation(observed, most)
         is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
         judgement = Judgement(
-            rule, subject, steps, observed, UsualRange(0, usual.middle, most), is_out,
-            observed <= max(most, fewest / 4), observed >= 10 * max(most, fewest),
-        )  # fmt: skip
+            rule,
+            subject,
+            steps,
+            observed,
+            UsualRange(0, usual.middle, most),
+            is_out,
+            observed <= max(most, fewest / 4),
+            observed >= 10 * max(most, fewest),
+        )
         if is_out or age:
             return judgement
         shortest = shortest or judgement
@@ -210,9 +222,8 @@ def _rise(
 
 
 def _share(
-    rule: Rule, subject: str, part: CountSeries | None, whole: CountSeries | None,
-    alertness: Alertness,
-) -> Judgement | None:  # fmt: skip
+    rule: Rule, subject: str, part: CountSeries | None, whole: CountSeries | None, alertness: Alertness
+) -> Judgement | None:
     """Return whether a share has grown; None when too little is known."""
     if whole is None or part is None:
         return None

@@ -74,8 +74,7 @@ class Alert:
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
             Rule.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
             Rule.EVENTS_REJECTED: "headwater queue rejected",
-            Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} "
-            "subscription=active",
+            Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} subscription=active",
         }.get(self.kind)
 
     @property
@@ -118,9 +117,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
     """The problems of this moment, which no history has to be known for."""
-    values = {
-        "space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN,
-    }  # fmt: skip
+    values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
     return [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]

@@ -49,9 +49,7 @@ async def read_hour_figures(
     window before them. Needs a transaction in which nothing has been read yet.
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
-    queries = [
-        _query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)
-    ]
+    queries = [_query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
@@ -72,9 +70,7 @@ async def read_day_figures(
     every day from a midnight on.
     """
     columns = Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE
-    queries = [
-        _query(*part, columns, (Group.DAY, Group.SOURCE), SALES) for part in _parts(start, end)
-    ]
+    queries = [_query(*part, columns, (Group.DAY, Group.SOURCE), SALES) for part in _parts(start, end)]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
@@ -89,16 +85,17 @@ async def read_day_figures(
     return figures
 
 
-async def _reports(
-    connection: AsyncConnection, space_id: int, queries: list[ReportQuery]
-) -> list[Report]:
+async def _reports(connection: AsyncConnection, space_id: int, queries: list[ReportQuery]) -> list[Report]:
     return await query_reports(connection, space_id, queries) if queries else []
 
 
 def _query(
-    start: datetime, end: datetime, measures: tuple[Measure, ...], groups: tuple[Group, ...],
+    start: datetime,
+    end: datetime,
+    measures: tuple[Measure, ...],
+    groups: tuple[Group, ...],
     kinds: tuple[Kind, ...],
-) -> ReportQuery:  # fmt: skip
+) -> ReportQuery:
     only = tuple(KeyCondition(Group.KIND, kind.key) for kind in kinds)
     filters = Filters(event_names=SALES_EVENTS, only=only)
     return ReportQuery(start, end, measures, groups, filters=filters, limit=MOST_ROWS)

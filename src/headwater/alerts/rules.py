@@ -87,8 +87,7 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.ORDERS_FELL: RuleText(
         "Orders stopped or fell",
         "Far fewer orders than usual at this time of the week, and than the visits lead to expect.",
-        "See what came in by webhook and import, and whether the API key that reports orders still "
-        "works.",
+        "See what came in by webhook and import, and whether the API key that reports orders still works.",
         "/orders",
     ),
     Rule.EVENTS_REJECTED: RuleText(
@@ -174,8 +173,16 @@ TEXTS: dict[Rule, RuleText] = {
     ),
 }
 
-OF_COUNTS = frozenset({
-    Rule.VISITS_FELL, Rule.ORDERS_FELL, Rule.REJECTIONS_ROSE, Rule.DELIVERIES_FAILED,
-    Rule.ORDERS_REPEATED, Rule.UNATTRIBUTED_ROSE, Rule.SOURCE_VISITS_FELL, Rule.SOURCE_REVENUE_FELL,
-})  # fmt: skip
+OF_COUNTS = frozenset(
+    {
+        Rule.VISITS_FELL,
+        Rule.ORDERS_FELL,
+        Rule.REJECTIONS_ROSE,
+        Rule.DELIVERIES_FAILED,
+        Rule.ORDERS_REPEATED,
+        Rule.UNATTRIBUTED_ROSE,
+        Rule.SOURCE_VISITS_FELL,
+        Rule.SOURCE_REVENUE_FELL,
+    }
+)
 """Rules that hold figures against their usual range; the others are problems of this moment."""

@@ -60,14 +60,18 @@ class RuleChoice:
 
 
 async def begin_watch(
-    connection: AsyncConnection, space: Space, now: datetime, judged_until: datetime,
-    next_at: datetime,
-) -> None:  # fmt: skip
+    connection: AsyncConnection, space: Space, now: datetime, judged_until: datetime, next_at: datetime
+) -> None:
     """Begin to look at a Space, at `next_at`: at its hours from `judged_until` on. Nothing is
     changed of one that is looked at.
     """
-    values = {"space_id": space.id, "zone": space.timezone, "now": now,
-              "judged_until": judged_until, "next_at": next_at}  # fmt: skip
+    values = {
+        "space_id": space.id,
+        "zone": space.timezone,
+        "now": now,
+        "judged_until": judged_until,
+        "next_at": next_at,
+    }
     (values["newest_id"],) = await fetch_one(connection, queries["newest_id"])
     await connection.execute(queries["begin"], values)
 
@@ -89,16 +93,19 @@ async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> Sp
     return SpaceWatch(**row, **newest, lease=lease)
 
 
-async def settle(
-    connection: AsyncConnection, space: Space, watch: SpaceWatch, now: datetime
-) -> bool:
+async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, now: datetime) -> bool:
     """Note how far a Space is, and when it is due again; False when another process has it."""
     values = {
-        "space_id": space.id, "timezone": space.timezone, "lease": watch.lease,
-        "counted_id": watch.counted_id, "counted_at": watch.counted_at,
-        "settled_id": watch.settled_id, "settled_at": watch.settled_at,
-        "judged_until": watch.judged_until, "next_at": now + LOOK,
-    }  # fmt: skip
+        "space_id": space.id,
+        "timezone": space.timezone,
+        "lease": watch.lease,
+        "counted_id": watch.counted_id,
+        "counted_at": watch.counted_at,
+        "settled_id": watch.settled_id,
+        "settled_at": watch.settled_at,
+        "judged_until": watch.judged_until,
+        "next_at": now + LOOK,
+    }
     return await fetch_optional(connection, queries["settle"], values) is not None
 
 
@@ -113,12 +120,13 @@ async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Ru
     return {rule: chosen.get(rule, RuleChoice()) for rule in Rule}
 
 
-async def choose(
-    connection: AsyncConnection, space_id: int, rule: Rule, choice: RuleChoice
-) -> None:
+async def choose(connection: AsyncConnection, space_id: int, rule: Rule, choice: RuleChoice) -> None:
     """Choose for a rule."""
     values = {
-        "space_id": space_id, "rule": rule, "is_on": choice.is_on,
-        "sensitivity": choice.sensitivity, "muted_until": choice.muted_until,
-    }  # fmt: skip
+        "space_id": space_id,
+        "rule": rule,
+        "is_on": choice.is_on,
+        "sensitivity": choice.sensitivity,
+        "muted_until": choice.muted_until,
+    }
     await connection.execute(queries["set_rule"], values)

@@ -20,12 +20,7 @@ from headwater.people.contacts.lookup import resolve
 from headwater.people.contacts.queries import queries
 from headwater.people.contacts.schemas import JOURNEY
 from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import (
-    EXPLANATION,
-    PARAMETERS,
-    encode_explanation,
-    read_path,
-)
+from headwater.reports.explanation_answer import EXPLANATION, PARAMETERS, encode_explanation, read_path
 from headwater.spaces.spaces import fetch_space
 
 

@@ -101,9 +101,7 @@ async def detach_contact_company(call: Call) -> Response:
     return json_response(inputs.membership(canonical, None))
 
 
-CONTACT_ID = PathParameter(
-    "id", "The contact's id, or that of a contact merged into it.", INTEGER_ID
-)
+CONTACT_ID = PathParameter("id", "The contact's id, or that of a contact merged into it.", INTEGER_ID)
 # An address can hold a slash, which arrives as one even where it was sent as %2F.
 EMAIL = PathParameter("email", parameters.EMAIL.description, {"pattern": "@"}, REST)
 GETTING = RateLimit("get_contact", 30)

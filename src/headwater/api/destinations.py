@@ -90,22 +90,27 @@ async def test_destination(call: Call) -> Response:
     destination_id = call.path_id("destination_id")
     shared = call.services
     checked, _ = await check_destination(
-        shared.database.transaction, shared.egress, (call.space_id, destination_id),
-        shared.settings, shared.sealing_key,
-    )  # fmt: skip
-    return _answer({
-        "ok": checked.ok, "http_status": checked.status, "message": checked.message,
-        "remedy": checked.remedy,
-    })  # fmt: skip
+        shared.database.transaction,
+        shared.egress,
+        (call.space_id, destination_id),
+        shared.settings,
+        shared.sealing_key,
+    )
+    return _answer(
+        {
+            "ok": checked.ok,
+            "http_status": checked.status,
+            "message": checked.message,
+            "remedy": checked.remedy,
+        }
+    )
 
 
 def _answer(content: Any, status: int = 200) -> Response:
     return json_response(msgspec.json.encode(content), status)
 
 
-DESTINATION_ID = PathParameter(
-    "destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"}
-)
+DESTINATION_ID = PathParameter("destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"})
 LISTING = RateLimit("list_destinations", 30)
 CHANGING = RateLimit("change_destination", 60)
 
@@ -207,9 +212,7 @@ OPERATIONS = (
         path="/destinations/{destination_id}/resume",
         tag="Destinations",
         summary="Resume Destination",
-        description=(
-            "Send again, whether people had paused it or the platform had refused its credentials."
-        ),
+        description=("Send again, whether people had paused it or the platform had refused its credentials."),
         scope="destinations:write",
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],

@@ -65,9 +65,7 @@ OPERATIONS = (
         scope="contacts:delete",
         limit=ERASING,
         path_parameters=[
-            PathParameter(
-                "id", "The contact's id, from 1 on, or that of one merged into it.", INTEGER_ID
-            )
+            PathParameter("id", "The contact's id, from 1 on, or that of one merged into it.", INTEGER_ID)
         ],
         status=202,
         answer=QUEUED,

@@ -46,11 +46,7 @@ def gets(kind: str) -> Handler:
         export_id = call.path_id("export_id")
         async with call.services.database.connection() as connection:
             job = await fetch_job(connection, call.space_id, kind, export_id)
-        content: dict[str, Any] = {
-            "export_id": job.id,
-            "status": job.status,
-            "created_at": job.created_at,
-        }
+        content: dict[str, Any] = {"export_id": job.id, "status": job.status, "created_at": job.created_at}
         if job.status != "completed" or job.file is None:
             return JSONResponse({**content, "message": message_of(job)})
         expires = datetime.now(UTC).replace(microsecond=0) + LINK_LIVES

@@ -15,11 +15,7 @@ from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.openapi import conflict, file_body
 from headwater.http.rate_limits import RateLimit
 from headwater.intake.imports.detection import detect_reading
-from headwater.intake.imports.formats.dialects import (
-    OpenEncodingError,
-    UnreadableError,
-    WrongEncodingError,
-)
+from headwater.intake.imports.formats.dialects import OpenEncodingError, UnreadableError, WrongEncodingError
 from headwater.intake.imports.jobs import create_job, fetch_job, list_refused
 from headwater.intake.imports.parameters import parameters_of, read_request
 from headwater.intake.imports.reception import WITHDRAWN, Upload, receive_file
@@ -50,9 +46,7 @@ def creates(kind: str) -> Handler:
             detect_reading, kind, space=space, choices=request.choices, constants=request.constants
         )
         try:
-            received = await receive_file(
-                shared.database, shared.storage, upload, pieces, choose
-            )  # fmt: skip
+            received = await receive_file(shared.database, shared.storage, upload, pieces, choose)
         except UnreadableError as error:
             raise _invalid(error) from None
         content = {"import_id": job_id, "status": "queued", "message": ASK}
@@ -140,6 +134,4 @@ _SUBJECTS: tuple[tuple[str, str, Scope], ...] = (
     ("spend", "spend", "spend:write"),
     ("ads", "ad", "events:write"),
 )
-OPERATIONS = tuple(
-    make(*subject) for subject in _SUBJECTS for make in (_creation, _status)
-)  # fmt: skip
+OPERATIONS = tuple(make(*subject) for subject in _SUBJECTS for make in (_creation, _status))

@@ -64,9 +64,7 @@ OPERATIONS = (
         summary="List own paid networks",
         scope="events:read",
         limit=RateLimit("list_networks", 30),
-        answer=answer(
-            "All of them.", object_schema({"data": {"type": "array", "items": _NETWORK}})
-        ),
+        answer=answer("All of them.", object_schema({"data": {"type": "array", "items": _NETWORK}})),
         handler=list_own_networks,
     ),
     Operation(
@@ -89,9 +87,7 @@ OPERATIONS = (
         summary="Remove a paid network",
         scope="events:write",
         limit=RateLimit("change_networks", 60),
-        path_parameters=[
-            PathParameter("name", "The network's name.", {"maxLength": LONGEST_NAME}),
-        ],
+        path_parameters=[PathParameter("name", "The network's name.", {"maxLength": LONGEST_NAME})],
         answer=answer("What was done.", object_schema({"message": TEXT})),
         errors=[404],
         handler=delete_own_network,

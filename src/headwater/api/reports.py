@@ -46,12 +46,7 @@ from headwater.reports.questions.path_parameters import read_paths_query
 from headwater.reports.questions.path_report import query_paths
 from headwater.reports.questions.report import query_report
 from headwater.reports.questions.spend_answer import PARAMETERS as SPEND_PARAMETERS
-from headwater.reports.questions.spend_answer import (
-    SPEND,
-    read_spend_query,
-    spend_answer,
-    spend_csv,
-)
+from headwater.reports.questions.spend_answer import SPEND, read_spend_query, spend_answer, spend_csv
 from headwater.reports.questions.spend_report import query_spend
 from headwater.reports.report_answer import REPORT, report_answer, report_csv
 from headwater.spaces.models import Space
@@ -137,9 +132,7 @@ async def list_credits(call: Call) -> Response:
     touchpoints. With `Accept: text/csv`, those of the page as CSV.
     """
     cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
-    query, page, hints = await _load(
-        call, partial(read_credits_query, cursors=cursors), query_credits
-    )
+    query, page, hints = await _load(call, partial(read_credits_query, cursors=cursors), query_credits)
     if _wants_csv(call):
         return _csv_response(credits_csv(page))
     return json_response(credits_answer(query, page, call.page_link(cursors), hints))
@@ -196,10 +189,7 @@ OPERATIONS = (
         summary="Get Paths",
         scope="reports:read",
         limit=RateLimit("get_paths", 30),
-        parameters=[
-            *(parameter.openapi() for parameter in PATHS_PARAMETERS),
-            filters.DOCUMENTATION,
-        ],
+        parameters=[*(parameter.openapi() for parameter in PATHS_PARAMETERS), filters.DOCUMENTATION],
         answer=answer("The report of paths.", _with_hints(PATHS)),
         handler=get_paths,
     ),
@@ -224,9 +214,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_changes", 30),
         parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
-        answer=answer(
-            "What has changed, by group and by cause.", with_optional(SPEND_CHANGES, hints=HINTS)
-        ),
+        answer=answer("What has changed, by group and by cause.", with_optional(SPEND_CHANGES, hints=HINTS)),
         handler=get_spend_changes,
     ),
     Operation(
@@ -249,13 +237,8 @@ OPERATIONS = (
         summary="Get Changes",
         scope="reports:read",
         limit=RateLimit("get_changes", 30),
-        parameters=[
-            *(parameter.openapi() for parameter in CHANGES_PARAMETERS),
-            filters.DOCUMENTATION,
-        ],
-        answer=answer(
-            "What has changed, by group and by cause.", with_optional(CHANGES, hints=HINTS)
-        ),
+        parameters=[*(parameter.openapi() for parameter in CHANGES_PARAMETERS), filters.DOCUMENTATION],
+        answer=answer("What has changed, by group and by cause.", with_optional(CHANGES, hints=HINTS)),
         handler=get_changes,
     ),
     Operation(
@@ -266,10 +249,7 @@ OPERATIONS = (
         summary="List Credits",
         scope="reports:read",
         limit=RateLimit("list_credits", 30),
-        parameters=[
-            *(parameter.openapi() for parameter in CREDITS_PARAMETERS),
-            filters.DOCUMENTATION,
-        ],
+        parameters=[*(parameter.openapi() for parameter in CREDITS_PARAMETERS), filters.DOCUMENTATION],
         answer=answer(
             "One page of events, and what all of them come to.", with_optional(CREDITS, hints=HINTS)
         ),

@@ -48,8 +48,7 @@ _NARROWED: dict[tuple[bool, bool], Composable] = {
     (False, True): SQL("{} AND e.contact_id = ANY(%(contacts)s)").format(_MASKED),
     (True, False): SQL("true"),
     (True, True): SQL(
-        "(e.company_id = ANY(%(companies)s)"
-        " OR e.company_id IS NULL AND e.contact_id = ANY(%(contacts)s))"
+        "(e.company_id = ANY(%(companies)s) OR e.company_id IS NULL AND e.contact_id = ANY(%(contacts)s))"
     ),
 }
 
@@ -69,10 +68,7 @@ class Attribution:
 
     def parameters(self) -> dict[str, Any]:
         """The values that `credited_rows` binds, besides `space_id`."""
-        bound: dict[str, Any] = {
-            "source_ids": list(self.source_ids),
-            "lookback": self.window_days * 86_400,
-        }
+        bound: dict[str, Any] = {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
         if MODELS[self.model].is_fitted:
             bound["source_weights"] = array(self.weights)
         return bound
@@ -96,9 +92,11 @@ OWN_AMOUNT = (SharedAmount.OWN,)
 BOTH_AMOUNTS = (SharedAmount.OWN, SharedAmount.IN_SPACE_CURRENCY)
 
 _SPREADS = {
-    Spread.LINEAR: "spread", Spread.U_SHAPED: "spread", Spread.BY_AGE: "spread_by_age",
+    Spread.LINEAR: "spread",
+    Spread.U_SHAPED: "spread",
+    Spread.BY_AGE: "spread_by_age",
     Spread.BY_SOURCE: "spread_by_source",
-}  # fmt: skip
+}
 _SHARES = {Spread.BY_AGE: "share_by_age", Spread.BY_SOURCE: "share_by_source"}
 
 
@@ -142,9 +140,7 @@ def has_credit(attribution: Attribution) -> Composed:
     return queries["has_credit"].format(credited_touches=credited_touches(attribution))
 
 
-async def narrow(
-    connection: AsyncConnection, space_id: int, attribution: Attribution
-) -> EventCondition:
+async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> EventCondition:
     """The condition that the requested sources put on the events that can have credited rows.
 
     The query is correct without it, but would compute the path of every event without credit.
@@ -175,9 +171,7 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
     return EventCondition(_NARROWED[attribution.by_company, rare], values)
 
 
-def credited_touches(
-    attribution: Attribution, amounts: Sequence[SharedAmount] = OWN_AMOUNT
-) -> Composed:
+def credited_touches(attribution: Attribution, amounts: Sequence[SharedAmount] = OWN_AMOUNT) -> Composed:
     """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
     source_id, tag_set_id, place, touches` to be joined LATERAL, with `share` of the units of a row
     `m`, of each of the amounts, where the model needs it. `e` needs `event_time`, `contact_id` and
@@ -193,8 +187,7 @@ def _repeat(columns: str, amounts: Sequence[SharedAmount]) -> Composed:
     """Return the columns of each of some amounts."""
     names = ("units", "share", "lost", "given", "turn")
     return SQL(", ").join(
-        queries[columns].format(**{name: amount.column(name) for name in names})
-        for amount in amounts
+        queries[columns].format(**{name: amount.column(name) for name in names}) for amount in amounts
     )
 
 

@@ -59,10 +59,11 @@ class SourcesMet:
         events = credited.events[met]
         recipients = Recipients(events, np.bincount(events, minlength=len(credited.counts)))
         return cls(
-            WeightedRecipients(recipients, weights[sources[met]]), order,
+            WeightedRecipients(recipients, weights[sources[met]]),
+            order,
             np.cumsum(is_first, dtype=np.int32)[order[begins]] - 1,
             Recipients(np.repeat(np.arange(len(sizes)), sizes), sizes),
-        )  # fmt: skip
+        )
 
     def shares(self, units: IntArray) -> IntArray:
         """Return the share of each touch in its event's units, by the weight of each source met."""

@@ -69,9 +69,7 @@ class WeightedRecipients:
         shares[self._too_late(tied, places, last, left_over)] -= 1
         return shares
 
-    def _too_late(
-        self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray
-    ) -> IntArray:
+    def _too_late(self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray) -> IntArray:
         """Return who of some events is not served although it lost as much as the last one who is:
         the later ones.
         """

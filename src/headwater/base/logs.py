@@ -25,9 +25,7 @@ MAX_TEXT = 8192
 MAX_DEPTH = 6
 
 _SENSITIVE = r"(?:password|passwd|secret|token|cookie|authorization|api[_-]?key|fingerprint)"
-_SENSITIVE_NAME = re.compile(
-    rf"{_SENSITIVE}|^(?:e?mail|phone|ip|key|dsn)$|database_url", re.IGNORECASE
-)
+_SENSITIVE_NAME = re.compile(rf"{_SENSITIVE}|^(?:e?mail|phone|ip|key|dsn)$|database_url", re.IGNORECASE)
 
 # Each begins only where a word begins and never backs up over what it has read, so that time stays
 # linear in the text, whoever wrote it.
@@ -103,14 +101,7 @@ def _settle_libraries(*, is_brief: bool) -> None:
     """Let loggers of libraries write through the root handler, and leave out what is no news;
     when brief also that a server process starts and ends, which is its supervisor's business.
     """
-    for name in (
-        "uvicorn",
-        "uvicorn.error",
-        "uvicorn.access",
-        "asyncio",
-        "psycopg",
-        "psycopg.pool",
-    ):
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio", "psycopg", "psycopg.pool"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
     for name in ("mcp", "urllib3"):  # they log every request

@@ -108,9 +108,7 @@ class Mask:
         return None
 
 
-def mask_fields(
-    fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]
-) -> dict[str, Any]:
+def mask_fields(fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]) -> dict[str, Any]:
     """Mask a message so that people may see it: values stay under the names in `kept`, URLs under
     those in `urls` lose their query, and every other value is masked, so that a field added later
     is, too.

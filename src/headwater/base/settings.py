@@ -25,10 +25,20 @@ STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500
 """Merges an hour: more than corrections by hand and people who log in on a second device make."""
 TAKEN = (
-    ".well-known", "console", "docs", "downloads", "healthz", "login", "logout", "mail", "mcp",
+    ".well-known",
+    "console",
+    "docs",
+    "downloads",
+    "healthz",
+    "login",
+    "logout",
+    "mail",
+    "mcp",
     "metrics",
-    "public-api", "readyz", "webhooks",
-)  # fmt: skip
+    "public-api",
+    "readyz",
+    "webhooks",
+)
 """The beginnings of Headwater's own paths."""
 
 
@@ -68,9 +78,15 @@ class Settings:
     hosted_clients: bool = True
     """True when assistants may name themselves by the URL of a metadata document."""
     assistant_hosts: tuple[str, ...] = (
-        "antigravity.google", "chatgpt.com", "claude.ai", "claude.com", "grok.com",
-        "insiders.vscode.dev", "vscode.dev", "www.cursor.com",
-    )  # fmt: skip
+        "antigravity.google",
+        "chatgpt.com",
+        "claude.ai",
+        "claude.com",
+        "grok.com",
+        "insiders.vscode.dev",
+        "vscode.dev",
+        "www.cursor.com",
+    )
     """Hosts of assistants that may register themselves."""
     merge_alert: int = MERGE_ALERT
     """Merges of contacts in one Space and hour from which on they are an alert."""

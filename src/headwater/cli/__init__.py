@@ -22,9 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
     if DIRECTORY in os.environ:
-        from headwater.base.telemetry.shared_counters import (  # noqa: PLC0415 - most commands count nothing
-            share_counters,
-        )
+        from headwater.base.telemetry.shared_counters import share_counters  # noqa: PLC0415 - most commands count nothing
 
         share_counters(first)
     try:
@@ -41,9 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
     """Raise SettingError for a variable whose name is nearly that of a setting."""
-    names = {
-        name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)
-    }
+    names = {name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)}
     unknown = {name: full for name, full in names.items() if name not in READERS}
     if not unknown:
         return

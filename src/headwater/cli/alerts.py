@@ -26,21 +26,28 @@ group = CommandGroup()
 
 
 @group.command(
-    "list", "list open alerts",
-    Option("--ended", action="store_true", help="those that have ended instead"), SPACE, JSON,
-)  # fmt: skip
+    "list",
+    "list open alerts",
+    Option("--ended", action="store_true", help="those that have ended instead"),
+    SPACE,
+    JSON,
+)
 @prints
 async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         listed = await list_history(connection, arguments.space, is_open=not arguments.ended)
     return [
         {
-            "id": alert.id, "rule": alert.rule, "subject": alert.subject, "title": alert.title,
-            "cause": alert.cause, "opened_at": alert.opened_at.isoformat(),
+            "id": alert.id,
+            "rule": alert.rule,
+            "subject": alert.subject,
+            "title": alert.title,
+            "cause": alert.cause,
+            "opened_at": alert.opened_at.isoformat(),
             "ended_at": alert.ended_at and alert.ended_at.isoformat(),
         }
         for alert in listed
-    ]  # fmt: skip
+    ]
 
 
 @group.command("channels", "list where alerts and reports go", SPACE, JSON)
@@ -50,18 +57,25 @@ async def list_targets(settings: Settings, arguments: Namespace) -> Output:
         listed = await list_channels(connection, arguments.space)
     return [
         {
-            "id": channel.id, "kind": channel.kind, "name": channel.name, "to": channel.hint,
-            "confirmed": channel.confirmed_at is not None, "rules": ",".join(channel.rules),
+            "id": channel.id,
+            "kind": channel.kind,
+            "name": channel.name,
+            "to": channel.hint,
+            "confirmed": channel.confirmed_at is not None,
+            "rules": ",".join(channel.rules),
             "last_error": channel.error,
         }
         for channel in listed
-    ]  # fmt: skip
+    ]
 
 
 @group.command(
-    "test", "send a test message to a channel",
-    Option("channel_id", type=row_id, metavar="CHANNEL_ID"), SPACE, JSON,
-)  # fmt: skip
+    "test",
+    "send a test message to a channel",
+    Option("channel_id", type=row_id, metavar="CHANNEL_ID"),
+    SPACE,
+    JSON,
+)
 @prints
 async def test_channel(settings: Settings, arguments: Namespace) -> Row:
     key = load_encryption_key(settings)

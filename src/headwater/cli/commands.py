@@ -19,7 +19,7 @@ class CommandEntry(NamedTuple):
     about: str
     """Its line of help."""
     place: str
-    """`module:variable`, within this room."""
+    """`module:variable`, within this package."""
 
     def load(self) -> Command | CommandGroup:
         module, _, variable = self.place.partition(":")
@@ -29,28 +29,18 @@ class CommandEntry(NamedTuple):
 COMMANDS = (
     CommandEntry("serve", "run everything", "service.serve:command"),
     CommandEntry("demo", "run everything, with sample data", "demo:command"),
-    CommandEntry(
-        "reload", "go on with the version that is now installed", "service.reload:command"
-    ),
+    CommandEntry("reload", "go on with the version that is now installed", "service.reload:command"),
     CommandEntry("api", "run one API process", "service.api:command"),
     CommandEntry("worker", "run one worker", "service.worker:command"),
     CommandEntry(
         "forwarder", "send events to ad platforms while there are some", "service.forwarder:command"
     ),
     CommandEntry("migrate", "bring the database to this version", "service.migrate:command"),
-    CommandEntry(
-        "distribute", "spread the tables over a cluster of nodes", "service.distribute:command"
-    ),
+    CommandEntry("distribute", "spread the tables over a cluster of nodes", "service.distribute:command"),
     CommandEntry("check", "say what is unsafe in this installation", "service.check:command"),
-    CommandEntry(
-        "backup", "back everything up, or verify or list backups", "service.backups:command"
-    ),
-    CommandEntry(
-        "restore", "bring an installation back from a backup", "service.restorations:command"
-    ),
-    CommandEntry(
-        "upgrade", "bring PostgreSQL's data to its next major version", "service.upgrade:command"
-    ),
+    CommandEntry("backup", "back everything up, or verify or list backups", "service.backups:command"),
+    CommandEntry("restore", "bring an installation back from a backup", "service.restorations:command"),
+    CommandEntry("upgrade", "bring PostgreSQL's data to its next major version", "service.upgrade:command"),
     CommandEntry("space", "create and change Spaces", "spaces:group"),
     CommandEntry("key", "create and revoke API keys", "keys:group"),
     CommandEntry("contact", "manage contacts", "contacts:group"),
@@ -60,9 +50,7 @@ COMMANDS = (
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
     CommandEntry("exporter", "work on exports of the API", "service.exporter:command"),
     CommandEntry("importer", "work on files uploaded in the console", "service.importer:command"),
-    CommandEntry(
-        "watcher", "look for alerts and send messages that are due", "service.watcher:command"
-    ),
+    CommandEntry("watcher", "look for alerts and send messages that are due", "service.watcher:command"),
     CommandEntry("alerts", "see alerts, and test channels", "alerts:group"),
     CommandEntry("source", "see where visits come from", "source:group"),
     CommandEntry("network", "manage a Space's own paid networks", "networks:group"),

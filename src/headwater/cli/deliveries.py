@@ -53,9 +53,7 @@ async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
     )
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        page = await delivery_log.list_deliveries(
-            connection, arguments.space, filters, arguments.limit, None
-        )
+        page = await delivery_log.list_deliveries(connection, arguments.space, filters, arguments.limit, None)
     rows = [json.loads(line) for line in page.lines]
     return rows if arguments.json else [{name: row[name] for name in _COLUMNS} for row in rows]
 

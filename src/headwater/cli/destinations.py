@@ -26,13 +26,7 @@ from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
 from headwater.operations.terminal.output import Output, Row, print_note, print_output, print_text
-from headwater.operations.terminal.tables import (
-    join_sections,
-    list_values,
-    plain_text,
-    section,
-    wrap,
-)
+from headwater.operations.terminal.tables import join_sections, list_values, plain_text, section, wrap
 from headwater.operations.terminal.values import read_pairs, row_id
 from headwater.spaces.spaces import fetch_space
 
@@ -129,9 +123,7 @@ async def change_destination(settings: Settings, arguments: Namespace) -> Output
     space_id, destination_id = arguments.space, arguments.destination
     async with transaction(settings) as connection:
         before = await destinations.fetch_destination(connection, space_id, destination_id)
-        names = _change_names(
-            before.event_names, read_pairs(arguments.event), arguments.default_event
-        )
+        names = _change_names(before.event_names, read_pairs(arguments.event), arguments.default_event)
         body: dict[str, Any] = {
             "name": arguments.name,
             "settings": {**before.settings, **changes} if changes else None,
@@ -178,10 +170,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
     """Return 0 when the platform accepted the test event, 1 when it did not."""
     # The client takes its time to import, and only this command sends something.
     from headwater.base.egress.client import Egress  # noqa: PLC0415
-    from headwater.forwarding.destinations.destination_check import (  # noqa: PLC0415
-        DestinationCheck,
-        check_destination,
-    )
+    from headwater.forwarding.destinations.destination_check import DestinationCheck, check_destination  # noqa: PLC0415
     from headwater.forwarding.platforms.origins import named_hosts  # noqa: PLC0415
 
     key = load_encryption_key(settings)
@@ -194,10 +183,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
             return await check_destination(lambda: transaction(settings), egress, ids, service, key)
 
     trial, destination_settings = asyncio.run(check())
-    result = {
-        "ok": trial.ok, "http_status": trial.status, "message": trial.message,
-        "remedy": trial.remedy,
-    }  # fmt: skip
+    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.message, "remedy": trial.remedy}
     print_output(result, as_json=arguments.json)
     missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:
@@ -299,9 +285,7 @@ def _tested(destination: Row) -> str:
 
 
 def _facts(destination: Row, sources: list[str]) -> list[tuple[str, Any]]:
-    forwards = (
-        "all events" if destination["all_events"] else (f"events credited to {', '.join(sources)}")
-    )
+    forwards = "all events" if destination["all_events"] else (f"events credited to {', '.join(sources)}")
     facts = [
         ("status", destination["status"]),
         ("reason", destination["status_reason"]),

@@ -40,9 +40,7 @@ FILE = Option(
     metavar="FILE",
     help="its name says what it holds: .ndjson, .csv or .parquet, and .gz for compressed",
 )
-WHOLE_RANGE = Option(
-    "--whole-range", action="store_true", default=None, help="everything, instead of dates"
-)
+WHOLE_RANGE = Option("--whole-range", action="store_true", default=None, help="everything, instead of dates")
 CREATED = (
     Option("--start-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
     Option("--end-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
@@ -168,9 +166,10 @@ def _all_columns(*, with_sources: bool) -> list[str]:
     """
     left_out = {*IMPLIED, "space_id", *(_ANSWERS if with_sources else ())}
     return [
-        name for name, field in FIELDS.items()
+        name
+        for name, field in FIELDS.items()
         if name not in left_out and (with_sources or not field.of_touch)
-    ]  # fmt: skip
+    ]
 
 
 def _form_of(arguments: Namespace) -> FileForm:

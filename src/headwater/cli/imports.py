@@ -94,18 +94,8 @@ def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
 
 group = CommandGroup()
 group.add("events", "events", partial(import_file, "events"), *OPTIONS)
-group.add(
-    "touchpoints",
-    "touchpoints that no event carries",
-    partial(import_file, "touchpoints"),
-    *OPTIONS,
-)
-group.add(
-    "contacts",
-    "contacts, or more about those there are",
-    partial(import_file, "contacts"),
-    *OPTIONS,
-)
+group.add("touchpoints", "touchpoints that no event carries", partial(import_file, "touchpoints"), *OPTIONS)
+group.add("contacts", "contacts, or more about those there are", partial(import_file, "contacts"), *OPTIONS)
 group.add("ads", "names for the ids of ad platforms", partial(import_file, "ads"), *OPTIONS)
 
 
@@ -115,21 +105,16 @@ Preparation = Callable[[Space], Import]
 """What makes an import of a file, once the Space is known."""
 
 
-def _prepare(
-    kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
-) -> Preparation:
+def _prepare(kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace) -> Preparation:
     zone = _read_zone(arguments.timezone)
     reading = read_file(kind, source, _choices(arguments), {})
     return lambda space: Import(
-        space, kind, reading.source, reading.columns, refusals, zone, reading.notation,
-        dry=arguments.dry_run,
-    )  # fmt: skip
+        space, kind, reading.source, reading.columns, refusals, zone, reading.notation, dry=arguments.dry_run
+    )
 
 
 def _choices(arguments: Namespace, layout: str | None = None) -> FileChoices:
-    return FileChoices(
-        read_mapping(arguments.map), layout, arguments.decimals, arguments.dates
-    )  # fmt: skip
+    return FileChoices(read_mapping(arguments.map), layout, arguments.decimals, arguments.dates)
 
 
 def _prepare_spend(
@@ -144,9 +129,15 @@ def _prepare_spend(
     constants = {name: value for name, value in fixed.items() if value}
     reading = read_file(kind, source, _choices(arguments, arguments.layout), constants)
     return lambda space: Import(
-        space, kind, reading.source, reading.columns, refusals, notation=reading.notation,
-        defaults={"as_of": _time_of_file(arguments.file)}, dry=arguments.dry_run,
-    )  # fmt: skip
+        space,
+        kind,
+        reading.source,
+        reading.columns,
+        refusals,
+        notation=reading.notation,
+        defaults={"as_of": _time_of_file(arguments.file)},
+        dry=arguments.dry_run,
+    )
 
 
 def _read_moment(text: str) -> str:

@@ -50,13 +50,7 @@ async def list_keys(settings: Settings, arguments: Namespace) -> Output:
     return [asdict(key) if arguments.json else _summarize(key) for key in listed]
 
 
-@group.command(
-    "revoke",
-    "revoke a key at once",
-    Option("key_id", type=row_id, metavar="KEY_ID"),
-    SPACE,
-    JSON,
-)
+@group.command("revoke", "revoke a key at once", Option("key_id", type=row_id, metavar="KEY_ID"), SPACE, JSON)
 @prints
 async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:

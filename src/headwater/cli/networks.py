@@ -46,18 +46,21 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
     "add a paid network, or change one",
     NETWORK,
     Option(
-        "--spelling", action="append", default=[], metavar="S",
+        "--spelling",
+        action="append",
+        default=[],
+        metavar="S",
         help="a value of utm_source that means it; repeat for more",
     ),
     Option("--platform", metavar="P", help="its name in spend (the name without _ads)"),
     SPACE,
     JSON,
-)  # fmt: skip
+)
 @prints
 async def put(settings: Settings, arguments: Namespace) -> Output:
-    wanted = read_network({
-        "name": arguments.name, "spellings": arguments.spelling, "platform": arguments.platform,
-    })  # fmt: skip
+    wanted = read_network(
+        {"name": arguments.name, "spellings": arguments.spelling, "platform": arguments.platform}
+    )
     async with transaction(settings) as connection:
         await put_network(connection, arguments.space, wanted)
     return {"name": wanted.name, "spellings": wanted.spellings, "platform": wanted.platform}

@@ -31,11 +31,16 @@ def check(settings: Settings, arguments: Namespace) -> int:
     with autocommit_connection(settings) as connection:
         for space_id in _spaces(connection, arguments):
             days = [asdict(day) for day in check_space(connection, space_id)]
-            lines.append({
-                "space_id": space_id, "days": len(days),
-                **{name: sum(day[name] for day in days)
-                   for name in ("events", "pending", "wrong", "damaged")},
-            })  # fmt: skip
+            lines.append(
+                {
+                    "space_id": space_id,
+                    "days": len(days),
+                    **{
+                        name: sum(day[name] for day in days)
+                        for name in ("events", "pending", "wrong", "damaged")
+                    },
+                }
+            )
     print_output(lines, as_json=arguments.json)
     return 1 if any(line["wrong"] for line in lines) else 0
 

@@ -26,9 +26,10 @@ _MAKE_ONE = "make a new one with --rotate at-once"
 
 SITE_ID = Option("site_id", type=row_id, metavar="SITE_ID")
 IDENTIFY = Option(
-    "--identify", choices=("any", "signed"),
+    "--identify",
+    choices=("any", "signed"),
     help="of pages: which ones join a browser's past to a known contact",
-)  # fmt: skip
+)
 AMOUNTS = Option("--amounts", choices=("accept", "refuse"), help="of pages' events")
 
 group = CommandGroup()
@@ -47,9 +48,11 @@ group = CommandGroup()
 @prints
 async def create_site(settings: Settings, arguments: Namespace) -> Row:
     new = NewSite(
-        arguments.name, arguments.origin,
-        accepts_amounts=arguments.amounts != "refuse", signed_only=arguments.identify == "signed",
-    )  # fmt: skip
+        arguments.name,
+        arguments.origin,
+        accepts_amounts=arguments.amounts != "refuse",
+        signed_only=arguments.identify == "signed",
+    )
     key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         site, secret = await sites.create_site(connection, arguments.space, new, key)
@@ -111,9 +114,7 @@ async def show_secret(settings: Settings, arguments: Namespace) -> Row:
                 secret = await sites.fetch_secret(connection, space_id, site_id, key)
             else:
                 overlap = MAX_AGE if arguments.rotate == "in-a-day" else 0
-                secret = await sites.rotate_secret(
-                    connection, space_id, site_id, key, overlap=overlap
-                )
+                secret = await sites.rotate_secret(connection, space_id, site_id, key, overlap=overlap)
     except Unsealable:
         raise Failure(f"HEADWATER_SECRET_KEY is another one by now; {_MAKE_ONE}") from None
     if secret is None:

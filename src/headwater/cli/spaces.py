@@ -54,11 +54,7 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
 
 
 @group.command(
-    "set",
-    "change a Space's settings",
-    SPACE,
-    Option("changes", nargs="+", metavar="KEY=VALUE"),
-    JSON,
+    "set", "change a Space's settings", SPACE, Option("changes", nargs="+", metavar="KEY=VALUE"), JSON
 )
 @prints
 async def set_space(settings: Settings, arguments: Namespace) -> Row:
@@ -90,22 +86,21 @@ async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
     "move",
     "bring a Space to a node of a cluster, while it is in use",
     SPACE,
-    Option("--node", type=node_address, required=True, metavar="HOST[:PORT]",
-           help="the node, as the cluster names it"),
+    Option(
+        "--node",
+        type=node_address,
+        required=True,
+        metavar="HOST[:PORT]",
+        help="the node, as the cluster names it",
+    ),
     DRY_RUN,
     JSON,
-)  # fmt: skip
+)
 def move_space(settings: Settings, arguments: Namespace) -> int:
     return _place(settings, arguments, arguments.node)
 
 
-@group.command(
-    "isolate",
-    "give a Space a place of its own on its node of a cluster",
-    SPACE,
-    DRY_RUN,
-    JSON,
-)
+@group.command("isolate", "give a Space a place of its own on its node of a cluster", SPACE, DRY_RUN, JSON)
 def isolate_space(settings: Settings, arguments: Namespace) -> int:
     return _place(settings, arguments, None)
 
@@ -119,9 +114,7 @@ def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | 
                 moves.take_step(connection, arguments.space, step)
         except MoveError as error:
             raise Failure(str(error)) from None
-    rows = [
-        {"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps
-    ]
+    rows = [{"step": step.step, "node": str(step.node), "neighbors": step.neighbors} for step in steps]
     print_output(rows, as_json=arguments.json)
     return 0
 

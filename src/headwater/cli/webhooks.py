@@ -89,9 +89,7 @@ async def list_webhooks(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
-        return _describe(
-            await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id)
-        )
+        return _describe(await webhooks.revoke_webhook(connection, arguments.space, arguments.webhook_id))
 
 
 @group.command(

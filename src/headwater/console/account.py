@@ -49,9 +49,7 @@ async def post_password(request: Request) -> Response:
     shared = services(request)
     subject = visitor.user.email
     async with shared.database.transaction() as connection:
-        taken = await take_attempt(
-            connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
-        )
+        taken = await take_attempt(connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True)
     if not taken.admitted:
         wait = f"Too many attempts. Try again in {wait_text(taken.retry_after)}."
         page = await _page(request, visitor, {"current": [wait]}, status=429)
@@ -102,9 +100,8 @@ async def _read(request: Request, form: str) -> tuple[Visitor, PostedForm]:
 
 
 async def _page(
-    request: Request, visitor: Visitor, errors: Errors | None = None, *, status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    request: Request, visitor: Visitor, errors: Errors | None = None, *, status: int = 200, **values: Any
+) -> Response:
     async with services(request).database.connection() as connection:
         user = await fetch_user(connection, visitor.user.id)
         sessions = await list_sessions(connection, visitor.user.id)

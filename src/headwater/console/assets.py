@@ -13,11 +13,7 @@ from starlette.responses import Response
 from headwater.http.errors import NotFound
 
 PATH = "/console/static"
-_TYPES = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 

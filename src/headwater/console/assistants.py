@@ -63,9 +63,8 @@ async def post_revoke(request: Request) -> Response:
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200, **values: Any
+) -> Response:
     listed = await tokens.list_tokens(connection, inside.space.id)
     base_url = services(request).base_url
     user_id, manages = inside.visitor.user.id, inside.may(Permission.MANAGE_TOKENS)

@@ -156,9 +156,7 @@ def _kind(request: Request) -> str:
 
 async def _read(request: Request, limit: int = MAX_FORM) -> PostedForm:
     refuse_foreign(request)
-    if _kind(request) != "application/x-www-form-urlencoded" or (
-        "content-encoding" in request.headers
-    ):
+    if _kind(request) != "application/x-www-form-urlencoded" or ("content-encoding" in request.headers):
         raise plain(415)
     try:
         text = (await read_body(request.receive, limit)).decode()

@@ -55,9 +55,7 @@ async def post_create(request: Request) -> Response:
         try:
             if not scopes:
                 raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
-            key, stored = await create_key(
-                connection, inside.space.id, name, scopes, inside.visitor.user.id
-            )
+            key, stored = await create_key(connection, inside.space.id, name, scopes, inside.visitor.user.id)
         except Invalid as error:
             values: dict[str, Any] = {"name": name, "chosen": scopes, "errors": error.errors}
             return await _page(connection, request, inside, status=422, **values)
@@ -78,9 +76,8 @@ async def post_revoke(request: Request) -> Response:
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200, **values: Any
+) -> Response:
     keys = await list_keys(connection, inside.space.id)
     revoked = [key for key in keys if key.revoked_at is not None]
     members = await list_members(connection, inside.space.id)

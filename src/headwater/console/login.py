@@ -27,12 +27,7 @@ from headwater.console.visitor import (
 )
 from headwater.endpoints.services import services
 from headwater.http.clients import address_subject, client_address
-from headwater.spaces.accounts.attempts import (
-    AttemptVerdict,
-    give_back,
-    take_attempt,
-    tidy_attempts,
-)
+from headwater.spaces.accounts.attempts import AttemptVerdict, give_back, take_attempt, tidy_attempts
 from headwater.spaces.accounts.sessions import close_session, open_session
 from headwater.spaces.accounts.users import User, any_user, find_user, renew_hash
 
@@ -153,9 +148,7 @@ def _page(
     status: int = 200,
 ) -> Response:
     email = form.text("email") if form else ""
-    return render(
-        request, "login.html", status=status, next=next_path, email=email, problem=problem
-    )
+    return render(request, "login.html", status=status, next=next_path, email=email, problem=problem)
 
 
 ROUTES = [

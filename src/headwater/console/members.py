@@ -50,9 +50,7 @@ async def post_invite(request: Request) -> Response:
             )
         except Invalid as error:
             typed = {"email": form.text("email"), "role": form.text("role")}
-            return await _page(
-                connection, request, inside, errors=error.errors, typed=typed, status=422
-            )
+            return await _page(connection, request, inside, errors=error.errors, typed=typed, status=422)
         made = {"link": shared.base_url + link, "email": email, "role": role}
         return await _page(connection, request, inside, made=made)
 
@@ -94,9 +92,7 @@ async def post_remove(request: Request) -> Response:
         except MemberRefused as refused:
             return await _page(connection, request, inside, problem=refused.message, status=409)
     return (
-        redirect(request, HOME, FlashMessage.LEFT)
-        if leaves
-        else _back(request, FlashMessage.MEMBER_REMOVED)
+        redirect(request, HOME, FlashMessage.LEFT) if leaves else _back(request, FlashMessage.MEMBER_REMOVED)
     )
 
 
@@ -141,9 +137,8 @@ async def _member(connection: AsyncConnection, inside: SpaceVisitor, form: Poste
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200, **values: Any
+) -> Response:
     listed = await members.list_members(connection, inside.space.id)
     offers = await invitations.list_invitations(connection, inside.space.id)
     keys: dict[int | None, list[str]] = {}
@@ -161,9 +156,7 @@ async def _page(
             }
             for member in listed
         ],
-        "invitations": [
-            {**asdict(offer), "managed": inside.may(managing(offer.role))} for offer in offers
-        ],
+        "invitations": [{**asdict(offer), "managed": inside.may(managing(offer.role))} for offer in offers],
         "roles": {role: about for role, about in ROLES.items() if inside.may(managing(role))},
         "typed": {"email": "", "role": Role.VIEWER},
         "made": None,

@@ -110,20 +110,20 @@ def _check_space(form: PostedForm) -> Errors:
 
 
 def _set_up_page(
-    request: Request,
-    form: PostedForm | None,
-    errors: Errors,
-    *,
-    needs_space: bool,
-    status: int = 200,
+    request: Request, form: PostedForm | None, errors: Errors, *, needs_space: bool, status: int = 200
 ) -> Response:
     names = ("email", "name", "space_name", "timezone", "currency")
     typed = {name: form.text(name) if form else "" for name in names}
     zones = sorted(zone_names())
     return render(
-        request, "set_up.html", status=status,
-        typed=typed, errors=errors, needs_space=needs_space, zones=zones,
-    )  # fmt: skip
+        request,
+        "set_up.html",
+        status=status,
+        typed=typed,
+        errors=errors,
+        needs_space=needs_space,
+        zones=zones,
+    )
 
 
 async def show_reset(request: Request) -> Response:
@@ -218,24 +218,27 @@ async def _offer(request: Request) -> InvitationOffer | None:
 
 
 def _join_page(
-    request: Request, offer: InvitationOffer, form: PostedForm | None = None,
+    request: Request,
+    offer: InvitationOffer,
+    form: PostedForm | None = None,
     errors: Errors | None = None,
     status: int = 200,
-) -> Response:  # fmt: skip
+) -> Response:
     typed: dict[str, Any] = {"email": offer.email, "name": ""}
     if form is not None:
         typed = {name: form.text(name) for name in typed}
-    return render(
-        request, "join.html", status=status, offer=offer, typed=typed, errors=errors or {}
-    )
+    return render(request, "join.html", status=status, offer=offer, typed=typed, errors=errors or {})
 
 
 def _used_up(request: Request) -> Response:
     """One answer for links that were used, are too old, or never were."""
     return render(
-        request, "error.html", status=404, title="This link does not work",
+        request,
+        "error.html",
+        status=404,
+        title="This link does not work",
         message="It was used before, has expired, or was taken back. Ask for a new one.",
-    )  # fmt: skip
+    )
 
 
 _PAGES = (

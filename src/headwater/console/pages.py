@@ -1,5 +1,5 @@
 """Parts that every page for people shares: its rendering, the headers that keep it to itself, and
-errors as pages. Other rooms with pages use this module, too.
+errors as pages. Other packages with pages use this module, too.
 """
 
 from __future__ import annotations
@@ -64,13 +64,16 @@ _FOR_PEOPLE = {
 
 _LOADERS = [PackageLoader("headwater.console")]
 _TEMPLATES = Environment(
-    loader=ChoiceLoader(_LOADERS), autoescape=True, undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+    loader=ChoiceLoader(_LOADERS),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 def add_templates(package: str) -> None:
-    """Let templates of another room's `templates` folder be rendered, by names of their own."""
+    """Let templates of another package's `templates` folder be rendered, by names of their own."""
     _LOADERS.append(PackageLoader(package))
 
 
@@ -186,9 +189,7 @@ def clock(moment: datetime, zone: str = "UTC") -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local)
 
 
-def pages_app(
-    shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()
-) -> ASGIApp:
+def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
     """Routes whose answers are pages, also when they fail, as one application. Other sites open
     those at the paths `opened` in a window of their own, and wait to hear from it.
     """

@@ -31,9 +31,7 @@ from headwater.spaces.spaces import fetch_space
 PER_PAGE = 20
 """The Spaces whose figures are worked out at once."""
 _MEASURES = (Measure.REVENUE, Measure.ORDERS)
-_PAGE = Parameter(
-    name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list."
-)
+_PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list.")
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,16 @@ async def show_spaces(request: Request) -> Response:
     shared, now = services(request), datetime.now(UTC)
     listed = [await _summarize(shared, each, now) for each in chosen[first : first + PER_PAGE]]
     return render(
-        request, "spaces.html", joined=joined, listed=listed, wanted=wanted, number=page,
-        is_last=first + PER_PAGE >= len(chosen), figures=figures, Measure=Measure,
-    )  # fmt: skip
+        request,
+        "spaces.html",
+        joined=joined,
+        listed=listed,
+        wanted=wanted,
+        number=page,
+        is_last=first + PER_PAGE >= len(chosen),
+        figures=figures,
+        Measure=Measure,
+    )
 
 
 async def _summarize(shared: Services, each: SpaceMembership, now: datetime) -> SpaceSummary:

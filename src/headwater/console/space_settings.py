@@ -21,12 +21,7 @@ from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
-from headwater.spaces.settings_input import (
-    CUSTOM_EVENTS,
-    SETTINGS,
-    read_changes,
-    zone_names,
-)
+from headwater.spaces.settings_input import CUSTOM_EVENTS, SETTINGS, read_changes, zone_names
 from headwater.spaces.spaces import change_space
 
 OPERATORS = ("subscription",)
@@ -79,13 +74,16 @@ def _text(value: Any) -> str:
 
 def _page(request: Request, typed: dict[str, str], errors: Errors, status: int = 200) -> Response:
     return render(
-        request, "settings.html", status=status, typed=typed, errors=errors,
-        zones=sorted(zone_names()), custom_events=CUSTOM_EVENTS, profile_fields=SLOT_NAMES,
-    )  # fmt: skip
+        request,
+        "settings.html",
+        status=status,
+        typed=typed,
+        errors=errors,
+        zones=sorted(zone_names()),
+        custom_events=CUSTOM_EVENTS,
+        profile_fields=SLOT_NAMES,
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/settings"
-ROUTES = [
-    Route(_PATH, show_settings, methods=["GET"]),
-    Route(_PATH, post_settings, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_settings, methods=["GET"]), Route(_PATH, post_settings, methods=["POST"])]

@@ -129,10 +129,7 @@ def _page_of_form(request: Request) -> str:
 
 
 async def enter(
-    connection: AsyncConnection,
-    request: Request,
-    visitor: Visitor,
-    permission: Permission = Permission.READ,
+    connection: AsyncConnection, request: Request, visitor: Visitor, permission: Permission = Permission.READ
 ) -> SpaceVisitor:
     """The visitor in the Space of the path, with a role that allows `permission` at this moment.
 
@@ -186,9 +183,14 @@ def set_cookie(
 ) -> None:
     """Set a cookie for some seconds, or until the browser closes."""
     response.set_cookie(
-        cookie_name(request, cookie), value, max_age=seconds, path="/",
-        secure=_is_https(request), httponly=True, samesite="lax",
-    )  # fmt: skip
+        cookie_name(request, cookie),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=_is_https(request),
+        httponly=True,
+        samesite="lax",
+    )
 
 
 def delete_cookie(request: Request, response: Response, cookie: Cookie) -> None:

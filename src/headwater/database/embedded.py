@@ -19,13 +19,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from headwater.base.files import (
-    OURS_ALONE,
-    close_to_others,
-    make_private,
-    sync_directory,
-    write_private,
-)
+from headwater.base.files import OURS_ALONE, close_to_others, make_private, sync_directory, write_private
 from headwater.base.succession import InheritedProcess, Process
 from headwater.database import sockets
 from headwater.database.account import (
@@ -35,11 +29,7 @@ from headwater.database.account import (
     server_has_our_account,
     tie,
 )
-from headwater.database.data_directory import (
-    complete_upgrade,
-    explain_other_major,
-    restoration_directory,
-)
+from headwater.database.data_directory import complete_upgrade, explain_other_major, restoration_directory
 from headwater.database.machine_memory import buffer_megabytes, machine_memory
 from headwater.database.orphans import ServerLock
 from headwater.database.programs import EmbeddedError, Programs, own_programs
@@ -137,15 +127,21 @@ class Embedded:
             close_to_others(log_file)
             self._process = subprocess.Popen(
                 [
-                    *server_account(), *(tie() if tied else []), self.programs.path("postgres"),
-                    "-D", str(self.cluster), "-k", str(self.sockets), *options,
+                    *server_account(),
+                    *(tie() if tied else []),
+                    self.programs.path("postgres"),
+                    "-D",
+                    str(self.cluster),
+                    "-k",
+                    str(self.sockets),
+                    *options,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=(lock,),
                 start_new_session=True,  # a Ctrl-C in the terminal must not stop it before us
-            )  # fmt: skip
+            )
 
     def adopt(self, pid: int) -> None:
         """Take over the server that this process started as the program that it was before."""
@@ -258,20 +254,29 @@ class Embedded:
         """Make the files of a cluster. initdb syncs all of them before it ends."""
         with readable_to_server(password) as pipe:
             result = subprocess.run(
-                [*server_account(), self.programs.path("initdb"), "-D", str(building), "-U", USER,
-                 "--pwfile=/dev/stdin", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
-                 "--data-checksums"],
-                stdin=pipe, capture_output=True, check=False,
-            )  # fmt: skip
+                [
+                    *server_account(),
+                    self.programs.path("initdb"),
+                    "-D",
+                    str(building),
+                    "-U",
+                    USER,
+                    "--pwfile=/dev/stdin",
+                    "--auth=scram-sha-256",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                    "--data-checksums",
+                ],
+                stdin=pipe,
+                capture_output=True,
+                check=False,
+            )
         if result.returncode:
             raise EmbeddedError(f"initdb failed: {result.stderr.decode(errors='replace')}")
 
     def _create_database(self) -> None:
         url = self.url.replace("@/headwater?", "@/postgres?")
-        with (
-            psycopg.connect(url, autocommit=True) as connection,
-            suppress(psycopg.errors.DuplicateDatabase),
-        ):
+        with psycopg.connect(url, autocommit=True) as connection, suppress(psycopg.errors.DuplicateDatabase):
             connection.execute("CREATE DATABASE headwater")
 
     def _wait_until_ready(self, timeout: float = 120) -> None:

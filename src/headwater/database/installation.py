@@ -25,9 +25,10 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
     """Store the addresses of a service with these settings, and those of the platforms it calls."""
     values = {
-        "base_url": base_url, "tracker_script": settings.tracker_script,
+        "base_url": base_url,
+        "tracker_script": settings.tracker_script,
         "platform_urls": Jsonb(dict(settings.platform_urls)),
-    }  # fmt: skip
+    }
     connection.execute(queries["write_addresses"], values)
 
 
@@ -40,9 +41,7 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
     base_url, tracker_script, platform_urls = row
     if base_url is None:
         return replace(settings, base_url=settings.base_url or DEFAULT_BASE_URL)
-    return replace(
-        settings, base_url=base_url, tracker_script=tracker_script, platform_urls=platform_urls
-    )
+    return replace(settings, base_url=base_url, tracker_script=tracker_script, platform_urls=platform_urls)
 
 
 async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str:

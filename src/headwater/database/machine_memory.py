@@ -12,10 +12,7 @@ SHARE = 16
 """PostgreSQL's buffers are one part in so many of the memory. The usual fourth is for a machine
 that does nothing else; the system keeps what the buffers have no room for.
 """
-CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Files in which Linux has the bound of a container's memory, in octets, or a word for none."""
 
 

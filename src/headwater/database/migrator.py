@@ -131,9 +131,7 @@ def migrate(url: str) -> list[str]:
             )
         _refuse_drift(known, applied)
         missing = [each for each in known if each.name not in applied]
-        connection.execute(
-            "SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",)
-        )
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",))
         for migration in missing:
             _persist(migration.name, lambda each=migration: _apply(connection, each))
         _persist("row-level security", lambda: protect(connection))
@@ -152,9 +150,7 @@ def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
     beyond = {name: entry for name, entry in applied.items() if name not in known}
     newer = {name for name, entry in beyond.items() if entry.leaves_what_is_used}
     return SchemaState(
-        tuple(sorted(known - applied.keys())),
-        tuple(sorted(beyond.keys() - newer)),
-        tuple(sorted(newer)),
+        tuple(sorted(known - applied.keys())), tuple(sorted(beyond.keys() - newer)), tuple(sorted(newer))
     )
 
 
@@ -172,9 +168,7 @@ class _Applied(NamedTuple):
 
 def _read_ledger(connection: psycopg.Connection[Any]) -> dict[str, _Applied]:
     # A database that is refused may lack the last column.
-    rows = connection.execute(
-        "SELECT name, checksum, to_jsonb(m) ->> 'unused_since' FROM migrations m"
-    )
+    rows = connection.execute("SELECT name, checksum, to_jsonb(m) ->> 'unused_since' FROM migrations m")
     return {name: _Applied(checksum, unused_since) for name, checksum, unused_since in rows}
 
 

@@ -56,9 +56,7 @@ class OutageLog:
             log.warning("database_back", **self._figures(self._clock()))
 
     def _figures(self, now: float) -> dict[str, object]:
-        return {
-            "part": self._part, "failures": self._failures, "seconds": round(now - self._began, 1)
-        }  # fmt: skip
+        return {"part": self._part, "failures": self._failures, "seconds": round(now - self._began, 1)}
 
 
 def _described(error: Exception) -> dict[str, str]:

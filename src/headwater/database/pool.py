@@ -37,17 +37,22 @@ MARGIN_SECONDS = 0.25
 """Seconds by which PostgreSQL ends a long statement before we end its connection, at more cost."""
 
 UNAVAILABLE = (
-    OperationalError, InterfaceError, PoolTimeout, ReadOnlySqlTransaction,
+    OperationalError,
+    InterfaceError,
+    PoolTimeout,
+    ReadOnlySqlTransaction,
     IdleInTransactionSessionTimeout,
-)  # fmt: skip
+)
 """Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only, or
 that has ended the session of a process that was frozen itself.
 """
 
 CONNECT: dict[str, Any] = {
-    "autocommit": True, "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 4000,
+    "autocommit": True,
+    "connect_timeout": CONNECT_SECONDS,
+    "tcp_user_timeout": 4000,
     "application_name": "headwater",
-}  # fmt: skip
+}
 _SYSTEM = {"db.system.name": "postgresql"}
 
 
@@ -106,9 +111,7 @@ async def _configure(connection: PooledConnection) -> None:
     with bounded(connection, CONNECT_SECONDS):
         role = await fetch_one(connection, row_security.queries["role"])
         connection.space_role = row_security.SpaceRole(*role).usable
-        await connection.execute(
-            queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)}
-        )
+        await connection.execute(queries["bound_session"], {"patience": _milliseconds(DEADLINE_SECONDS)})
 
 
 class Database:
@@ -117,11 +120,18 @@ class Database:
     def __init__(self, url: str, size: int = POOL_SIZE) -> None:
         self.url = url
         self._pool = AsyncConnectionPool[PooledConnection](
-            url, min_size=1, max_size=size, open=False, timeout=ACQUIRE_SECONDS,
+            url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=ACQUIRE_SECONDS,
             connection_class=PooledConnection,
-            kwargs=CONNECT, reconnect_timeout=5, configure=_configure,
-            check=None, num_workers=2,
-        )  # fmt: skip
+            kwargs=CONNECT,
+            reconnect_timeout=5,
+            configure=_configure,
+            check=None,
+            num_workers=2,
+        )
         self._heavy_places = asyncio.Semaphore(HEAVY_PLACES)
 
     async def open(self) -> None:
@@ -131,9 +141,7 @@ class Database:
         await self._pool.close(timeout=2)
 
     @asynccontextmanager
-    async def connection(
-        self, seconds: float = DEADLINE_SECONDS
-    ) -> AsyncGenerator[AsyncConnection]:
+    async def connection(self, seconds: float = DEADLINE_SECONDS) -> AsyncGenerator[AsyncConnection]:
         """Yield a connection in autocommit, for single statements, held for at most `seconds` less
         the time that the request has spent on the database before.
 

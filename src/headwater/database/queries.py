@@ -69,9 +69,7 @@ class Statement:
         text = _PLACE.sub(place, query.as_string())
         return cls(text.encode(), tuple(names))
 
-    async def execute(
-        self, connection: AsyncConnection, values: Mapping[str, Any]
-    ) -> AsyncCursor[TupleRow]:
+    async def execute(self, connection: AsyncConnection, values: Mapping[str, Any]) -> AsyncCursor[TupleRow]:
         """Execute it with the values of these names; its answer is read in binary."""
         cursor = AsyncRawCursor(connection)
         await cursor.execute(self.text, [values[name] for name in self.names], binary=True)

@@ -97,9 +97,7 @@ def _grant(connection: Connection[Any], role: str) -> None:
         for database, schema in connection.execute(queries["unentered"], {"role": role}).fetchall():
             names = {"database": Identifier(database), "schema": Identifier(schema)}
             connection.execute(queries["grant_entry"].format(role=Identifier(role), **names))
-        for relation, is_sequence in connection.execute(
-            queries["ungranted"], {"role": role}
-        ).fetchall():
+        for relation, is_sequence in connection.execute(queries["ungranted"], {"role": role}).fetchall():
             statement = queries["grant_sequence" if is_sequence else "grant_table"]
             connection.execute(statement.format(table=Identifier(relation), role=Identifier(role)))
 

@@ -25,13 +25,16 @@ def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
     advert = urlencode({"gclid": f"{shop.slug}-late"})
     visits = [
         {
-            "occurred_at": written(now - timedelta(days=days)), "trk_token": f"{shop.slug}-{who}",
+            "occurred_at": written(now - timedelta(days=days)),
+            "trk_token": f"{shop.slug}-{who}",
             "url": f"{shop.origin}/{shop.pages[0]}?{parameters}",
         }
         for who, days, parameters in (
-            ("customer", 16, advert), ("reader", 15, letter), ("caller", 13, advert)
+            ("customer", 16, advert),
+            ("reader", 15, letter),
+            ("caller", 13, advert),
         )
-    ]  # fmt: skip
+    ]
     known = _event(shop, "customer", "sign_up", now - timedelta(days=16))
     caller = _event(shop, "caller", "sign_up", now - timedelta(days=13))
     bought = _event(shop, "customer", "purchase", now - timedelta(days=14), amount=shop.prices[-1])
@@ -47,7 +50,7 @@ def later(shop: Shop, now: datetime) -> list[Payload]:
     return [
         {name: value for name, value in order.items() if name != "trk_token"},
         {**login, "trk_token": f"{shop.slug}-reader"},
-    ]  # fmt: skip
+    ]
 
 
 def restated(rows: list[Payload], now: datetime) -> list[Payload]:
@@ -76,7 +79,10 @@ def view(now: datetime, reading: str) -> str:
 
 def _event(shop: Shop, who: str, name: str, at: datetime, **values: float) -> Payload:
     return {
-        "event_name": name, "event_time": written(at), "email": f"{who}@{shop.slug}.example",
-        "idempotency_key": f"sample-{shop.slug}-{who}-{name}", "trk_token": f"{shop.slug}-{who}",
+        "event_name": name,
+        "event_time": written(at),
+        "email": f"{who}@{shop.slug}.example",
+        "idempotency_key": f"sample-{shop.slug}-{who}-{name}",
+        "trk_token": f"{shop.slug}-{who}",
         **values,
-    }  # fmt: skip
+    }

@@ -25,25 +25,26 @@ from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 
 META = {
-    "platform": "meta", "name": "Nordlicht pixel",
+    "platform": "meta",
+    "name": "Nordlicht pixel",
     "settings": {"pixel_id": PIXEL_ID, "test_event_code": "TEST12345"},
     "secrets": {"access_token": ACCESS_TOKEN},
     "event_names": {"custom_event_1": None},
-}  # fmt: skip
+}
 GOOGLE = {
-    "platform": "google", "name": "Nordlicht search ads",
+    "platform": "google",
+    "name": "Nordlicht search ads",
     "settings": {"customer_id": "1234567890"},
     "secrets": {
-        "client_id": "pretend-id", "client_secret": "pretend-secret",
+        "client_id": "pretend-id",
+        "client_secret": "pretend-secret",
         "refresh_token": "pretend-token",
     },
     "event_names": {"purchase": "700000001", "sign_up": "700000002"},
-}  # fmt: skip
+}
 NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
 """Days ago, and what to remember of them."""
-VIEWS = {
-    "/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed",
-}  # fmt: skip
+VIEWS = {"/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed"}
 """The views that are saved, by the end of the page's address."""
 _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
@@ -72,9 +73,7 @@ async def view_names(settings: Settings, space_id: int, user_id: int) -> list[st
         return [view.name for view in await views_of(connection, space_id, user_id)]
 
 
-async def save_views(
-    settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]
-) -> None:
+async def save_views(settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]) -> None:
     """Save views of pages of changes, by the end of the page's address."""
     async with transaction(settings) as connection:
         for page, query in queries.items():
@@ -111,20 +110,27 @@ def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None
 def _order(number: int, now: datetime, status: str = "processing", **fields: str) -> dict[str, Any]:
     moment = f"{now.astimezone(UTC) - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
     return {
-        "id": number, "number": str(number), "status": status, "currency": "EUR", "total": "89.50",
-        "date_created_gmt": moment, "date_paid_gmt": moment, "date_modified_gmt": moment,
+        "id": number,
+        "number": str(number),
+        "status": status,
+        "currency": "EUR",
+        "total": "89.50",
+        "date_created_gmt": moment,
+        "date_paid_gmt": moment,
+        "date_modified_gmt": moment,
         "billing": {"email": f"order{number}@gmail.com", "first_name": "Lena", "last_name": "Dahl"},
         "_links": {"self": [{"href": f"{_SHOP}{number}"}]},
         **fields,
-    }  # fmt: skip
+    }
 
 
 def _post(http: HttpClient, path: str, secret: str, order: dict[str, Any]) -> None:
     body = json.dumps(order).encode()
     signature = base64.b64encode(hmac.digest(secret.encode(), body, "sha256")).decode()
     headers = {
-        "Content-Type": "application/json", "X-WC-Webhook-Signature": signature,
+        "Content-Type": "application/json",
+        "X-WC-Webhook-Signature": signature,
         "X-WC-Webhook-Topic": "order.updated",
         "X-WC-Webhook-Source": "https://nordlicht-outdoor.example/",
-    }  # fmt: skip
+    }
     http.send("POST", path, body, headers)

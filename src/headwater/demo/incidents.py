@@ -44,9 +44,7 @@ async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
     """Have the past month of a new Space looked at, once it is filled."""
     now = datetime.now(UTC)
     past = (now - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
-    await watches.begin_watch(
-        connection, space, now, past.replace(microsecond=0), now + FILLING
-    )  # fmt: skip
+    await watches.begin_watch(connection, space, now, past.replace(microsecond=0), now + FILLING)
 
 
 def find_alerts(settings: Settings, space: Space) -> None:

@@ -24,24 +24,80 @@ DAYS = 180
 LATEST = 6
 """People of the last minutes, so that a report of today shows something."""
 FIRST = (
-    "Anna", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas",
-    "Kim", "Lena", "Mats", "Nora", "Omar", "Paula", "Quinn", "Rosa", "Sami", "Tara",
-)  # fmt: skip
+    "Anna",
+    "Ben",
+    "Carla",
+    "David",
+    "Elif",
+    "Finn",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jonas",
+    "Kim",
+    "Lena",
+    "Mats",
+    "Nora",
+    "Omar",
+    "Paula",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tara",
+)
 LAST = (
-    "Becker", "Costa", "Dahl", "Evans", "Fischer", "Garcia", "Hansen", "Ito", "Jensen",
-    "Keller", "Lopez", "Meyer", "Novak", "Olsen", "Price", "Rossi", "Schmidt", "Turner",
-)  # fmt: skip
+    "Becker",
+    "Costa",
+    "Dahl",
+    "Evans",
+    "Fischer",
+    "Garcia",
+    "Hansen",
+    "Ito",
+    "Jensen",
+    "Keller",
+    "Lopez",
+    "Meyer",
+    "Novak",
+    "Olsen",
+    "Price",
+    "Rossi",
+    "Schmidt",
+    "Turner",
+)
 COMPANIES = (
-    "Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy",
-    "Juniper", "Larch", "Maple", "Oak", "Pine", "Rowan", "Spruce",
-)  # fmt: skip
+    "Alder",
+    "Birch",
+    "Cedar",
+    "Dogwood",
+    "Elm",
+    "Fir",
+    "Ginkgo",
+    "Hazel",
+    "Ivy",
+    "Juniper",
+    "Larch",
+    "Maple",
+    "Oak",
+    "Pine",
+    "Rowan",
+    "Spruce",
+)
 SPORTS = ("hiking", "climbing", "running", "skiing")
 PLANS = ("starter", "team", "enterprise")
 ANSWERS = (
-    "A friend told me", "Google", "Saw you on Instagram", "heard it in a podcast", "ChatGPT",
-    "my sister's birthday present", "Google ad", "YouTube video", "don't remember",
-    "read about you in a magazine", "facebook",
-)  # fmt: skip
+    "A friend told me",
+    "Google",
+    "Saw you on Instagram",
+    "heard it in a podcast",
+    "ChatGPT",
+    "my sister's birthday present",
+    "Google ad",
+    "YouTube video",
+    "don't remember",
+    "read about you in a magazine",
+    "facebook",
+)
 """What people answer when the checkout asks how they heard of the shop."""
 ANSWERING = 3
 """One person of so many answers."""
@@ -95,9 +151,7 @@ class SamplePerson:
 
     def visit(self) -> None:
         """Come through a channel, still anonymous."""
-        channel = self.dice.choices(
-            self.shop.channels, [channel.weight for channel in self.shop.channels]
-        )[0]
+        channel = self.dice.choices(self.shop.channels, [channel.weight for channel in self.shop.channels])[0]
         campaign, advert = self.dice.choice(channel.campaigns)
         click = f"{self.shop.slug}-{self.number}-{len(self.visits)}"
         parameters = {
@@ -127,17 +181,25 @@ class SamplePerson:
         """Order, and sometimes add to the order or send it back."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
-        self.known("purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid,
-                   **self._answer)  # fmt: skip
+        self.known(
+            "purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid, **self._answer
+        )
         if self.dice.random() < 0.15:
             self.later(1)
             extra = round(amount * 0.3, 2)
-            self.known("upsell_purchase", amount=extra, order_id=order, is_upsell=True,
-                       upsell_common_id=order, **self._paid)  # fmt: skip
+            self.known(
+                "upsell_purchase",
+                amount=extra,
+                order_id=order,
+                is_upsell=True,
+                upsell_common_id=order,
+                **self._paid,
+            )
         if self.dice.random() < 0.08:
             self.later(24 * 7)
-            self.known("purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund",
-                       **self._paid)  # fmt: skip
+            self.known(
+                "purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund", **self._paid
+            )
 
     def known(self, name: str, **values: Any) -> None:
         """Do something under the person's own e-mail address."""
@@ -205,9 +267,7 @@ def _journey(shop: Shop, number: int, now: datetime) -> SamplePerson:
     for _ in range(0 if unseen else dice.choice((1, 1, 2, 2, 3, 4, 6))):
         person.visit()
         person.later(24 * 4)
-    if (
-        not unseen and dice.random() < 0.2
-    ):  # a second device, which only the e-mail address will join
+    if not unseen and dice.random() < 0.2:  # a second device, which only the e-mail address will join
         person.token = f"{shop.slug}-phone-{number}"
         person.visit()
         person.later(24)

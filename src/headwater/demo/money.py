@@ -22,14 +22,11 @@ def rates(shop: Shop, now: datetime) -> list[Payload]:
     """Return a rate to the shop's currency for each day and other currency."""
     own = shop.settings["currency"]
     return [
-        {
-            "date": f"{day}", "base": currency, "currency": own,
-            "rate": f"{_rate(currency, own, day)}",
-        }
+        {"date": f"{day}", "base": currency, "currency": own, "rate": f"{_rate(currency, own, day)}"}
         for day in _days(now, ahead=_DAYS_AHEAD)
         for currency in WORTH
         if currency != own
-    ]  # fmt: skip
+    ]
 
 
 def spend(shop: Shop, now: datetime) -> list[Payload]:
@@ -45,9 +42,12 @@ def spend(shop: Shop, now: datetime) -> list[Payload]:
 def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload]:
     """Yield what an account reports of a day: each campaign, and fees that are of none."""
     base = {
-        "date": f"{day}", "platform": account.platform, "account_id": account.id,
-        "currency": account.currency, "timezone": account.timezone,
-    }  # fmt: skip
+        "date": f"{day}",
+        "platform": account.platform,
+        "account_id": account.id,
+        "currency": account.currency,
+        "timezone": account.timezone,
+    }
     total = Decimal(0)
     for campaign, name, daily in account.campaigns:
         amount = _cents(daily * dice.uniform(0.7, 1.3))
@@ -55,11 +55,18 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
         claimed = round(clicks * dice.uniform(0.01, 0.05))
         named = {"campaign_name": name} if name else {}
         total += amount
-        yield base | named | {
-            "campaign_id": campaign, "amount": f"{amount}", "clicks": clicks,
-            "impressions": clicks * dice.randrange(40, 90), "platform_conversions": claimed,
-            "platform_revenue": f"{_cents(claimed * 95.0)}",
-        }  # fmt: skip
+        yield (
+            base
+            | named
+            | {
+                "campaign_id": campaign,
+                "amount": f"{amount}",
+                "clicks": clicks,
+                "impressions": clicks * dice.randrange(40, 90),
+                "platform_conversions": claimed,
+                "platform_revenue": f"{_cents(claimed * 95.0)}",
+            }
+        )
     if day.day == 1 and account.fee:  # of the account as a whole: not broken down
         yield base | {"amount": f"{total + account.fee}"}
 

@@ -14,14 +14,7 @@ from headwater.base.storage import open_storage
 from headwater.demo.journeys import Payload
 from headwater.intake.imports.formats.dialects import HEAD_BYTES
 from headwater.intake.imports.job_models import ImportJob
-from headwater.intake.imports.jobs import (
-    check_job,
-    create_job,
-    fetch_job,
-    list_jobs,
-    note_upload,
-    start_job,
-)
+from headwater.intake.imports.jobs import check_job, create_job, fetch_job, list_jobs, note_upload, start_job
 from headwater.intake.imports.readings import guess_reading
 from headwater.intake.imports.uploads import judge_file, sample_rows, store_pieces
 from headwater.operations.terminal.connection import transaction

@@ -28,9 +28,7 @@ def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
     base += [("measures", "revenue"), ("group_by", "source"), ("limit", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
     base += [("attribution_window", str(WINDOW_DAYS))]
-    reports = {
-        model: client.get("/reports", [*base, ("attribution_model", model)]) for model in MODELS
-    }
+    reports = {model: client.get("/reports", [*base, ("attribution_model", model)]) for model in MODELS}
     total = Decimal(reports[MODELS[0]]["overall"]["revenue"])
     return SampleReport(total, {model: _credited(report) for model, report in reports.items()})
 

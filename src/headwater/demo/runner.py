@@ -17,12 +17,7 @@ from headwater.api.operations import RATE_LIMITS
 from headwater.base.settings import Settings
 from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
-from headwater.demo.connections import (
-    connect_platforms,
-    create_shop_webhook,
-    deliver_orders,
-    write_notes,
-)
+from headwater.demo.connections import connect_platforms, create_shop_webhook, deliver_orders, write_notes
 from headwater.demo.incidents import begin_alerts, find_alerts, visits_seen
 from headwater.demo.journeys import DAYS, Journeys, Payload, journeys
 from headwater.demo.phone_orders import import_orders, write_file
@@ -74,11 +69,7 @@ class ServiceProcess:
         command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
         command += ["--no-welcome", *options]
         self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **variables},
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
         )
 
     def base_url(self) -> str:
@@ -163,9 +154,7 @@ async def _make_login(settings: Settings, samples: list[SampleSpace]) -> tuple[i
 class _Filling:
     """One run's way of filling the sample Spaces. The first one has everything connected."""
 
-    def __init__(
-        self, settings: Settings, base_url: str, samples: list[SampleSpace], now: datetime
-    ) -> None:
+    def __init__(self, settings: Settings, base_url: str, samples: list[SampleSpace], now: datetime) -> None:
         self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, now
         self._since = f"{now - RECENT:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -302,9 +291,7 @@ def _period(space: Space, now: datetime) -> tuple[str, str]:
 def _invite(base_url: str, samples: list[SampleSpace], password: str, now: datetime) -> str:
     start, end = _period(samples[0].space, now)
     key = samples[0].key
-    api_keys = align(
-        [("API key      ", sample.key, f"of {sample.space.name}") for sample in samples]
-    )
+    api_keys = align([("API key      ", sample.key, f"of {sample.space.name}") for sample in samples])
     return f"""
 Console        {base_url}/console
 Login          {LOGIN}

@@ -31,13 +31,24 @@ def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: s
     none of the site's is refused.
     """
     now, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
-    tracker.report(shop.origin, click_id, [
-        make_item("page", click_id, now, url=page),
-        make_item("identify", f"{click_id}/login", now, email=_TESTER),
-    ])  # fmt: skip
-    api.post("/events/track", {
-        "event_name": "purchase", "email": _TESTER, "trk_token": click_id, "amount": 1,
-        "order_id": "test-order-1", "idempotency_key": "sample-test-order",
-    })  # fmt: skip
+    tracker.report(
+        shop.origin,
+        click_id,
+        [
+            make_item("page", click_id, now, url=page),
+            make_item("identify", f"{click_id}/login", now, email=_TESTER),
+        ],
+    )
+    api.post(
+        "/events/track",
+        {
+            "event_name": "purchase",
+            "email": _TESTER,
+            "trk_token": click_id,
+            "amount": 1,
+            "order_id": "test-order-1",
+            "idempotency_key": "sample-test-order",
+        },
+    )
     elsewhere = f"https://staging.{shop.domain}"
     tracker.report(elsewhere, click_id, [make_item("page", elsewhere, now, url=f"{elsewhere}/")])

@@ -41,9 +41,10 @@ class TrackerClient:
         """Report items from a page of `origin`, and return the status of the answer."""
         body = {"site": self._site_key, "token": token, "items": items}
         headers = {
-            "Content-Type": "text/plain", "Origin": origin,
+            "Content-Type": "text/plain",
+            "Origin": origin,
             "User-Agent": _BROWSERS[sum(token.encode()) % len(_BROWSERS)],
-        }  # fmt: skip
+        }
         return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
 
     def report_visits(self, shop: Shop, visits: Sequence[Payload], now: datetime) -> None:
@@ -62,11 +63,14 @@ def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
     dice = random.Random(f"{shop.seed}/{now}")  # noqa: S311 # for variety alone
     people = [
         SamplePerson(
-            shop, number, dice, now - timedelta(minutes=dice.uniform(0.2, 25)),
+            shop,
+            number,
+            dice,
+            now - timedelta(minutes=dice.uniform(0.2, 25)),
             f"{shop.slug}-{now:%Y%m%d%H%M%S}-{number}",
         )
         for number in range(WALK_INS)
-    ]  # fmt: skip
+    ]
     for person in people:
         person.visit()
     return [visit for person in people for visit in person.visits]

@@ -29,8 +29,7 @@ _LIMITS = {
     "X-RateLimit-Reset": "When the next minute begins, in Unix seconds.",
 }
 _LIMIT_HEADERS: dict[str, Any] = {
-    name: {"description": about, "required": True, "schema": _WHOLE}
-    for name, about in _LIMITS.items()
+    name: {"description": about, "required": True, "schema": _WHOLE} for name, about in _LIMITS.items()
 }
 _RETRY: dict[str, Any] = {
     "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": _WHOLE}
@@ -101,10 +100,7 @@ def _describe(operation: Operation) -> Schema:
 
 
 def _parameter(parameter: PathParameter) -> Schema:
-    about = {
-        "title": parameter.name.replace("_", " ").title(),
-        "description": parameter.description,
-    }
+    about = {"title": parameter.name.replace("_", " ").title(), "description": parameter.description}
     return {
         "name": parameter.name,
         "in": "path",

@@ -1,4 +1,4 @@
-"""The one definition of an endpoint. Each room that has endpoints keeps a table of these beside its
+"""The one definition of an endpoint. Each package that has endpoints keeps a table of these beside its
 handlers; the routes, the OpenAPI document and the rate limits are all made of the tables.
 """
 
@@ -68,7 +68,7 @@ class Operation:
     errors: Sequence[int] = ()
     """The statuses of the errors that not every operation has."""
     handler: Handler | None
-    """None for an operation that a room serves by an ASGI application of its own."""
+    """None for an operation that a package serves by an ASGI application of its own."""
 
     def describe(self) -> str:
         """Return the description, or nothing where there is none."""

@@ -1,5 +1,5 @@
 """The services that the requests of a process share: made once by the composition root, and
-reached from a request with their type. A part that only one room needs is handed to the function
+reached from a request with their type. A part that only one package needs is handed to the function
 that builds its routes.
 """
 
@@ -20,7 +20,7 @@ from headwater.spaces.accounts.passwords import Passwords
 
 @dataclass(frozen=True)
 class Services:
-    """The parts of a running API process that more than one room works with."""
+    """The parts of a running API process that more than one package works with."""
 
     settings: Settings
     database: Database

@@ -8,10 +8,22 @@ from __future__ import annotations
 import msgspec
 
 STANDARD_NAMES = (
-    "add_payment_info", "add_to_cart", "complete_registration", "contact", "initiate_checkout",
-    "lead_generated", "purchase", "schedule", "sign_up", "start_trial", "submit_application",
-    "subscribe", "upsell_purchase", "view_content", "webinar_registration",
-)  # fmt: skip
+    "add_payment_info",
+    "add_to_cart",
+    "complete_registration",
+    "contact",
+    "initiate_checkout",
+    "lead_generated",
+    "purchase",
+    "schedule",
+    "sign_up",
+    "start_trial",
+    "submit_application",
+    "subscribe",
+    "upsell_purchase",
+    "view_content",
+    "webinar_registration",
+)
 CUSTOM_NAMES = tuple(f"custom_event_{number}" for number in range(1, 51))
 EVENT_NAMES = STANDARD_NAMES + CUSTOM_NAMES
 ORDER_NAME = "purchase"
@@ -79,18 +91,54 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     """Fields that were sent and ignored, under the sender's names."""
 
 
-PERSONAL = frozenset({
-    "email", "trk_token", "fingerprint", "ip", "tracking_id", "full_name", "first_name",
-    "last_name", "phone", "user_agent", "profile_fields", "cookies", "heard_about_us",
-    "warnings", "address_key",
-})  # fmt: skip
+PERSONAL = frozenset(
+    {
+        "email",
+        "trk_token",
+        "fingerprint",
+        "ip",
+        "tracking_id",
+        "full_name",
+        "first_name",
+        "last_name",
+        "phone",
+        "user_agent",
+        "profile_fields",
+        "cookies",
+        "heard_about_us",
+        "warnings",
+        "address_key",
+    }
+)
 """The members that identify a person: erasing the person removes them from a payload."""
 
-KEPT = frozenset({
-    "event_name", "event_time", "company_external_id", "company_name", "url", "amount", "order_id",
-    "order_name", "checkout_token", "is_upsell", "upsell_common_id", "trk_source", "trk_network",
-    "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "referrer",
-    "idempotency_key", "do_not_capi", "currency", "ad_user_data", "ad_personalization",
-    "join_rule",
-})  # fmt: skip
+KEPT = frozenset(
+    {
+        "event_name",
+        "event_time",
+        "company_external_id",
+        "company_name",
+        "url",
+        "amount",
+        "order_id",
+        "order_name",
+        "checkout_token",
+        "is_upsell",
+        "upsell_common_id",
+        "trk_source",
+        "trk_network",
+        "trk_campaign",
+        "trk_ad_group",
+        "trk_ad_id",
+        "trk_keyword",
+        "trk_type",
+        "referrer",
+        "idempotency_key",
+        "do_not_capi",
+        "currency",
+        "ad_user_data",
+        "ad_personalization",
+        "join_rule",
+    }
+)
 """The members that describe the event and its source: they stay with the event."""

@@ -131,9 +131,7 @@ def request_recorded(
     of their events.
     """
     cursors = [
-        connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)})
-        if wanted
-        else None
+        connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)}) if wanted else None
         for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
     ]
 
@@ -151,9 +149,7 @@ def _named(keys: Iterable[Key]) -> str:
     return rows({"event_name": name, "key": key} for name, key in keys)
 
 
-def record_events(
-    connection: Connection[Any], space_id: int, events: Collection[StoredEvent]
-) -> None:
+def record_events(connection: Connection[Any], space_id: int, events: Collection[StoredEvent]) -> None:
     """Store new events."""
     if events:
         connection.execute(queries["record"], {"space_id": space_id, "events": rows(events)})
@@ -170,18 +166,14 @@ def release_keys(connection: Connection[Any], space_id: int, event_ids: Collecti
         connection.execute(queries["release_keys"], values)
 
 
-def record_duplicates(
-    connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]
-) -> None:
+def record_duplicates(connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]) -> None:
     """Record duplicates, so that dropped requests stay visible."""
     if duplicates:
         values = {"space_id": space_id, "duplicates": rows(duplicates)}
         connection.execute(queries["record_duplicates"], values)
 
 
-def replace_events(
-    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
-) -> None:
+def replace_events(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
     """Turn events that others have replaced into duplicates."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced)}
@@ -189,9 +181,7 @@ def replace_events(
 
 
 def change_amounts(
-    connection: Connection[Any],
-    space_id: int,
-    amounts: Collection[tuple[int, Decimal, str | None]],
+    connection: Connection[Any], space_id: int, amounts: Collection[tuple[int, Decimal, str | None]]
 ) -> None:
     """Correct the amounts of stored events: id, amount and currency."""
     changed = [
@@ -225,8 +215,7 @@ def request_later(
 def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
     """Put sources, as bits by event id, on stored events."""
     values = [
-        {"space_id": space_id, "id": event_id, "source_mask": bits}
-        for event_id, bits in sources.items()
+        {"space_id": space_id, "id": event_id, "source_mask": bits} for event_id, bits in sources.items()
     ]
     if values:
         connection.cursor().executemany(queries["add_sources"], values)
@@ -249,9 +238,7 @@ def fetch_answers(
     return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
 
 
-def write_answer_sources(
-    connection: Connection[Any], space_id: int, sources: dict[int, str]
-) -> None:
+def write_answer_sources(connection: Connection[Any], space_id: int, sources: dict[int, str]) -> None:
     """Have stored answers count as sources, by event id."""
     if sources:
         changed = [{"id": event_id, "source": source} for event_id, source in sources.items()]

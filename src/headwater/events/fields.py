@@ -66,9 +66,7 @@ _BY_KEY = (
 )
 
 
-def _by_key(
-    join: LiteralString, alias: str, table: LiteralString, id_: LiteralString
-) -> Composable:
+def _by_key(join: LiteralString, alias: str, table: LiteralString, id_: LiteralString) -> Composable:
     return SQL(_BY_KEY).format(
         join=SQL(join), table=SQL(table), alias=Identifier(alias), also=SQL(""), id=SQL(id_)
     )
@@ -76,9 +74,7 @@ def _by_key(
 
 JOINS: dict[str, Composable] = {
     "e": _by_key("JOIN", "e", "events", "c.event_id"),
-    "l": SQL(
-        "LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"
-    ),
+    "l": SQL("LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = c.event_name"),
     "h": SQL(
         "LEFT JOIN LATERAL (SELECT a.self_reported_source FROM events a"
         " WHERE a.space_id = %(space_id)s AND a.contact_id = c.contact_id"
@@ -91,9 +87,7 @@ JOINS: dict[str, Composable] = {
             join=SQL("LEFT JOIN"),
             table=SQL("ad_names"),
             alias=Identifier(kind),
-            also=SQL(" AND {alias}.kind = {kind}").format(
-                alias=Identifier(kind), kind=Literal(kind)
-            ),
+            also=SQL(" AND {alias}.kind = {kind}").format(alias=Identifier(kind), kind=Literal(kind)),
             id=SQL("g.{id}").format(id=Identifier(f"{kind}_id")),
             name=Identifier(f"{kind}_name"),
         )
@@ -107,9 +101,15 @@ all for a row.
 
 
 AD_FIELDS = (
-    "ad_id", "ad_name", "adset_id", "adset_name",
-    "campaign_id", "campaign_name", "account_id", "account_name",
-)  # fmt: skip
+    "ad_id",
+    "ad_name",
+    "adset_id",
+    "adset_name",
+    "campaign_id",
+    "campaign_name",
+    "account_id",
+    "account_name",
+)
 
 
 def _of_tag_set(json: SQL, *joins: str) -> Field:
@@ -128,13 +128,9 @@ FIELDS = {
     "amount": Field(
         _unquoted("trim_scale({credit})"), NUMBER_OR_NULL, of_event=False, type=ColumnType.AMOUNT
     ),
-    "is_upsell": Field(
-        _unquoted("e.is_upsell"), {"type": "boolean"}, ("e",), type=ColumnType.BOOLEAN
-    ),
+    "is_upsell": Field(_unquoted("e.is_upsell"), {"type": "boolean"}, ("e",), type=ColumnType.BOOLEAN),
     "event_time_utc": Field(
-        _quoted("iso_utc(c.event_time)"),
-        {"type": "string", "format": "date-time"},
-        type=ColumnType.MOMENT,
+        _quoted("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}, type=ColumnType.MOMENT
     ),
     "order_id": Field(_text("e.order_id"), TEXT_OR_NULL, ("e",)),
     "order_name": Field(_text("e.order_name"), TEXT_OR_NULL, ("e",)),
@@ -164,9 +160,7 @@ FIELDS = {
         of_event=False,
     ),
     "currency": Field(
-        _quoted(
-            "coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"
-        ),
+        _quoted("coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"),
         AMOUNT_SCHEMAS["currency"],
         ("e",),
     ),

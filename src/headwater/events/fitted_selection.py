@@ -23,25 +23,19 @@ async def load_listing(
     return replace(listing, selection=_with_weights(listing.selection, fit)), fit
 
 
-async def load_fit(
-    connection: AsyncConnection, space_id: int, selection: EventSelection
-) -> ChosenFit | None:
+async def load_fit(connection: AsyncConnection, space_id: int, selection: EventSelection) -> ChosenFit | None:
     """The fit that a selection's model goes by; None for models that need none. Raises Invalid."""
     if selection.fit is None:
         return None
     return await fetch_chosen(connection, space_id, selection.fit)
 
 
-def load_fitted(
-    connection: Connection[Any], space_id: int, selection: EventSelection
-) -> EventSelection:
+def load_fitted(connection: Connection[Any], space_id: int, selection: EventSelection) -> EventSelection:
     """The selection with the weights of the fit that its model goes by. Raises Invalid."""
     if selection.fit is None:
         return selection
     cursor = connection.cursor(row_factory=class_row(ChosenFit))
-    rows: Sequence[ChosenFit] = cursor.execute(
-        *candidates_query(space_id, selection.fit)
-    ).fetchall()
+    rows: Sequence[ChosenFit] = cursor.execute(*candidates_query(space_id, selection.fit)).fetchall()
     return _with_weights(selection, choose(selection.fit, rows))
 
 

@@ -141,9 +141,7 @@ class _EveryEvent:
 class _Narrowed:
     """The same for the credit of sources: only of events whose contacts have touches of them."""
 
-    def __init__(
-        self, walked: Walked, attribution: Attribution, *, are_common: bool = False
-    ) -> None:
+    def __init__(self, walked: Walked, attribution: Attribution, *, are_common: bool = False) -> None:
         """Contacts with touches of the sources are looked up, unless these are common."""
         self._walked, self._attribution, self._are_common = walked, attribution, are_common
         self._walk: _EveryEvent | None = None

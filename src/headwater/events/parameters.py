@@ -30,33 +30,41 @@ TIME = date_range(
     required=True,
 )
 QUERY_MODE = Parameter(
-    name="query_mode", kind=one_of(("profile", "company")), default="profile",
+    name="query_mode",
+    kind=one_of(("profile", "company")),
+    default="profile",
     description="Whether paths are the contact's, or its company's.",
-)  # fmt: skip
+)
 EVENT_NAMES_PARAMETER = ListParameter(
-    name="event_names", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS), most=10,
+    name="event_names",
+    kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
+    most=10,
     description="Only events with these names.",
-)  # fmt: skip
+)
 SOURCES_PARAMETER = sources_parameter(
     15,
     "Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs "
     "`attribution_model` and `attribution_window`.",
 )
 MODEL = Parameter(
-    name="attribution_model", kind=one_of(tuple(MODELS)),
+    name="attribution_model",
+    kind=one_of(tuple(MODELS)),
     description="How an event's amount is shared out over the touchpoints before it.",
-)  # fmt: skip
+)
 WINDOW = Parameter(
-    name="attribution_window", kind=one_of(WINDOWS),
+    name="attribution_window",
+    kind=one_of(WINDOWS),
     description="How many days before the event a touchpoint may lie; 0 is no limit.",
-)  # fmt: skip
+)
 FIELDS_PARAMETER = ListParameter(
-    name="fields", kind=one_of(tuple(FIELDS)), most=20,
+    name="fields",
+    kind=one_of(tuple(FIELDS)),
+    most=20,
     description=(
         "What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, "
         "`touchpoint_id` and `source` need `sources`."
     ),
-)  # fmt: skip
+)
 _NUMBER = re.compile(number_pattern(exponent=3))
 
 
@@ -72,19 +80,15 @@ _AMOUNT = (
     .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER), BLANK])
 )
 AMOUNT_MIN = Parameter(
-    name="amount_min", kind=_AMOUNT,
-    description="Only events of at least this; refunds are negative.",
-)  # fmt: skip
-AMOUNT_MAX = Parameter(
-    name="amount_max", kind=_AMOUNT,
-    description="Only events of at most this.",
-)  # fmt: skip
+    name="amount_min", kind=_AMOUNT, description="Only events of at least this; refunds are negative."
+)
+AMOUNT_MAX = Parameter(name="amount_max", kind=_AMOUNT, description="Only events of at most this.")
 ORDER_BY = Parameter(
-    name="order_by", kind=one_of(("event_time", "amount")), default="event_time",
-    description=(
-        "The newest first, or the largest of those with an amount, without `sources`."
-    ),
-)  # fmt: skip
+    name="order_by",
+    kind=one_of(("event_time", "amount")),
+    default="event_time",
+    description=("The newest first, or the largest of those with an amount, without `sources`."),
+)
 PER_PAGE = page_size(1000)
 
 DOCUMENTATION = [
@@ -104,14 +108,10 @@ DOCUMENTATION = [
     filters.DOCUMENTATION,
 ]
 
-SELECTION = (
-    QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER,
-)  # fmt: skip
+SELECTION = (QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER)
 LATER = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
 """Parameters that cursors know of only where some of a group are given."""
-FILTERS = (
-    *TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW,
-)  # fmt: skip
+FILTERS = (*TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW)
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
@@ -131,9 +131,8 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime
     selection = read_selection(query, time, space.sources)
     conditions = filters.read_conditions(query, space.field_labels, clock)
     selection = replace(
-        selection, conditions=conditions,
-        amount_min=AMOUNT_MIN.read(query), amount_max=AMOUNT_MAX.read(query),
-    )  # fmt: skip
+        selection, conditions=conditions, amount_min=AMOUNT_MIN.read(query), amount_max=AMOUNT_MAX.read(query)
+    )
     by_amount = is_by_amount(query)
     if by_amount and query.several(SOURCES_PARAMETER.name):
         query.refuse(ORDER_BY.name, "cannot be amount with sources.")
@@ -174,9 +173,7 @@ def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     return Attribution(model, window, sources.ids_listed_as(chosen), by_company)
 
 
-def _fit(
-    query: Input, attribution: Attribution | None, event_names: tuple[str, ...]
-) -> FitChoice | None:
+def _fit(query: Input, attribution: Attribution | None, event_names: tuple[str, ...]) -> FitChoice | None:
     name = FIT.read(query)
     if attribution is not None and is_needed([attribution.model]):
         return FitChoice(name, event_names)

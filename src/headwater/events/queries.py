@@ -96,9 +96,7 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     return amount.add_to(line)
 
 
-async def find_order(
-    connection: AsyncConnection, space_id: int, number: str, limit: int
-) -> list[int]:
+async def find_order(connection: AsyncConnection, space_id: int, number: str, limit: int) -> list[int]:
     """Return the ids of an order's events, oldest first and at most `limit`. `number` is the id or
     the name of the order, with or without a leading #.
     """
@@ -112,9 +110,7 @@ async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) 
     await connection.execute(queries["lock"], {"space_id": space_id, "event_id": event_id})
 
 
-async def sum_refunds(
-    connection: AsyncConnection, space_id: int, event_id: int
-) -> tuple[int, Decimal]:
+async def sum_refunds(connection: AsyncConnection, space_id: int, event_id: int) -> tuple[int, Decimal]:
     """The number of refunds of an event's order, and their amounts together, which are negative."""
     values = {"space_id": space_id, "event_id": event_id}
     count, amount = await fetch_one(connection, queries["refunds"], values)
@@ -123,9 +119,7 @@ async def sum_refunds(
 
 def conditions_of(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
     """The conditions of a selection on events `e`, and the values that they bind."""
-    conditions: list[Composable] = [
-        SQL("e.event_time >= %(start)s AND e.event_time < %(end)s"),
-    ]
+    conditions: list[Composable] = [SQL("e.event_time >= %(start)s AND e.event_time < %(end)s")]
     bound: dict[str, Any] = {"start": selection.time.start, "end": selection.time.end}
     if selection.event_names:
         conditions.append(SQL("e.event_name = ANY(%(event_names)s)"))
@@ -189,13 +183,13 @@ def _page(form: _PageForm) -> Statement:
         rows = queries["plain_rows"].format(events=chosen, only=only, also=also)
         credit = fields.OF_EVENT
     touches = key.inside[len(event_key.inside) :]
-    return Statement.of(queries["page"].format(
-        rows=rows,
-        order=SQL(", ").join(
-            [in_turn, *(SQL("{} {}").format(part, direction) for part in touches)]
-        ),
-        line=fields.line(form.fields, credit),
-        key=key.packed,
-        joins=fields.joins(form.fields),
-        page_order=sorted_by(key.outside, direction),
-    ))  # fmt: skip
+    return Statement.of(
+        queries["page"].format(
+            rows=rows,
+            order=SQL(", ").join([in_turn, *(SQL("{} {}").format(part, direction) for part in touches)]),
+            line=fields.line(form.fields, credit),
+            key=key.packed,
+            joins=fields.joins(form.fields),
+            page_order=sorted_by(key.outside, direction),
+        )
+    )

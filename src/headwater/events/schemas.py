@@ -9,9 +9,20 @@ from headwater.http.inputs.pagination import envelope_schema
 from headwater.http.openapi import answer, body, with_optional
 
 _EVENT_FIELDS = (
-    "id", "profile_id", "company_id", "space_id", "event_name", "configured_name", "amount",
-    "is_upsell", "event_time_utc", "order_id", "order_name", "currency", "amount_in_space_currency",
-)  # fmt: skip
+    "id",
+    "profile_id",
+    "company_id",
+    "space_id",
+    "event_name",
+    "configured_name",
+    "amount",
+    "is_upsell",
+    "event_time_utc",
+    "order_id",
+    "order_name",
+    "currency",
+    "amount_in_space_currency",
+)
 
 
 PAGE = answer(
@@ -32,13 +43,11 @@ EVENT = answer(
     {
         "type": "object",
         "required": list(_EVENT_FIELDS),
-        "properties": {name: FIELDS[name].schema for name in _EVENT_FIELDS}
-        | {"id": {"type": "string"}},
+        "properties": {name: FIELDS[name].schema for name in _EVENT_FIELDS} | {"id": {"type": "string"}},
     },
 )
 CHANGED = answer(
-    "Done.",
-    {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
+    "Done.", {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}}
 )
 DELETED = answer(
     "Done, or there was no such event.",

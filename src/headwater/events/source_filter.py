@@ -13,9 +13,7 @@ def sources_parameter(most: int, description: str, schema: Schema = SOURCE) -> L
     return ListParameter(name="sources", kind=kind, most=most, description=description)
 
 
-def read_sources(
-    query: Input, parameter: ListParameter[str], known: tuple[str, ...]
-) -> tuple[str, ...]:
+def read_sources(query: Input, parameter: ListParameter[str], known: tuple[str, ...]) -> tuple[str, ...]:
     """Read some of a Space's sources. Unknown ones are noted in the query."""
     words = parameter.read(query)
     for word in words:

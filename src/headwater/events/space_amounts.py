@@ -97,9 +97,7 @@ async def show_amounts(
     return {each.event_id: each.show(rates) for each in amounts}
 
 
-async def show_amount(
-    connection: AsyncConnection, space_id: int, amount: EventAmount
-) -> TwoCurrencies:
+async def show_amount(connection: AsyncConnection, space_id: int, amount: EventAmount) -> TwoCurrencies:
     """Return the currency of one event, and its amount in the Space's."""
     return amount.show(await _load_rates(connection, space_id, [amount]))
 
@@ -156,7 +154,4 @@ def exchanged(event: str, *, with_amount: bool) -> dict[str, Composable]:
     """
     if not with_amount:
         return {"exchanged": SQL(""), "space_amount": SQL("")}
-    return {
-        name: queries[name].format(event=Identifier(event))
-        for name in ("exchanged", "space_amount")
-    }
+    return {name: queries[name].format(event=Identifier(event)) for name in ("exchanged", "space_amount")}

@@ -32,11 +32,7 @@ _AMOUNT = (
     .then(_round)
     .or_null()
     .documented(
-        anyOf=[
-            {"type": "number", "minimum": 0, "maximum": float(MAX_AMOUNT)},
-            number_text(NUMBER),
-            NULL,
-        ]
+        anyOf=[{"type": "number", "minimum": 0, "maximum": float(MAX_AMOUNT)}, number_text(NUMBER), NULL]
     )
 )
 CHANGE = object_of(
@@ -44,9 +40,7 @@ CHANGE = object_of(
         "amount": Property(
             _AMOUNT,
             "From 0 to 1e14; a numeric string is taken; null clears it.",
-            missing=(
-                "is required: at least one updatable field must be given, and only it is updatable."
-            ),
+            missing=("is required: at least one updatable field must be given, and only it is updatable."),
         )
     }
 ).then(lambda values: EventChange(**values))
@@ -63,8 +57,7 @@ async def update_event(
     """Apply a change. Raises NotFound."""
     await _keep(connection, space_id, event_id, ChangeCause.EDITS)
     cursor = await connection.execute(
-        queries["update_amount"],
-        {"space_id": space_id, "event_id": event_id, "amount": change.amount},
+        queries["update_amount"], {"space_id": space_id, "event_id": event_id, "amount": change.amount}
     )
     if cursor.rowcount == 0:
         raise NotFound("Event")
@@ -78,9 +71,7 @@ async def delete_event(connection: AsyncConnection, space_id: int, event_id: int
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
 
 
-async def _keep(
-    connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause
-) -> None:
+async def _keep(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
     """Keep an event as it is before a change, so that reports of before can be told apart."""
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
     values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}

@@ -48,17 +48,19 @@ log = structlog.get_logger()
 async def create_job(connection: AsyncConnection, space_id: int, request: ExportRequest) -> int:
     """Queue an export and return its id."""
     values = {
-        "space_id": space_id, "kind": request.kind, "request": Jsonb(request.body),
-        "start": request.time.start, "end": request.time.end,
-        "extension": request.form.extension, "rows_per_file": request.rows_per_file,
-    }  # fmt: skip
+        "space_id": space_id,
+        "kind": request.kind,
+        "request": Jsonb(request.body),
+        "start": request.time.start,
+        "end": request.time.end,
+        "extension": request.form.extension,
+        "rows_per_file": request.rows_per_file,
+    }
     row = await fetch_one(connection, queries["create"], values)
     return row[0]
 
 
-async def fetch_job(
-    connection: AsyncConnection, space_id: int, kind: str, export_id: int
-) -> ExportJob:
+async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, export_id: int) -> ExportJob:
     """A Space's export of a kind. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
@@ -77,13 +79,16 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
     """Claim the job that has waited longest, if there is one, and remove the files that a
     killed attempt left. The connection is in autocommit.
     """
-    for space_id, export_id, left_behind, parts in connection.execute(
-        queries["waiting"], _WAITS
-    ).fetchall():
+    for space_id, export_id, left_behind, parts in connection.execute(queries["waiting"], _WAITS).fetchall():
         values = {
-            "space_id": space_id, "export_id": export_id, "tries": TRIES,
-            "exhausted": EXHAUSTED, "token": uuid4(), "name": str(uuid4()), **_WAITS,
-        }  # fmt: skip
+            "space_id": space_id,
+            "export_id": export_id,
+            "tries": TRIES,
+            "exhausted": EXHAUSTED,
+            "token": uuid4(),
+            "name": str(uuid4()),
+            **_WAITS,
+        }
         with connection.transaction():
             # While somebody is being erased: what is read afterwards is read without them.
             lock_shared(connection, space_id)
@@ -97,9 +102,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
         if status == "processing":
             form = FileForm.of_name(file)
             request = ExportRequest(kind, body, TimeRange(start, end), form, rows_per_file)
-            return ClaimedJob(
-                space_id, export_id, lease, file, attempts, request, folder, former_parts
-            )
+            return ClaimedJob(space_id, export_id, lease, file, attempts, request, folder, former_parts)
     return None
 
 

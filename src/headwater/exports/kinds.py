@@ -36,14 +36,10 @@ DATE = Parameter(
     description="The day, from midnight to midnight on the clock of the Space's time zone.",
 )
 CREATED = date_range(
-    "First second of creation, by the Space's clock.",
-    "Last second of creation, included.",
-    required=True,
+    "First second of creation, by the Space's clock.", "Last second of creation, included.", required=True
 )
 EVENT_TIME = date_range(
-    "In place of `date`: the first second, by the Space's clock.",
-    "Last second, included.",
-    required=True,
+    "In place of `date`: the first second, by the Space's clock.", "Last second, included.", required=True
 )
 WHOLE_RANGE = Parameter(
     name="whole_range",
@@ -120,9 +116,7 @@ class ExportKind:
         return TimeRange(EVER.start, datetime.now(UTC))
 
 
-async def name_fit(
-    connection: AsyncConnection, space_id: int, request: ExportRequest
-) -> ExportRequest:
+async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
     """The request with the name of the fit that its model goes by, if it needs one: the file is
     made later, when another may be current. Raises Invalid where there is none.
     """
@@ -143,9 +137,7 @@ def read_form(query: Input) -> FileForm:
     if compression == "gzip":
         query.refuse(COMPRESSION.name, "cannot be gzip with parquet, which is compressed inside.")
     if not can_write_parquet():
-        query.refuse(
-            FORMAT.name, "cannot be parquet here: headwater[parquet] has to be installed for it."
-        )
+        query.refuse(FORMAT.name, "cannot be parquet here: headwater[parquet] has to be installed for it.")
     return FileForm(file_format, by_gzip=False)
 
 

@@ -10,9 +10,7 @@ from urllib.parse import quote, urlencode
 from headwater.exports.formats import EXTENSION
 
 PATH = "/downloads"
-FILE = re.compile(
-    rf"[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}(?:-[0-9]{{4,}})?{EXTENSION}"
-)
+FILE = re.compile(rf"[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}(?:-[0-9]{{4,}})?{EXTENSION}")
 _EXPIRES = re.compile("[0-9]{1,12}")
 
 

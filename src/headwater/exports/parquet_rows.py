@@ -27,9 +27,7 @@ BATCH_ROWS = 8_192
 COMPRESSION = "zstd(1)"
 
 
-def write_parquet(
-    batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink
-) -> None:
+def write_parquet(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
     """Write lines of JSON as a Parquet file. Raises ParquetMissingError, and whatever `batches` and
     `sink` raise.
     """

@@ -34,57 +34,83 @@ _NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
 def _parse_name(text: str) -> str:
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789"
     if not 1 <= len(text) <= 40 or text[0] not in allowed or set(text) - set(allowed + "_-"):
-        raise ValueError(
-            "must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_."
-        )
+        raise ValueError("must have up to 40 of a to z, 0 to 9, _ and -, and begin with none of -_.")
     return text
 
 
-TABLE = Parameter(
-    name="table", required=True, kind=one_of(tuple(KINDS)), description="What is exported.",
-)  # fmt: skip
+TABLE = Parameter(name="table", required=True, kind=one_of(tuple(KINDS)), description="What is exported.")
 NAME = Parameter(
-    name="name", kind=text_up_to(40).then(_parse_name).documented(**_NAME_SCHEMA),
+    name="name",
+    kind=text_up_to(40).then(_parse_name).documented(**_NAME_SCHEMA),
     description="A part of the folder's name; the table's name by default.",
-)  # fmt: skip
+)
 CADENCE = Parameter(
-    name="cadence", kind=one_of(tuple(map(str, ExportCadence))), default=str(ExportCadence.DAILY),
+    name="cadence",
+    kind=one_of(tuple(map(str, ExportCadence))),
+    default=str(ExportCadence.DAILY),
     description="How often files are written: after each hour, or after each day.",
-)  # fmt: skip
+)
 FIRST_DAY = start_day("The first day of events, by the Space's clock; the present day by default.")
 REWRITTEN_DAYS = Parameter(
-    name="rewritten_days", kind=whole_number(0, 31), default=2,
+    name="rewritten_days",
+    kind=whole_number(0, 31),
+    default=2,
     description="Days before that every run writes again, for what came late or changed.",
-)  # fmt: skip
+)
 ROWS = 1_000_000
 FROM_DAY = start_day("The first day to write again, by the Space's clock.", required=True)
 UNTIL_DAY = end_day("The last one, included.", required=True)
 _OWN = (TABLE, NAME, CADENCE, FIRST_DAY, REWRITTEN_DAYS)
 _CONTENT = {parameter.name: parameter for kind in KINDS.values() for parameter in kind.content}
-BODY = body({
-    "type": "object", "required": [TABLE.name],
-    "properties": properties_of((*_OWN, *_CONTENT.values(), *OF_FILES)),
-})  # fmt: skip
-DAYS_BODY = body({
-    "type": "object", "required": [FROM_DAY.name, UNTIL_DAY.name],
-    "properties": properties_of((FROM_DAY, UNTIL_DAY)),
-})  # fmt: skip
-_SCHEDULE = object_schema({
-    "id": WHOLE, "name": TEXT, "table": {"type": "string", "enum": list(KINDS)},
-    "cadence": {"type": "string", "enum": list(map(str, ExportCadence))}, "format": TEXT,
-    "folder": {**TEXT, "description": "Where its files are, in the place of all exports."},
-    "start_date": TEXT, "rewritten_days": WHOLE, "rows_per_file": WHOLE, "next_run_at": MOMENT,
-    "completed_at": {**MOMENT_OR_NULL, "description": "The end of the latest run."},
-    "waiting": {**WHOLE, "description": "Folders that are being written, or are to be."},
-    "failed": {**WHOLE, "description": "Folders whose last run has failed."},
-    "message": {**TEXT_OR_NULL, "description": "Why the last of these has failed."},
-})  # fmt: skip
+BODY = body(
+    {
+        "type": "object",
+        "required": [TABLE.name],
+        "properties": properties_of((*_OWN, *_CONTENT.values(), *OF_FILES)),
+    }
+)
+DAYS_BODY = body(
+    {
+        "type": "object",
+        "required": [FROM_DAY.name, UNTIL_DAY.name],
+        "properties": properties_of((FROM_DAY, UNTIL_DAY)),
+    }
+)
+_SCHEDULE = object_schema(
+    {
+        "id": WHOLE,
+        "name": TEXT,
+        "table": {"type": "string", "enum": list(KINDS)},
+        "cadence": {"type": "string", "enum": list(map(str, ExportCadence))},
+        "format": TEXT,
+        "folder": {**TEXT, "description": "Where its files are, in the place of all exports."},
+        "start_date": TEXT,
+        "rewritten_days": WHOLE,
+        "rows_per_file": WHOLE,
+        "next_run_at": MOMENT,
+        "completed_at": {**MOMENT_OR_NULL, "description": "The end of the latest run."},
+        "waiting": {**WHOLE, "description": "Folders that are being written, or are to be."},
+        "failed": {**WHOLE, "description": "Folders whose last run has failed."},
+        "message": {**TEXT_OR_NULL, "description": "Why the last of these has failed."},
+    }
+)
 SCHEDULE = answer("The schedule.", _SCHEDULE)
 SCHEDULES = answer("The schedules.", data_schema(_SCHEDULE))
-RUNS = answer("The folders, the latest days first.", data_schema(object_schema({
-    "folder": TEXT, "status": {"type": "string", "enum": list(STATUSES)},
-    "rows": WHOLE, "files": WHOLE, "completed_at": MOMENT_OR_NULL, "message": TEXT_OR_NULL,
-})))  # fmt: skip
+RUNS = answer(
+    "The folders, the latest days first.",
+    data_schema(
+        object_schema(
+            {
+                "folder": TEXT,
+                "status": {"type": "string", "enum": list(STATUSES)},
+                "rows": WHOLE,
+                "files": WHOLE,
+                "completed_at": MOMENT_OR_NULL,
+                "message": TEXT_OR_NULL,
+            }
+        )
+    ),
+)
 MESSAGE = answer("What was done.", object_schema({"message": TEXT}))
 
 
@@ -109,9 +135,8 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
     assert cadence is not None
     assert rewritten_days is not None
     return NewSchedule(
-        name or table, table, ExportCadence(cadence), request, form, rows_per_file, first_day,
-        rewritten_days,
-    )  # fmt: skip
+        name or table, table, ExportCadence(cadence), request, form, rows_per_file, first_day, rewritten_days
+    )
 
 
 def read_days(members: dict[str, Any]) -> tuple[date, date]:
@@ -132,11 +157,18 @@ def read_days(members: dict[str, Any]) -> tuple[date, date]:
 def show_schedule(space_id: int, schedule: ScheduleStatus) -> dict[str, Any]:
     """A schedule as the API presents it."""
     return {
-        "id": schedule.id, "name": schedule.name, "table": schedule.kind,
+        "id": schedule.id,
+        "name": schedule.name,
+        "table": schedule.kind,
         "cadence": schedule.cadence,
         "format": str(FileForm.of_name(f"x{schedule.extension}").format),
-        "folder": folder_of(space_id, schedule.name), "start_date": f"{schedule.first_day}",
-        "rewritten_days": schedule.rewritten_days, "rows_per_file": schedule.rows_per_file,
-        "next_run_at": schedule.next_at, "completed_at": schedule.completed_at,
-        "waiting": schedule.waiting, "failed": schedule.failed, "message": schedule.error,
-    }  # fmt: skip
+        "folder": folder_of(space_id, schedule.name),
+        "start_date": f"{schedule.first_day}",
+        "rewritten_days": schedule.rewritten_days,
+        "rows_per_file": schedule.rows_per_file,
+        "next_run_at": schedule.next_at,
+        "completed_at": schedule.completed_at,
+        "waiting": schedule.waiting,
+        "failed": schedule.failed,
+        "message": schedule.error,
+    }

@@ -88,16 +88,20 @@ def folder_of(space_id: int, name: str) -> str:
     return f"space={space_id}/{name}"
 
 
-async def create_schedule(
-    connection: AsyncConnection, space_id: int, new: NewSchedule
-) -> ScheduleStatus:
+async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSchedule) -> ScheduleStatus:
     """Store a schedule, whose first run is due at once. Raises Invalid."""
     values = {
-        "space_id": space_id, "name": new.name, "kind": new.kind, "cadence": str(new.cadence),
-        "request": Jsonb(dict(new.request)), "extension": new.form.extension,
-        "rows_per_file": new.rows_per_file, "first_day": new.first_day,
-        "rewritten_days": new.rewritten_days, "most": MOST,
-    }  # fmt: skip
+        "space_id": space_id,
+        "name": new.name,
+        "kind": new.kind,
+        "cadence": str(new.cadence),
+        "request": Jsonb(dict(new.request)),
+        "extension": new.form.extension,
+        "rows_per_file": new.rows_per_file,
+        "first_day": new.first_day,
+        "rewritten_days": new.rewritten_days,
+        "most": MOST,
+    }
     if await fetch_optional(connection, queries["has_name"], values) is not None:
         raise Invalid.of("name", "is that of another schedule.")
     row = await fetch_optional(connection, queries["create"], values)
@@ -115,9 +119,7 @@ async def list_schedules(
     return await fetch_all(cursor, queries["list"], values)
 
 
-async def fetch_schedule(
-    connection: AsyncConnection, space_id: int, schedule_id: int
-) -> ScheduleStatus:
+async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> ScheduleStatus:
     """One schedule. Raises NotFound."""
     rows = await list_schedules(connection, space_id, schedule_id)
     if not rows:
@@ -125,9 +127,7 @@ async def fetch_schedule(
     return rows[0]
 
 
-async def list_runs(
-    connection: AsyncConnection, space_id: int, schedule_id: int
-) -> list[dict[str, Any]]:
+async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int) -> list[dict[str, Any]]:
     """The folders of a schedule, the latest days first, and how the last run of each went."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST_RUNS}
@@ -194,8 +194,13 @@ def _runs(
     if schedule.kind == "events":
         runs = [(f"{folder}/date={day}", whole_days(day, day, zone)) for day in days]
     return {
-        "space_id": space_id, "schedule_id": schedule.id, "kind": schedule.kind,
-        "request": Jsonb(schedule.request), "extension": schedule.extension,
-        "rows_per_file": schedule.rows_per_file, "folders": [name for name, _ in runs],
-        "starts": [time.start for _, time in runs], "ends": [time.end for _, time in runs],
-    }  # fmt: skip
+        "space_id": space_id,
+        "schedule_id": schedule.id,
+        "kind": schedule.kind,
+        "request": Jsonb(schedule.request),
+        "extension": schedule.extension,
+        "rows_per_file": schedule.rows_per_file,
+        "folders": [name for name, _ in runs],
+        "starts": [time.start for _, time in runs],
+        "ends": [time.end for _, time in runs],
+    }

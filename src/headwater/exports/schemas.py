@@ -21,11 +21,7 @@ def _answer(description: str, required: list[str], properties: dict[str, Any]) -
 QUEUED = _answer(
     "The export is queued.",
     ["export_id", "status", "message"],
-    {
-        "export_id": {"type": "integer"},
-        "status": {"type": "string", "const": "queued"},
-        "message": TEXT,
-    },
+    {"export_id": {"type": "integer"}, "status": {"type": "string", "const": "queued"}, "message": TEXT},
 )
 JOB = _answer(
     "The export as it stands. Poll until it is completed or failed.",
@@ -65,9 +61,7 @@ def body_of(kind: str) -> dict[str, Any]:
     return body(schema)
 
 
-def properties_of(
-    parameters: Iterable[Parameter[Any] | ListParameter[Any]],
-) -> dict[str, Any]:
+def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> dict[str, Any]:
     """The schemas of a body's members."""
     documented = {parameter.name: parameter.openapi() for parameter in parameters}
     return {

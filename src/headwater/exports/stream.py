@@ -111,7 +111,5 @@ def _encoded(sink: Sink, form: FileForm) -> Generator[Sink]:
     if not form.by_gzip:
         yield sink
         return
-    with igzip.IGzipFile(
-        filename="", mode="wb", compresslevel=LEVEL, fileobj=sink, mtime=0
-    ) as stream:
+    with igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=sink, mtime=0) as stream:
         yield cast("Sink", stream)

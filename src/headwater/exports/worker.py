@@ -72,9 +72,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         jobs.put_back(connection, job, reason_of(error))
 
 
-def _write(
-    jobs_connection: Connection[Any], storage: Storage, url: str, attempt: ExportAttempt
-) -> list[int]:
+def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt: ExportAttempt) -> list[int]:
     """Write the files, and return the number of rows of each."""
     job, request = attempt.job, attempt.job.request
 

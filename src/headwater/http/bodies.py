@@ -43,9 +43,7 @@ class FileTooLarge(Problem):
 
     def __init__(self, limit: int) -> None:
         most = limit // MEGABYTE
-        super().__init__(
-            f"The file has more than {most} MB, which is the most that can be sent.", 413
-        )
+        super().__init__(f"The file has more than {most} MB, which is the most that can be sent.", 413)
 
 
 async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:

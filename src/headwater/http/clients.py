@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
 Networks = Collection[IPv4Network | IPv6Network]

@@ -21,9 +21,7 @@ from headwater.http.errors import Unavailable, plain
 WRITTEN_APART = 64 * 1024
 """Bytes of a body from which on it is not copied to be written together with the head."""
 
-_STATUS_LINES = {
-    int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus
-}
+_STATUS_LINES = {int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _END = b"0\r\n\r\n"
 """The last chunk."""
@@ -42,13 +40,18 @@ def begin_exchange(connection: HttpToolsProtocol) -> Exchange:
     connection.scope["raw_path"] = url.path
     connection.scope["query_string"] = url.query or b""
     return Exchange(
-        connection.scope, connection.transport, connection.flow,
-        connection.logger, connection.access_logger, access_log=False, default_headers=[],
+        connection.scope,
+        connection.transport,
+        connection.flow,
+        connection.logger,
+        connection.access_logger,
+        access_log=False,
+        default_headers=[],
         message_event=asyncio.Event(),
         expect_100_continue=connection.expect_100_continue,
         keep_alive=version != "1.0" and parser.should_keep_alive(),
         on_response=connection.on_response_complete,
-    )  # fmt: skip
+    )
 
 
 def final_answer(status: HTTPStatus) -> bytes:
@@ -57,10 +60,12 @@ def final_answer(status: HTTPStatus) -> bytes:
     problem = Unavailable() if status == HTTPStatus.SERVICE_UNAVAILABLE else plain(status)
     body, headers = problem.body(), problem.headers.items()
     lines = [
-        _STATUS_LINES[status], b"content-type: application/json",
+        _STATUS_LINES[status],
+        b"content-type: application/json",
         b"content-length: %d" % len(body),
-        *(f"{name.lower()}: {value}".encode() for name, value in headers), b"connection: close",
-    ]  # fmt: skip
+        *(f"{name.lower()}: {value}".encode() for name, value in headers),
+        b"connection: close",
+    ]
     return b"\r\n".join((*lines, b"", body))
 
 

@@ -76,7 +76,7 @@ _GAUGES = (
 
 
 Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
-"""The metrics that a higher room makes of its stored rows."""
+"""The metrics that a higher package makes of its stored rows."""
 
 
 class _Stored(Collector):
@@ -99,7 +99,4 @@ def _queue(row: Sequence[float] | None) -> list[Metric]:
 
 def health_routes(readiness: Shared[bool], backlog: Shared[bytes]) -> list[Route]:
     """Return the routes of the endpoints that need more than this process."""
-    return [
-        Route("/readyz", partial(readyz, readiness)),
-        Route("/metrics", partial(metrics, backlog)),
-    ]
+    return [Route("/readyz", partial(readyz, readiness)), Route("/metrics", partial(metrics, backlog))]

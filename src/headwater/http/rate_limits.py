@@ -72,9 +72,7 @@ class Quota(msgspec.Struct):
         ]
 
 
-async def take(
-    connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]
-) -> dict[int, Quota]:
+async def take(connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
     """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
     # In one order everywhere, so that two processes never wait for each other in a circle.
     ordered = sorted(demands, key=lambda demand: demand.space_id)

@@ -87,25 +87,30 @@ class Server(uvicorn.Server):
 
 
 def make_server(
-    app: Any,
-    max_connections: int = MAX_CONNECTIONS,
-    began: Callable[[], None] | None = None,
+    app: Any, max_connections: int = MAX_CONNECTIONS, began: Callable[[], None] | None = None
 ) -> Server:
     """A server for `app`, to be run on listening sockets. One that is alone in its process has
     `began` called once it accepts, and retires when told to.
     """
     config = uvicorn.Config(
-        app, http=Protocol, loop="uvloop", ws="none", lifespan="on", interface="asgi3",
-        log_config=None, access_log=False, server_header=False, date_header=False,
+        app,
+        http=Protocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_SECONDS, backlog=2048,
-    )  # fmt: skip
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=2048,
+    )
     return Server(config, max_connections, began)
 
 
-def serve(
-    app: Any, listener: socket.socket, max_connections: int, began: Callable[[], None]
-) -> None:
+def serve(app: Any, listener: socket.socket, max_connections: int, began: Callable[[], None]) -> None:
     """Serve `app` until SIGTERM or SIGINT, then finish what has begun within the grace time."""
     # The program itself is no garbage: it need not be looked through again and again.
     gc.collect()

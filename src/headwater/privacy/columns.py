@@ -50,6 +50,7 @@ COLUMNS = MappingProxyType(
 def personal(table: str) -> list[str]:
     """The columns of a table that hold personal data."""
     return [
-        column for (owner, column), holds in COLUMNS.items()
+        column
+        for (owner, column), holds in COLUMNS.items()
         if owner == table and holds is PersonalData.PERSONAL
-    ]  # fmt: skip
+    ]

@@ -16,13 +16,7 @@ from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.database.jobs.lease import LEASE
 from headwater.exports.jobs import end_holds
 from headwater.intake.pipeline.batch_runner import BATCH_ROWS, describe, process_space
-from headwater.privacy.erasures import (
-    PastErasure,
-    count_waiting,
-    list_unprocessed,
-    queries,
-    request_again,
-)
+from headwater.privacy.erasures import PastErasure, count_waiting, list_unprocessed, queries, request_again
 from headwater.privacy.scrub import scrub
 from headwater.spaces.locks import try_lock
 

@@ -103,14 +103,18 @@ def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) 
 
 
 def _encode(erasures: Sequence[PastErasure]) -> Jsonb:
-    return Jsonb([
-        {
-            "space_id": erasure.space_id, "erasure_id": erasure.erasure_id,
-            "contact_ids": erasure.contact_ids, "receipt_ids": erasure.receipt_ids,
-            "requested_at": erasure.requested_at.isoformat(),
-        }
-        for erasure in erasures
-    ])  # fmt: skip
+    return Jsonb(
+        [
+            {
+                "space_id": erasure.space_id,
+                "erasure_id": erasure.erasure_id,
+                "contact_ids": erasure.contact_ids,
+                "receipt_ids": erasure.receipt_ids,
+                "requested_at": erasure.requested_at.isoformat(),
+            }
+            for erasure in erasures
+        ]
+    )
 
 
 def count_waiting(connection: Connection[Any]) -> int:

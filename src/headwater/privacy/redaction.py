@@ -37,11 +37,7 @@ _PERSONAL: dict[str, tuple[type[Accepted], frozenset[str]]] = {
 }
 _DECODE = {kind: msgspec.json.Decoder(form).decode for kind, (form, _) in _PERSONAL.items()}
 _FORGOTTEN: dict[str, dict[str, Any]] = {
-    kind: {
-        field.name: _empty(field)
-        for field in msgspec.structs.fields(form)
-        if field.name in personal
-    }
+    kind: {field.name: _empty(field) for field in msgspec.structs.fields(form) if field.name in personal}
     for kind, (form, personal) in _PERSONAL.items()
 }
 
@@ -93,12 +89,7 @@ def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
     else:
         email, tracking_id = item.email, item.tracking_id
     seen_with = f"{item.fingerprint}|{item.ip}" if item.fingerprint and item.ip else None
-    return [
-        (EMAIL, email),
-        (TRACKING_ID, tracking_id),
-        (TRK_TOKEN, item.trk_token),
-        (FINGERPRINT, seen_with),
-    ]
+    return [(EMAIL, email), (TRACKING_ID, tracking_id), (TRK_TOKEN, item.trk_token), (FINGERPRINT, seen_with)]
 
 
 def _written(kind: str, value: str) -> Iterable[str]:

@@ -24,16 +24,37 @@ from headwater.reports.models import (
 from headwater.reports.readings import ReportReading
 
 SPLIT_MEASURES = (
-    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT,
-    Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.CREDITED_EVENTS,
-    Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE, Measure.TOUCHED_EVENTS,
-    Measure.TOUCHED_REVENUE, Measure.NEW_CUSTOMERS,
-)  # fmt: skip
+    Measure.EVENTS,
+    Measure.CONVERSIONS,
+    Measure.ORDERS,
+    Measure.UPSELLS,
+    Measure.REFUND_COUNT,
+    Measure.REVENUE,
+    Measure.GROSS_REVENUE,
+    Measure.REFUNDS,
+    Measure.CREDITED_EVENTS,
+    Measure.CREDITED_CONVERSIONS,
+    Measure.CREDITED_REVENUE,
+    Measure.TOUCHED_EVENTS,
+    Measure.TOUCHED_REVENUE,
+    Measure.NEW_CUSTOMERS,
+)
 """Measures whose differences add up. Of an average or a share, its two parts can be asked for."""
-SPLIT_GROUPS = frozenset({
-    *OF_TOUCHES, *OF_PATHS, Group.EVENT, Group.KIND, Group.DAY, Group.WEEK, Group.MONTH,
-    Group.WEEKDAY, Group.HOUR, Group.CONTACT, Group.CUSTOMER,
-})  # fmt: skip
+SPLIT_GROUPS = frozenset(
+    {
+        *OF_TOUCHES,
+        *OF_PATHS,
+        Group.EVENT,
+        Group.KIND,
+        Group.DAY,
+        Group.WEEK,
+        Group.MONTH,
+        Group.WEEKDAY,
+        Group.HOUR,
+        Group.CONTACT,
+        Group.CUSTOMER,
+    }
+)
 """Groups that follow from events and touchpoints alone. Of what contacts are like, and of the
 companies that they belong to, no former state is kept.
 """

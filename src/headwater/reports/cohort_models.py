@@ -14,18 +14,18 @@ from headwater.attribution.fits.choice import ChosenFit
 from headwater.http.inputs.timerange import months_after, months_between
 from headwater.reports.engine.measures import plain, rounded
 from headwater.reports.left_out_money import LeftOutMoney, LeftOutSpend
-from headwater.reports.models import (
-    Filters,
-    Group,
-    KeyCondition,
-    Measure,
-    ReportQuery,
-)
+from headwater.reports.models import Filters, Group, KeyCondition, Measure, ReportQuery
 
 GROUPS = (
-    Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
-    Group.KEYWORD, Group.LANDING_PAGE,
-)  # fmt: skip
+    Group.SOURCE,
+    Group.PLATFORM,
+    Group.CHANNEL,
+    Group.CAMPAIGN,
+    Group.ADSET,
+    Group.AD,
+    Group.KEYWORD,
+    Group.LANDING_PAGE,
+)
 """The groups of touches that cohorts may be of."""
 ONLY = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
 """The groups whose keys a report may be narrowed by: spend has them, too."""
@@ -73,11 +73,17 @@ class CohortQuery:
         """The report of everything that is observed, from the first month to the present one."""
         return ReportQuery(
             datetime(self.first.year, self.first.month, 1),  # noqa: DTZ001 - on the Space's clock
-            last_second(self.today), (Measure.CREDITED_REVENUE,),
-            () if self.group is None else (self.group,), (self.model,), self.window_days,
-            self.by_company, Filters(self.event_names, only=self.only), limit=self.limit,
-            currency=self.currency, fit=self.fit,
-        )  # fmt: skip
+            last_second(self.today),
+            (Measure.CREDITED_REVENUE,),
+            () if self.group is None else (self.group,),
+            (self.model,),
+            self.window_days,
+            self.by_company,
+            Filters(self.event_names, only=self.only),
+            limit=self.limit,
+            currency=self.currency,
+            fit=self.fit,
+        )
 
 
 @dataclass(frozen=True)
@@ -156,9 +162,7 @@ class Cohort:
 
     def _left(self, rate: Decimal) -> tuple[Decimal, ...]:
         spend = self.spend or Decimal(0)
-        return tuple(
-            plain(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue
-        )
+        return tuple(plain(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue)
 
 
 def ratio(spend: Decimal | None, customers: int) -> Decimal | None:

@@ -12,14 +12,7 @@ from headwater.attribution.fits.choice import ChosenFit
 from headwater.http.inputs.pagination import Position
 from headwater.reports.cohort_models import Acquisition
 from headwater.reports.left_out_money import LeftOutMoney
-from headwater.reports.models import (
-    DateBasis,
-    DateTimeSpan,
-    Filters,
-    Measure,
-    NoCredit,
-    ReportQuery,
-)
+from headwater.reports.models import DateBasis, DateTimeSpan, Filters, Measure, NoCredit, ReportQuery
 
 
 class CreditFilter(StrEnum):
@@ -81,10 +74,16 @@ class CreditsQuery:
         if self.credit is CreditFilter.TOUCHED:
             measures += [Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE]
         return ReportQuery(
-            self.start, self.end, tuple(measures), models=(self.model,),
-            window_days=self.window_days, by_company=self.by_company, filters=self.filters,
-            date_basis=self.date_basis, fit=self.fit,
-        )  # fmt: skip
+            self.start,
+            self.end,
+            tuple(measures),
+            models=(self.model,),
+            window_days=self.window_days,
+            by_company=self.by_company,
+            filters=self.filters,
+            date_basis=self.date_basis,
+            fit=self.fit,
+        )
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,7 @@ class ReportTooLarge(ReportRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            "There is too much to add up: narrow the range.",
-            422,
-            {"reason": ReportProblem.TOO_MUCH},
+            "There is too much to add up: narrow the range.", 422, {"reason": ReportProblem.TOO_MUCH}
         )
 
 
@@ -46,11 +44,12 @@ class OtherQuestion(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.OTHER_QUESTION,
+            field,
+            ReportProblem.OTHER_QUESTION,
             f"The reading `{field}` is of another question, or of another Space: give the dates, "
             "model, window, date basis and filters that its report had. A period in words is "
             "another one tomorrow: give start_date and end_date.",
-        )  # fmt: skip
+        )
 
 
 class SettingsChanged(ReadingRefused):
@@ -58,10 +57,11 @@ class SettingsChanged(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.SETTINGS_CHANGED,
+            field,
+            ReportProblem.SETTINGS_CHANGED,
             f"The reading `{field}` was made in another time zone or currency than the Space has "
             "now, so all figures may differ. Take a new one.",
-        )  # fmt: skip
+        )
 
 
 class OtherPast(ReadingRefused):
@@ -69,9 +69,10 @@ class OtherPast(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.OTHER_PAST,
+            field,
+            ReportProblem.OTHER_PAST,
             f"The reading `{field}` is of before the installation was restored from a backup.",
-        )  # fmt: skip
+        )
 
 
 class FitDeleted(ReadingRefused):
@@ -79,9 +80,10 @@ class FitDeleted(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.FIT_DELETED,
+            field,
+            ReportProblem.FIT_DELETED,
             f"The reading `{field}` has credit by a fit that is there no more. Take a new one.",
-        )  # fmt: skip
+        )
 
 
 class ReadingTooOld(ReadingRefused):
@@ -89,10 +91,11 @@ class ReadingTooOld(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.TOO_OLD,
+            field,
+            ReportProblem.TOO_OLD,
             f"The reading `{field}` is too old: changes are known of the last 400 days, and not of "
             "before they were first counted.",
-        )  # fmt: skip
+        )
 
 
 class Uncounted(ReadingRefused):
@@ -100,8 +103,9 @@ class Uncounted(ReadingRefused):
 
     def __init__(self, field: str) -> None:
         super().__init__(
-            field, ReportProblem.UNCOUNTED,
+            field,
+            ReportProblem.UNCOUNTED,
             f"The number of events at the reading `{field}` is not what is left when all known "
             "changes are undone: rows were changed outside of Headwater, or by an older version. "
             "Take a new one.",
-        )  # fmt: skip
+        )

@@ -39,9 +39,7 @@ class Credits:
 
     listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """Touchpoint id → its part of the amount; None when the event has no amount."""
-    in_space_currency: dict[int, Decimal | None] = field(
-        default_factory=dict[int, "Decimal | None"]
-    )
+    in_space_currency: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """The same of the amount in the Space's currency."""
     touches: int = 0
     """The number of credited touchpoints, those not listed included."""
@@ -112,9 +110,7 @@ async def explain_event(
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency
     chosen = await _fit(connection, space_id, fit, event["event_name"])
-    path_of = Attribution(
-        "linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ()
-    )
+    path_of = Attribution("linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ())
     credited = await _credits(connection, values, path_of)
     touches = {
         "space_id": space_id,
@@ -136,9 +132,7 @@ async def _fit(
     return await fetch_chosen(connection, space_id, FitChoice(name, ()))
 
 
-async def _is_touched(
-    connection: AsyncConnection, event: dict[str, Any], *, by_company: bool
-) -> bool:
+async def _is_touched(connection: AsyncConnection, event: dict[str, Any], *, by_company: bool) -> bool:
     lifetime = Attribution("last_touch", 0, EVERY_ID, by_company=by_company)
     statement = queries["any_touch"].format(rows=credited_rows(lifetime, _THIS_EVENT))
     row = await fetch_one(connection, statement, event | lifetime.parameters())
@@ -159,9 +153,7 @@ async def _credits(
             model=Literal(name),
             credit=MODELS[name].credit,
             space_credit=MODELS[name].share.credit_of(SharedAmount.IN_SPACE_CURRENCY),
-            rows=credited_rows(
-                attribution, SQL("true"), queries["this_event"], amounts=BOTH_AMOUNTS
-            ),
+            rows=credited_rows(attribution, SQL("true"), queries["this_event"], amounts=BOTH_AMOUNTS),
         )
         for name, attribution in attributions.items()
     )

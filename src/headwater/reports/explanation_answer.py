@@ -29,9 +29,11 @@ from headwater.reports.models import NoCredit
 from headwater.spaces.currencies import AMOUNT_SCHEMAS
 
 WINDOW = Parameter(
-    name="attribution_window", kind=one_of(WINDOWS), default=30,
+    name="attribution_window",
+    kind=one_of(WINDOWS),
+    default=30,
     description="How many days before the event a touchpoint may lie; 0 is no limit.",
-)  # fmt: skip
+)
 PARAMETERS = (WINDOW, QUERY_MODE, FIT)
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -69,38 +71,54 @@ def _model_credits(model: str, explanation: EventExplanation) -> dict[str, Any]:
         "unattributed": reason is not None,
         "unattributed_reason": reason,
         "left_out": left_out,
-        "left_out_amount": (
-            of_model.amount_left_out(explanation.event["amount"]) if left_out else None
-        ),
+        "left_out_amount": (of_model.amount_left_out(explanation.event["amount"]) if left_out else None),
         "credits": [
-            {"touchpoint_id": touch["id"], "source": touch["source"],
-             "amount": credited[touch["id"]],
-             "amount_in_space_currency": of_model.in_space_currency[touch["id"]]}
-            for touch in explanation.path if touch["id"] in credited
+            {
+                "touchpoint_id": touch["id"],
+                "source": touch["source"],
+                "amount": credited[touch["id"]],
+                "amount_in_space_currency": of_model.in_space_currency[touch["id"]],
+            }
+            for touch in explanation.path
+            if touch["id"] in credited
         ],
-    }  # fmt: skip
+    }
 
 
 _SENDER: Schema = {"enum": [*map(str, Sender), None], "description": "Who reported it."}
 _EVENT = object_schema(
     {
-        "id": WHOLE, "contact_id": WHOLE,
+        "id": WHOLE,
+        "contact_id": WHOLE,
         "contact_name": {**TEXT_OR_NULL, "description": "The buyer's name, if one is known."},
-        "company_id": WHOLE_OR_NULL, "amount": NUMBER_OR_NULL, "event_name": TEXT,
-        "event_time_utc": MOMENT, "sender": _SENDER, **AMOUNT_SCHEMAS,
+        "company_id": WHOLE_OR_NULL,
+        "amount": NUMBER_OR_NULL,
+        "event_name": TEXT,
+        "event_time_utc": MOMENT,
+        "sender": _SENDER,
+        **AMOUNT_SCHEMAS,
     }
-)  # fmt: skip
+)
 _TOUCH = object_schema(
     {
-        "id": WHOLE, "event_time_utc": MOMENT, "contact_id": WHOLE, "sender": _SENDER,
+        "id": WHOLE,
+        "event_time_utc": MOMENT,
+        "contact_id": WHOLE,
+        "sender": _SENDER,
         "source": TEXT,
         "source_rule": {**TEXT, "description": "The rule that named the source."},
-        "is_paid": {"type": "boolean"}, "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL,
-        "campaign_id": TEXT_OR_NULL, "campaign_name": TEXT_OR_NULL,
-        "adset_id": TEXT_OR_NULL, "adset_name": TEXT_OR_NULL,
-        "ad_id": TEXT_OR_NULL, "ad_name": TEXT_OR_NULL, "keyword": TEXT_OR_NULL,
+        "is_paid": {"type": "boolean"},
+        "event_url": TEXT_OR_NULL,
+        "referrer_host": TEXT_OR_NULL,
+        "campaign_id": TEXT_OR_NULL,
+        "campaign_name": TEXT_OR_NULL,
+        "adset_id": TEXT_OR_NULL,
+        "adset_name": TEXT_OR_NULL,
+        "ad_id": TEXT_OR_NULL,
+        "ad_name": TEXT_OR_NULL,
+        "keyword": TEXT_OR_NULL,
     }
-)  # fmt: skip
+)
 _MODEL = object_schema(
     {
         "model": {"type": "string", "enum": list(MODELS)},
@@ -118,24 +136,27 @@ _MODEL = object_schema(
             "type": "array",
             "items": object_schema(
                 {
-                    "touchpoint_id": WHOLE, "source": TEXT, "amount": NUMBER_OR_NULL,
+                    "touchpoint_id": WHOLE,
+                    "source": TEXT,
+                    "amount": NUMBER_OR_NULL,
                     "amount_in_space_currency": NUMBER_OR_NULL,
                 }
             ),
         },
     }
-)  # fmt: skip
+)
 EXPLANATION = object_schema(
     {
         "event": _EVENT,
         "attribution_window": WHOLE,
         "path": {
-            "type": "array", "items": _TOUCH,
+            "type": "array",
+            "items": _TOUCH,
             "description": "Touchpoints in the window, the earliest first; both ends of many.",
         },
         "left_out": {**WHOLE, "description": "Touchpoints of the path that are not listed."},
         "models": {"type": "array", "items": _MODEL},
         "fit": CITATION_OR_NULL,
     }
-)  # fmt: skip
+)
 """The JSON schema of the answer."""

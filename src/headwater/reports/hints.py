@@ -33,9 +33,7 @@ _LIKENESS = 0.5
 
 HINTS: Schema = {
     "type": "array",
-    "items": object_schema(
-        {"field": TEXT, "value": TEXT, "nearest": {"type": "array", "items": TEXT}}
-    ),
+    "items": object_schema({"field": TEXT, "value": TEXT, "nearest": {"type": "array", "items": TEXT}}),
 }
 
 

@@ -81,10 +81,14 @@ def _channel(word: str, _: SourceNames) -> str | None:
 
 
 _RULES: dict[str, _Refuse] = {
-    "source": _stored_source, "first_source": _stored_source, "last_source": _stored_source,
-    "path": _stored_source, "channel": _channel, "channel_path": _channel,
+    "source": _stored_source,
+    "first_source": _stored_source,
+    "last_source": _stored_source,
+    "path": _stored_source,
+    "channel": _channel,
+    "channel_path": _channel,
     "platform": _platform,
-}  # fmt: skip
+}
 """By group. Of other groups an unknown key has no rows, which the answer says in `hints`."""
 
 ONLY = only_parameter(Group, "Only these rows of groups: channel:paid, …; no key for none.")

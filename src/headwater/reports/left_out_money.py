@@ -57,9 +57,7 @@ class LeftOutSpend(NamedTuple):
     @property
     def words(self) -> str:
         """A sentence without its full stop."""
-        return (
-            f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
-        )
+        return f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
 
 
 @dataclass(frozen=True)
@@ -99,10 +97,15 @@ class LeftOutAmounts:
             of_kind = places[self.kind_of[places] == place]
             if len(of_kind):
                 days = self.days[of_kind]
-                several.append(LeftOutMoney(
-                    *kind, len(of_kind), Decimal(sum(self.amounts[of_kind].tolist())) / UNIT,
-                    date.fromordinal(int(days.min())), date.fromordinal(int(days.max())),
-                ))  # fmt: skip
+                several.append(
+                    LeftOutMoney(
+                        *kind,
+                        len(of_kind),
+                        Decimal(sum(self.amounts[of_kind].tolist())) / UNIT,
+                        date.fromordinal(int(days.min())),
+                        date.fromordinal(int(days.max())),
+                    )
+                )
         return several
 
 
@@ -111,10 +114,18 @@ def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMon
     joined: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
     for money in (each for left_out in several for each in left_out):
         other = joined.get(money[:2])
-        joined[money[:2]] = money if other is None else LeftOutMoney(
-            money.currency, money.reason, money.events + other.events, money.amount + other.amount,
-            min(money.first_day, other.first_day), max(money.last_day, other.last_day),
-        )  # fmt: skip
+        joined[money[:2]] = (
+            money
+            if other is None
+            else LeftOutMoney(
+                money.currency,
+                money.reason,
+                money.events + other.events,
+                money.amount + other.amount,
+                min(money.first_day, other.first_day),
+                max(money.last_day, other.last_day),
+            )
+        )
     return tuple(joined[kind] for kind in sorted(joined))
 
 
@@ -122,23 +133,28 @@ def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[dict[str, Any]]:
     """Return left-out money as JSON has it."""
     return [
         {
-            "currency": money.currency, "events": money.events, "amount": float(money.amount),
-            "reason": str(money.reason), "first_day": f"{money.first_day}",
+            "currency": money.currency,
+            "events": money.events,
+            "amount": float(money.amount),
+            "reason": str(money.reason),
+            "first_day": f"{money.first_day}",
             "last_day": f"{money.last_day}",
         }
         for money in left_out
-    ]  # fmt: skip
+    ]
 
 
 def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[dict[str, Any]]:
     """Return left-out spend as JSON has it."""
     return [
         {
-            "currency": spend.currency, "amount": float(spend.amount),
-            "first_day": f"{spend.first_day}", "last_day": f"{spend.last_day}",
+            "currency": spend.currency,
+            "amount": float(spend.amount),
+            "first_day": f"{spend.first_day}",
+            "last_day": f"{spend.last_day}",
         }
         for spend in left_out
-    ]  # fmt: skip
+    ]
 
 
 LEFT_OUT_SPEND = {
@@ -149,9 +165,14 @@ LEFT_OUT_SPEND = {
 }
 LEFT_OUT_MONEY = {
     "type": "array",
-    "items": object_schema({
-        "currency": TEXT, "events": {"type": "integer"}, "amount": {"type": "number"},
-        "reason": {"type": "string", "enum": [str(reason) for reason in LeftOutReason]},
-        "first_day": TEXT, "last_day": TEXT,
-    }),
-}  # fmt: skip
+    "items": object_schema(
+        {
+            "currency": TEXT,
+            "events": {"type": "integer"},
+            "amount": {"type": "number"},
+            "reason": {"type": "string", "enum": [str(reason) for reason in LeftOutReason]},
+            "first_day": TEXT,
+            "last_day": TEXT,
+        }
+    ),
+}

@@ -29,22 +29,30 @@ class Measure(StrEnum):
     SHARE = "share"
 
 
-CREDITED = frozenset({
-    Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE,
-})  # fmt: skip
+CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE})
 """Measures that depend on the model wherever they are."""
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
 JUDGED = (
-    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.REVENUE, Measure.GROSS_REVENUE,
-    Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE,
-)  # fmt: skip
+    Measure.EVENTS,
+    Measure.CONVERSIONS,
+    Measure.ORDERS,
+    Measure.REVENUE,
+    Measure.GROSS_REVENUE,
+    Measure.CREDITED_EVENTS,
+    Measure.CREDITED_CONVERSIONS,
+    Measure.CREDITED_REVENUE,
+)
 """Measures whose final figure can be told in advance."""
-OF_MONEY = frozenset({
-    Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.AVERAGE_ORDER_VALUE,
-    Measure.CREDITED_REVENUE, Measure.TOUCHED_REVENUE,
-})  # fmt: skip
-AVERAGES = frozenset({
-    Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
-})  # fmt: skip
+OF_MONEY = frozenset(
+    {
+        Measure.REVENUE,
+        Measure.GROSS_REVENUE,
+        Measure.REFUNDS,
+        Measure.AVERAGE_ORDER_VALUE,
+        Measure.CREDITED_REVENUE,
+        Measure.TOUCHED_REVENUE,
+    }
+)
+AVERAGES = frozenset({Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION})

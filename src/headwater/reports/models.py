@@ -49,14 +49,28 @@ class Group(StrEnum):
     DAYS_RANGE = "days_range"
 
 
-OF_TOUCHES = frozenset({
-    Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
-    Group.KEYWORD, Group.LANDING_PAGE,
-})  # fmt: skip
-OF_PATHS = frozenset({
-    Group.PATH, Group.CHANNEL_PATH, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.TOUCH_RANGE,
-    Group.DAYS_RANGE,
-})  # fmt: skip
+OF_TOUCHES = frozenset(
+    {
+        Group.SOURCE,
+        Group.PLATFORM,
+        Group.CHANNEL,
+        Group.CAMPAIGN,
+        Group.ADSET,
+        Group.AD,
+        Group.KEYWORD,
+        Group.LANDING_PAGE,
+    }
+)
+OF_PATHS = frozenset(
+    {
+        Group.PATH,
+        Group.CHANNEL_PATH,
+        Group.FIRST_SOURCE,
+        Group.LAST_SOURCE,
+        Group.TOUCH_RANGE,
+        Group.DAYS_RANGE,
+    }
+)
 """Groups of events by the touches in the window before them."""
 STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
 """Groups into which a period is cut, one after the other."""
@@ -220,9 +234,7 @@ def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
     """Return the columns of figures of a report, measure by measure, each model by model."""
     columns: list[FigureColumn] = []
     for measure in query.measures:
-        by_model = measure in CREDITED or (
-            measure is Measure.SHARE and query.measures[0] in CREDITED
-        )
+        by_model = measure in CREDITED or (measure is Measure.SHARE and query.measures[0] in CREDITED)
         models = query.models if by_model and len(query.models) > 1 else (None,)
         columns += [FigureColumn(measure, model) for model in models]
     return tuple(columns)

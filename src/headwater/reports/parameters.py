@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 from headwater.attribution.fits.choice import FIT
 from headwater.attribution.models import MODELS
-from headwater.events.parameters import (
-    AMOUNT_MAX,
-    AMOUNT_MIN,
-    EVENT_NAMES_PARAMETER,
-    QUERY_MODE,
-)
+from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.inputs.fields import one_of, whole_number, written
@@ -50,21 +45,25 @@ DEFAULT_MODEL = "last_non_direct_touch"
 _LAST = time(23, 59, 59)
 
 MEASURES = ListParameter(
-    name="measures", kind=one_of([str(measure) for measure in Measure]), most=len(Measure),
+    name="measures",
+    kind=one_of([str(measure) for measure in Measure]),
+    most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
     description=(
         "credited_*: by the model. touched_*: events with any touchpoint of the group. "
         "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
         "upsells. share: of the first measure."
     ),
-)  # fmt: skip
+)
 GROUP_BY = ListParameter(
-    name="group_by", kind=one_of([*(str(group) for group in Group), NO_GROUPS]), most=MOST_GROUPS,
+    name="group_by",
+    kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
+    most=MOST_GROUPS,
     description=(
         "At most two; none for totals. If left out: source where credit is measured, else none. "
         "Channels: paid, ai, organic, email, sms, referral, direct."
     ),
-)  # fmt: skip
+)
 PERIOD = Parameter(
     name="period",
     kind=written({"type": "string", "maxLength": 100}, str),
@@ -77,9 +76,11 @@ TIME = date_range(
     kind=MOMENT_OR_BLANK,
 )
 MODEL = Parameter(
-    name="attribution_model", kind=one_of(tuple(MODELS)), default=DEFAULT_MODEL,
+    name="attribution_model",
+    kind=one_of(tuple(MODELS)),
+    default=DEFAULT_MODEL,
     description="How credit is shared out.",
-)  # fmt: skip
+)
 ALL_MODELS = ListParameter(
     name="attribution_models",
     kind=one_of(tuple(MODELS)),
@@ -90,41 +91,65 @@ SOURCES_FILTER = sources_parameter(
     len(SOURCES) + MAX_NETWORKS, "Only credit of these sources.", REPORT_SOURCE
 )
 CAMPAIGN = Parameter(
-    name="campaign", kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+    name="campaign",
+    kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
     description="Only credit of campaigns with this in name or id.",
-)  # fmt: skip
+)
 DATE_BASIS = Parameter(
-    name="date_basis", kind=one_of([str(basis) for basis in DateBasis]), default="conversion",
+    name="date_basis",
+    kind=one_of([str(basis) for basis in DateBasis]),
+    default="conversion",
     description="By whose date: the event's or the touchpoint's.",
-)  # fmt: skip
+)
 COMPARE = Parameter(
-    name="compare", kind=one_of([str(comparison) for comparison in Comparison]), default="none",
+    name="compare",
+    kind=one_of([str(comparison) for comparison in Comparison]),
+    default="none",
     description="The time to compare with; whole months with the months before.",
-)  # fmt: skip
+)
 CURRENCY = Parameter(
     name="currency",
     kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
     description="Of all amounts; the Space's if left out.",
 )
 RIPENESS = Parameter(
-    name="ripeness", kind=one_of((0, 1)), default=0,
-    description="1 adds what to expect of recent days.",
-)  # fmt: skip
+    name="ripeness", kind=one_of((0, 1)), default=0, description="1 adds what to expect of recent days."
+)
 LIMIT = Parameter(
-    name="limit", kind=whole_number(1, MOST_ROWS), default=50,
+    name="limit",
+    kind=whole_number(1, MOST_ROWS),
+    default=50,
     description="The most groups to list. Totals are of all.",
-)  # fmt: skip
+)
 ORDER_BY = Parameter(
-    name="order_by", kind=written({"type": "string", "maxLength": 50}, str),
-    description="A measure (largest first) or group (in order). If left out, a time, else "
-    "the first measure.",
-)  # fmt: skip
+    name="order_by",
+    kind=written({"type": "string", "maxLength": 50}, str),
+    description="A measure (largest first) or group (in order). If left out, a time, else the first measure.",
+)
 
 PARAMETERS = (
-    MEASURES, GROUP_BY, PERIOD, *TIME.parameters, MODEL, ALL_MODELS, WINDOW, QUERY_MODE,
-    EVENT_NAMES_PARAMETER, SOURCES_FILTER, CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS,
-    COMPARE, CURRENCY, LIMIT, ORDER_BY, RIPENESS, FIT,
-)  # fmt: skip
+    MEASURES,
+    GROUP_BY,
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    ALL_MODELS,
+    WINDOW,
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    SOURCES_FILTER,
+    CAMPAIGN,
+    ONLY,
+    AMOUNT_MIN,
+    AMOUNT_MAX,
+    DATE_BASIS,
+    COMPARE,
+    CURRENCY,
+    LIMIT,
+    ORDER_BY,
+    RIPENESS,
+    FIT,
+)
 
 
 def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
@@ -134,18 +159,25 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     groups = _read_groups(query, measures)
     by = _read_order(query, measures, groups)
     report_query = ReportQuery(
-        start=period.span.start, end=period.span.end, now=period.now, unit=period.unit,
-        measures=measures, group_by=groups,
-        models=_read_models(query), window_days=WINDOW.read(query) or 0,
+        start=period.span.start,
+        end=period.span.end,
+        now=period.now,
+        unit=period.unit,
+        measures=measures,
+        group_by=groups,
+        models=_read_models(query),
+        window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
-        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), order_by=by,
+        limit=LIMIT.read(query) or 0,
+        currency=CURRENCY.read(query),
+        order_by=by,
         descending=by not in groups,
         ripe_on=now.astimezone(space.zone).date() if RIPENESS.read(query) else None,
         fit=FIT.read(query),
-    )  # fmt: skip
+    )
     query.finish()
     return report_query
 
@@ -173,8 +205,9 @@ def read_filters(query: Input, space: Space, now: datetime) -> Filters:
     return replace(
         read_event_filters(query, space, now),
         sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
-        campaign=CAMPAIGN.read(query), only=read_keys(query, ONLY, space.sources),
-    )  # fmt: skip
+        campaign=CAMPAIGN.read(query),
+        only=read_keys(query, ONLY, space.sources),
+    )
 
 
 def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
@@ -183,8 +216,9 @@ def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
     return Filters(
         EVENT_NAMES_PARAMETER.read(query),
         filters.read_conditions(query, space.field_labels, clock),
-        amount_min=AMOUNT_MIN.read(query), amount_max=AMOUNT_MAX.read(query),
-    )  # fmt: skip
+        amount_min=AMOUNT_MIN.read(query),
+        amount_max=AMOUNT_MAX.read(query),
+    )
 
 
 class ReadPeriod(NamedTuple):
@@ -197,9 +231,7 @@ class ReadPeriod(NamedTuple):
     """The calendar unit under way that the words mean."""
 
 
-def read_span(
-    query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
-) -> DateTimeSpan:
+def read_span(query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD) -> DateTimeSpan:
     """Read the range of a period, in words or dates."""
     return read_report_period(query, space, now, period).span
 

@@ -20,13 +20,19 @@ BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
 STEP_SEPARATOR = " > "
 _MORE = "+"
 
-TOUCHES: Mapping[str, int] = {
-    "1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21,
-}  # fmt: skip
+TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
 """Ranges of the number of touches in the window, each with its least."""
 DAYS: Mapping[str, int] = {
-    "0": 0, "1": 1, "2-3": 2, "4-7": 4, "8-14": 8, "15-30": 15, "31-60": 31, "61-90": 61, "90+": 91,
-}  # fmt: skip
+    "0": 0,
+    "1": 1,
+    "2-3": 2,
+    "4-7": 4,
+    "8-14": 8,
+    "15-30": 15,
+    "31-60": 31,
+    "61-90": 61,
+    "90+": 91,
+}
 """Ranges of the whole days from the first touch in the window, each with its least."""
 
 _COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}

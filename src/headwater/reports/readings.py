@@ -63,11 +63,17 @@ class ReportReading:
 
     def __str__(self) -> str:
         packed = _FORM.pack(
-            _VERSION, self.point.revision, self.point.era, self.taken_at, self.fit_id,
-            self.half_life_days, self.reference,
-            _UNKNOWN if self.events is None else self.events % _UNKNOWN, self.subject,
+            _VERSION,
+            self.point.revision,
+            self.point.era,
+            self.taken_at,
+            self.fit_id,
+            self.half_life_days,
+            self.reference,
+            _UNKNOWN if self.events is None else self.events % _UNKNOWN,
+            self.subject,
             self.settings,
-        )  # fmt: skip
+        )
         return base64.urlsafe_b64encode(packed).decode()
 
     @property
@@ -87,10 +93,15 @@ def make_reading(
     """Return the reading of a report of so many events, made of a snapshot and in a currency."""
     latest = present.latest
     return ReportReading(
-        latest.point, (latest.at - _EPOCH) // _MICROSECOND, scope.fit.id if scope.fit else 0,
-        scope.half_life_days or 0, present.reference, events,
-        _digest((space.id, _subject(scope.query)), 9), _digest((space.timezone, currency), 4),
-    )  # fmt: skip
+        latest.point,
+        (latest.at - _EPOCH) // _MICROSECOND,
+        scope.fit.id if scope.fit else 0,
+        scope.half_life_days or 0,
+        present.reference,
+        events,
+        _digest((space.id, _subject(scope.query)), 9),
+        _digest((space.timezone, currency), 4),
+    )
 
 
 def parse_reading(text: str) -> ReportReading:
@@ -105,9 +116,15 @@ def parse_reading(text: str) -> ReportReading:
         raise ValueError(_RULE)
     reference, events, subject, settings = latest
     return ReportReading(
-        Point(revision, era), taken_at, fit_id, half_life, reference,
-        None if events == _UNKNOWN else events, subject, settings,
-    )  # fmt: skip
+        Point(revision, era),
+        taken_at,
+        fit_id,
+        half_life,
+        reference,
+        None if events == _UNKNOWN else events,
+        subject,
+        settings,
+    )
 
 
 _RULE = "must be the reading of a report."
@@ -120,15 +137,19 @@ def _subject(query: ReportQuery) -> list[tuple[str, object]]:
     has its default, so that readings stay what they are.
     """
     subject = replace(
-        query, measures=(), group_by=(), compare=Comparison.NONE, order_by=None, descending=True,
-        limit=50, ripe_on=None, currency=None, fit=None,
-    )  # fmt: skip
+        query,
+        measures=(),
+        group_by=(),
+        compare=Comparison.NONE,
+        order_by=None,
+        descending=True,
+        limit=50,
+        ripe_on=None,
+        currency=None,
+        fit=None,
+    )
     values = [(each, getattr(subject, each.name)) for each in fields(subject)]
-    return [
-        (each.name, value)
-        for each, value in values
-        if each.default is MISSING or value != each.default
-    ]
+    return [(each.name, value) for each, value in values if each.default is MISSING or value != each.default]
 
 
 def _digest(value: object, size: int) -> bytes:

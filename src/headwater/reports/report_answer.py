@@ -26,9 +26,9 @@ from headwater.reports.models import (
 )
 from headwater.reports.ripeness import Ripeness
 
-NAMED = frozenset({
-    Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK,
-})  # fmt: skip
+NAMED = frozenset(
+    {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK}
+)
 """Groups whose key is not the name that people use: they get a second column."""
 
 
@@ -74,13 +74,10 @@ def _ripeness(ripeness: Ripeness) -> dict[str, Any]:
         "reason": ripeness.reason and str(ripeness.reason),
         "share_in": None if together is None else round(together, 4),
         "days": [
-            {
-                "day": f"{day.day}",
-                **{name: round(getattr(day, name), 4) for name in _OF_DAYS},
-            }
+            {"day": f"{day.day}", **{name: round(getattr(day, name), 4) for name in _OF_DAYS}}
             for day in ripeness.days
         ],
-    }  # fmt: skip
+    }
 
 
 def ripeness_csv(ripeness: Ripeness) -> bytes:
@@ -171,9 +168,7 @@ def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
     return {
         name: figure
         for column in row.figures
-        for name, figure in zip(
-            _column_names(query, column), _figures_of(query, row, column), strict=True
-        )
+        for name, figure in zip(_column_names(query, column), _figures_of(query, row, column), strict=True)
     }
 
 
@@ -205,9 +200,7 @@ def written_moment(moment: datetime | None) -> str | None:
 
 
 DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
-_BY_MEASURE: Mapping[str, Any] = {
-    "type": "object", "additionalProperties": {"type": ["number", "null"]},
-}  # fmt: skip
+_BY_MEASURE: Mapping[str, Any] = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
 REPORT = object_schema(
     {
         "columns": {"type": "array", "items": TEXT},
@@ -217,28 +210,25 @@ REPORT = object_schema(
         },
         "left_out": {"type": "integer", "description": "Groups beyond the limit."},
         "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
-        "unattributed": {
-            "type": ["object", "null"],
-            "description": "Credited to nobody, and by reason.",
-        },
-        "overall": {
-            **_BY_MEASURE, "type": ["object", "null"],
-            "description": "Of every event.",
-        },
+        "unattributed": {"type": ["object", "null"], "description": "Credited to nobody, and by reason."},
+        "overall": {**_BY_MEASURE, "type": ["object", "null"], "description": "Of every event."},
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
         "conversion_names": {"type": "array", "items": TEXT},
         "not_compared": NOT_COMPARED,
         "period": DATES,
         "compared_period": {**DATES, "type": ["object", "null"]},
-        "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
-        "timezone": TEXT, "currency": TEXT,
+        "first_event": TEXT_OR_NULL,
+        "last_event": TEXT_OR_NULL,
+        "timezone": TEXT,
+        "currency": TEXT,
         "attribution_model": {"type": ["string", "array"]},
         "attribution_window": {"type": "integer"},
-        "query_mode": TEXT, "date_basis": TEXT,
+        "query_mode": TEXT,
+        "date_basis": TEXT,
         "left_out_money": LEFT_OUT_MONEY,
         "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
         "reading": TEXT,
         "ripeness": {"type": ["object", "null"]},
         "fit": CITATION_OR_NULL,
     }
-)  # fmt: skip
+)

@@ -10,14 +10,22 @@ from functools import lru_cache
 from headwater.sources.catalogue import SOURCES, channel_of
 
 _SAME = {
-    "facebook": "meta", "fb": "meta", "bing": "microsoft", "microsoft_advertising": "microsoft",
-    "adwords": "google", "twitter": "x", "snap": "snapchat", "chatgpt": "openai",
-}  # fmt: skip
+    "facebook": "meta",
+    "fb": "meta",
+    "bing": "microsoft",
+    "microsoft_advertising": "microsoft",
+    "adwords": "google",
+    "twitter": "x",
+    "snap": "snapchat",
+    "chatgpt": "openai",
+}
 """Platforms by their other names."""
 _BILLED_BY = {
-    "facebook_ads": "meta", "instagram_ads": "meta",
-    "google_ads": "google", "youtube_ads": "google",
-}  # fmt: skip
+    "facebook_ads": "meta",
+    "instagram_ads": "meta",
+    "google_ads": "google",
+    "youtube_ads": "google",
+}
 """The platforms of sources that are billed together. Audience Network and Messenger have no paid
 source of their own: their clicks are Facebook's.
 """

@@ -21,12 +21,47 @@ from headwater.sources.catalogue import LISTED_SOURCES
 OTHER = "other"
 """The source of an answer that names none."""
 BESIDES = (
-    "facebook", "google", "linkedin", "tiktok", "youtube", "instagram", "bing", "yahoo",
-    "pinterest", "reddit", "snapchat", "telegram", "twitch", "x", "quora", "duckduckgo",
-    "messenger", "brave", "threads", "discord", "whatsapp", "line", "app_store", "word_of_mouth",
-    "podcast", "tv", "radio", "press", "event", "outdoor", "print", "influencer", "store",
-    "customer", "search", "social", "ads", "ai", "web", OTHER,
-)  # fmt: skip
+    "facebook",
+    "google",
+    "linkedin",
+    "tiktok",
+    "youtube",
+    "instagram",
+    "bing",
+    "yahoo",
+    "pinterest",
+    "reddit",
+    "snapchat",
+    "telegram",
+    "twitch",
+    "x",
+    "quora",
+    "duckduckgo",
+    "messenger",
+    "brave",
+    "threads",
+    "discord",
+    "whatsapp",
+    "line",
+    "app_store",
+    "word_of_mouth",
+    "podcast",
+    "tv",
+    "radio",
+    "press",
+    "event",
+    "outdoor",
+    "print",
+    "influencer",
+    "store",
+    "customer",
+    "search",
+    "social",
+    "ads",
+    "ai",
+    "web",
+    OTHER,
+)
 """What people name besides the listed sources: platforms, of which an answer seldom says whether
 they were paid, and what leaves no click."""
 SELF_REPORTED = (*LISTED_SOURCES, *BESIDES)
@@ -153,9 +188,7 @@ def _read_phrases() -> Phrases:
 
 
 _SHIPPED = _read_phrases()
-_PAID = frozenset(
-    source.removesuffix("_ads") for source in LISTED_SOURCES if source.endswith("_ads")
-)
+_PAID = frozenset(source.removesuffix("_ads") for source in LISTED_SOURCES if source.endswith("_ads"))
 
 
 class AnswerRules:
@@ -176,9 +209,10 @@ class AnswerRules:
         spaced = f" {' '.join(_WORD.findall(folded))} "
         joined = "".join(folded.split())
         matches = [
-            phrase for phrase in self._names
+            phrase
+            for phrase in self._names
             if (phrase in joined if _ASIAN_TEXT.search(phrase) else f" {phrase} " in spaced)
-        ]  # fmt: skip
+        ]
         longest = max(matches, key=lambda phrase: (len(phrase), phrase), default=None)
         return None if longest is None else self._names[longest]
 
@@ -253,9 +287,7 @@ def _misspelt(word: str) -> _Sense | None:
     exact = {word[:at] + word[at + 1 :] for at in places}
     exact |= {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1]}
     matches = [_SHIPPED.near[key] for key in near & _SHIPPED.near.keys()]
-    matches += [
-        _SHIPPED.exact[key] for key in exact & _SHIPPED.exact.keys() if len(key) >= _LEAST_MISSPELT
-    ]
+    matches += [_SHIPPED.exact[key] for key in exact & _SHIPPED.exact.keys() if len(key) >= _LEAST_MISSPELT]
     return min(matches) if matches else None
 
 

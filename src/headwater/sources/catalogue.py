@@ -16,30 +16,80 @@ PAID_OTHER = "paid_other"
 """The source of a paid touch whose network no rule names."""
 
 SOURCES = (
-    "facebook_ads", "google_ads", "linkedin_ads", "tiktok_ads", "youtube_ads", "instagram_ads",
-    "bing_ads", "yahoo_ads", "pinterest_ads", "reddit_ads", "snapchat_ads", "telegram_ads",
-    "twitch_ads", "x_ads", "quora_ads", "duckduckgo_ads", "whop_ads",
-    "facebook_organic", "google_organic", "linkedin_organic", "tiktok_organic",
-    "youtube_organic", "instagram_organic", "bing_organic", "yahoo_organic",
-    "pinterest_organic", "reddit_organic", "snapchat_organic", "telegram_organic",
-    "twitch_organic", "x_organic", "quora_organic", "duckduckgo_organic", "messenger_organic",
-    "brave_organic", "threads_organic",
-    "ai_chat_gpt", "ai_perplexity", "ai_copilot", "ai_claude", "ai_grok", "ai_gemini",
+    "facebook_ads",
+    "google_ads",
+    "linkedin_ads",
+    "tiktok_ads",
+    "youtube_ads",
+    "instagram_ads",
+    "bing_ads",
+    "yahoo_ads",
+    "pinterest_ads",
+    "reddit_ads",
+    "snapchat_ads",
+    "telegram_ads",
+    "twitch_ads",
+    "x_ads",
+    "quora_ads",
+    "duckduckgo_ads",
+    "whop_ads",
+    "facebook_organic",
+    "google_organic",
+    "linkedin_organic",
+    "tiktok_organic",
+    "youtube_organic",
+    "instagram_organic",
+    "bing_organic",
+    "yahoo_organic",
+    "pinterest_organic",
+    "reddit_organic",
+    "snapchat_organic",
+    "telegram_organic",
+    "twitch_organic",
+    "x_organic",
+    "quora_organic",
+    "duckduckgo_organic",
+    "messenger_organic",
+    "brave_organic",
+    "threads_organic",
+    "ai_chat_gpt",
+    "ai_perplexity",
+    "ai_copilot",
+    "ai_claude",
+    "ai_grok",
+    "ai_gemini",
     "ai_deepseek",
-    "email", "sms", "referral", "direct", "shop_app", "substack", "capterra", "trustpilot",
-    "g2", "yelp",
-    "chatgpt_ads", PAID_OTHER,
-)  # fmt: skip
+    "email",
+    "sms",
+    "referral",
+    "direct",
+    "shop_app",
+    "substack",
+    "capterra",
+    "trustpilot",
+    "g2",
+    "yelp",
+    "chatgpt_ads",
+    PAID_OTHER,
+)
 """The keys of all sources, in the order of their numbers."""
 
 PAID = "paid"
 CHANNELS = (PAID, "ai", "organic", "email", "sms", "referral", "direct")
 """Kinds of sources, in the order of their numbers, from 1."""
 _CHANNEL_OF = {
-    "email": "email", "substack": "email", "sms": "sms", "direct": "direct",
-    "referral": "referral", "shop_app": "referral", "capterra": "referral",
-    "trustpilot": "referral", "g2": "referral", "yelp": "referral", PAID_OTHER: "paid",
-}  # fmt: skip
+    "email": "email",
+    "substack": "email",
+    "sms": "sms",
+    "direct": "direct",
+    "referral": "referral",
+    "shop_app": "referral",
+    "capterra": "referral",
+    "trustpilot": "referral",
+    "g2": "referral",
+    "yelp": "referral",
+    PAID_OTHER: "paid",
+}
 
 
 @dataclass(frozen=True)
@@ -100,8 +150,7 @@ API_NAMES = tuple(source.api_name for source in CATALOGUE)
 LISTED_SOURCES = tuple(dict.fromkeys(API_NAMES))
 """The different ones of these: the values that such answers and their filters can have."""
 LISTED_IDS: Mapping[str, tuple[int, ...]] = {
-    name: tuple(source.number for source in CATALOGUE if source.api_name == name)
-    for name in LISTED_SOURCES
+    name: tuple(source.number for source in CATALOGUE if source.api_name == name) for name in LISTED_SOURCES
 }
 """The numbers of the sources that go by each of these names."""
 

@@ -79,9 +79,12 @@ _WANTED = frozenset(
 
 
 def read_evidence(
-    arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE,
-    *, paid: bool = False,
-) -> Evidence:  # fmt: skip
+    arrival: Landing,
+    exclusions: Exclusions = SHIPPED,
+    names: SourceNames = SHIPPED_ALONE,
+    *,
+    paid: bool = False,
+) -> Evidence:
     """Read the evidence in an arrival. The Space's own names win over those that ship. It is `paid`
     for where that is known already, or where the arrival says so.
     """
@@ -113,9 +116,7 @@ def read_evidence(
     )
 
 
-def _excluded_name(
-    name: str | None, landing: Address | None, exclusions: Exclusions
-) -> NoTouch | None:
+def _excluded_name(name: str | None, landing: Address | None, exclusions: Exclusions) -> NoTouch | None:
     """The exclusion of a host in the place of a source: shops write the referrer there."""
     address = read_address(name) if name is not None and "." in name else None
     return exclusions.find(address, landing) if address is not None else None
@@ -132,24 +133,20 @@ def _excluded_tag(
 
 
 def _without_tag(parameters: dict[str, str]) -> dict[str, str]:
-    return {
-        name: value for name, value in parameters.items()
-        if name not in ("utm_source", "utm_medium")
-    }  # fmt: skip
+    return {name: value for name, value in parameters.items() if name not in ("utm_source", "utm_medium")}
 
 
 def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
     """The parameters without stale click ids, and without the signs of their ads' networks unless
     another click of the same network is there.
     """
-    live = {
-        clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale
-    }
+    live = {clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale}
     gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
     return {
-        name: value for name, value in parameters.items()
+        name: value
+        for name, value in parameters.items()
         if name not in stale and clicks.ADS.get(name) not in gone
-    }  # fmt: skip
+    }
 
 
 def _read_declared(declared: SourceParameters, parameters: dict[str, str]) -> SourceParameters:

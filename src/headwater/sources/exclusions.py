@@ -22,15 +22,10 @@ class Exclusions:
     """
 
     def __init__(
-        self,
-        own: Collection[str] = (),
-        also: Collection[str] = (),
-        heeded: Collection[str] = (),
+        self, own: Collection[str] = (), also: Collection[str] = (), heeded: Collection[str] = ()
     ) -> None:
         self._heeded = [_domain(host) for host in heeded]
-        self._shipped = HostTable(
-            entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded)
-        )
+        self._shipped = HostTable(entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded))
         self._own = HostTable(
             [
                 *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in also),
@@ -55,9 +50,7 @@ class Exclusions:
 
 def _are_of_one_site(referrer: str, landing: str) -> bool:
     """True for one host and its subdomains, such as the shop's checkout."""
-    return (
-        referrer == landing or referrer.endswith(f".{landing}") or landing.endswith(f".{referrer}")
-    )
+    return referrer == landing or referrer.endswith(f".{landing}") or landing.endswith(f".{referrer}")
 
 
 def _domain(host: str) -> str:
@@ -73,9 +66,7 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def exclusions_of(
-    own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]
-) -> Exclusions:
+def exclusions_of(own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
     """Exclusions from a cache, as building the table takes a while."""
     return Exclusions(own, also, heeded)
 

@@ -10,13 +10,7 @@ import msgspec
 
 from headwater.sources import clicks
 from headwater.sources.classify import explain
-from headwater.sources.evidence import (
-    Evidence,
-    Landing,
-    ListedReferrer,
-    OtherReferrer,
-    read_evidence,
-)
+from headwater.sources.evidence import Evidence, Landing, ListedReferrer, OtherReferrer, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import Classification, NoTouch, Source
 from headwater.sources.parameters import CAMPAIGN
@@ -71,9 +65,7 @@ def explain_visit(
     outcome = classification.outcome
     rule = outcome.rule if isinstance(outcome, Source) else outcome.reason
     evidence = read_evidence(landing, exclusions, names)
-    return VisitExplanation(
-        landing, classification, explain_rule(rule, url, referrer), _steps(evidence)
-    )
+    return VisitExplanation(landing, classification, explain_rule(rule, url, referrer), _steps(evidence))
 
 
 def _steps(evidence: Evidence) -> tuple[RuleStep, ...]:
@@ -120,10 +112,12 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Does the link have a mark of mail software?", _of(clicks.MAIL)),
     ("Is the referrer a known site?", _referrer),
     ("Does the link have a mark that a network puts on all its links?", _of(clicks.LINKS)),
-    ("Does the medium or the traffic type say that it was paid for?",
-     _of(("utm_medium", "trk_type", "trk_network"))),
+    (
+        "Does the medium or the traffic type say that it was paid for?",
+        _of(("utm_medium", "trk_type", "trk_network")),
+    ),
     ("Was the link made for some other campaign?", _of((*clicks.OTHER, *CAMPAIGN))),
     ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
-)  # fmt: skip
+)
 """Of each rule of ARRIVING the question that it answers, and what of the arrival it reads."""

@@ -9,20 +9,35 @@ from headwater.sources.outcomes import Ad
 from headwater.sources.parameters import read_parameters
 
 LEVELS = (
-    ("trk_campaign", "campaign"), ("trk_ad_group", "adset"), ("trk_ad_id", "ad_id"),
+    ("trk_campaign", "campaign"),
+    ("trk_ad_group", "adset"),
+    ("trk_ad_id", "ad_id"),
     ("trk_keyword", "keyword"),
-    ("campaign_id", "campaign_id"), ("campaign_name", "campaign_name"),
-    ("adset_id", "adset_id"), ("adset_name", "adset_name"),
-    ("ad_id", "ad_id"), ("ad_name", "ad_name"),
+    ("campaign_id", "campaign_id"),
+    ("campaign_name", "campaign_name"),
+    ("adset_id", "adset_id"),
+    ("adset_name", "adset_name"),
+    ("ad_id", "ad_id"),
+    ("ad_name", "ad_name"),
     # HubSpot's tracking of ads
-    ("hsa_acc", "account_id"), ("hsa_cam", "campaign"), ("hsa_grp", "adset"), ("hsa_ad", "ad"),
+    ("hsa_acc", "account_id"),
+    ("hsa_cam", "campaign"),
+    ("hsa_grp", "adset"),
+    ("hsa_ad", "ad"),
     ("hsa_kw", "keyword"),
     # The names that Google, Microsoft and Pinterest suggest for their own values
-    ("gad_campaignid", "campaign_id"), ("campaignid", "campaign"),
-    ("adgroupid", "adset"), ("adgroup_id", "adset"), ("ad_group_id", "adset"),
-    ("adsetid", "adset"), ("creative", "ad"), ("adid", "ad"),
-    ("utm_id", "campaign_id"), ("utm_campaign", "campaign"), ("utm_content", "ad"),
-)  # fmt: skip
+    ("gad_campaignid", "campaign_id"),
+    ("campaignid", "campaign"),
+    ("adgroupid", "adset"),
+    ("adgroup_id", "adset"),
+    ("ad_group_id", "adset"),
+    ("adsetid", "adset"),
+    ("creative", "ad"),
+    ("adid", "ad"),
+    ("utm_id", "campaign_id"),
+    ("utm_campaign", "campaign"),
+    ("utm_content", "ad"),
+)
 """Parameters in order of precedence, and the level that each names: `campaign_id` and the like take
 the value as it is; `campaign`, `adset` and `ad` are ids when all digits and names otherwise.
 """

@@ -11,10 +11,20 @@ from headwater.sources import clicks
 from headwater.sources.placeholders import is_placeholder
 
 CAMPAIGN = (
-    "utm_source", "utm_campaign", "utm_medium", "utm_id", "utm_content", "utm_term",
-    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
+    "utm_source",
+    "utm_campaign",
+    "utm_medium",
+    "utm_id",
+    "utm_content",
+    "utm_term",
+    "trk_source",
+    "trk_network",
+    "trk_campaign",
+    "trk_ad_group",
+    "trk_ad_id",
+    "trk_keyword",
     "trk_type",
-)  # fmt: skip
+)
 """Parameters that only a link made for a campaign carries."""
 
 MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})

@@ -8,11 +8,27 @@ import re
 
 _NOTHING = frozenset(
     {
-        "(none)", "(not set)", "(not provided)", "(direct)", "(unset)", "(unknown)", "none", "null",
-        "undefined", "nan", "nil", "n/a", "not set", "not_set", "not provided", "unset",
-        "[object object]", "(null)", "(undefined)",
+        "(none)",
+        "(not set)",
+        "(not provided)",
+        "(direct)",
+        "(unset)",
+        "(unknown)",
+        "none",
+        "null",
+        "undefined",
+        "nan",
+        "nil",
+        "n/a",
+        "not set",
+        "not_set",
+        "not provided",
+        "unset",
+        "[object object]",
+        "(null)",
+        "(undefined)",
     }
-)  # fmt: skip
+)
 _MACROS = (
     r"\{\{",  # {{campaign.name}}, and what is cut off behind it
     r"\{[$%]?[A-Za-z_][\w.: -]{0,99}[$%]?\}",  # {campaignid}, {%name%}

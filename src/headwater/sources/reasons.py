@@ -39,8 +39,7 @@ _WORDS = {
     "referrer_paid": "the site before it is a known one, and utm_medium says that it was paid for",
     "referrer": "the site before it is a known one",
     "paid_medium": "its utm_medium says that it was paid for, and nothing names the network",
-    "paid_type": "its trk_type or trk_network says that it was paid for, and nothing names the "
-    "network",
+    "paid_type": "its trk_type or trk_network says that it was paid for, and nothing names the network",
     "campaign": "the link was made for a campaign, but nothing in it names a listed source",
     "other_site": "another site led here, which is no listed source",
     "direct": "nothing led here that could be seen",
@@ -52,15 +51,23 @@ _WORDS = {
 }
 
 _DECIDED_BY = {
-    "trk_source": ("trk_source",), "trk_source_alias": ("trk_source",),
-    "trk_network_alias": ("trk_network",), "hsa_net": ("hsa_net",),
-    "declared_network": ("trk_source",), "declared_network_paid": ("trk_source",),
-    "own_network": ("utm_source",), "own_network_paid": ("utm_source", "utm_medium"),
-    "own_utm_source_paid": ("utm_source",), "own_utm_source": ("utm_source",),
-    "utm_source_paid": ("utm_source", "utm_medium"), "utm_source": ("utm_source",),
-    "utm_medium": ("utm_medium",), "referrer_paid": ("utm_medium",),
-    "paid_medium": ("utm_medium",), "paid_type": ("trk_type", "trk_network"),
-}  # fmt: skip
+    "trk_source": ("trk_source",),
+    "trk_source_alias": ("trk_source",),
+    "trk_network_alias": ("trk_network",),
+    "hsa_net": ("hsa_net",),
+    "declared_network": ("trk_source",),
+    "declared_network_paid": ("trk_source",),
+    "own_network": ("utm_source",),
+    "own_network_paid": ("utm_source", "utm_medium"),
+    "own_utm_source_paid": ("utm_source",),
+    "own_utm_source": ("utm_source",),
+    "utm_source_paid": ("utm_source", "utm_medium"),
+    "utm_source": ("utm_source",),
+    "utm_medium": ("utm_medium",),
+    "referrer_paid": ("utm_medium",),
+    "paid_medium": ("utm_medium",),
+    "paid_type": ("trk_type", "trk_network"),
+}
 """The parameters whose values a rule reads, where it is not named after the one that it reads."""
 _BY_REFERRER = frozenset({"referrer_paid", "referrer", "other_site", *NothingReason})
 _EVENTS_OWN = frozenset({"trk_source", "trk_network", "trk_type"})
@@ -108,9 +115,7 @@ def explain_rule(rule: str, url: str | None, referrer: str | None) -> RuleReason
     return RuleReason(rule, _words(rule), tuple(clues))
 
 
-def list_findings(
-    url: str | None, referrer: str | None, exclusions: Exclusions = SHIPPED
-) -> list[str]:
+def list_findings(url: str | None, referrer: str | None, exclusions: Exclusions = SHIPPED) -> list[str]:
     """Return, in sentences, what was looked at to name the source of a touch, and what was there:
     for a touch that no rule but `direct` has named.
     """

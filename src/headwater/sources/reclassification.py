@@ -65,9 +65,7 @@ def networks_in(url: str, names: SourceNames) -> set[str]:
     return {network for network in networks if network is not None}
 
 
-def classify_anew(
-    touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames
-) -> ClassifiedTouch:
+def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames) -> ClassifiedTouch:
     """Return the touch with the source, rule and ad that it has by a Space's names as they are now;
     `exclusions` are the Space's, which count for page views.
     """
@@ -82,9 +80,7 @@ def classify_anew(
     evidence = read_evidence(landing, by, names, paid=_was_paid(touch))
     evidence = msgspec.structs.replace(evidence, declared=UNDECLARED)
     source, rule = _decide(touch.kind, evidence)
-    return msgspec.structs.replace(
-        touch, source=source, rule=rule, ad=_read_ad(touch, evidence, source)
-    )
+    return msgspec.structs.replace(touch, source=source, rule=rule, ad=_read_ad(touch, evidence, source))
 
 
 def _was_paid(touch: ClassifiedTouch) -> bool:

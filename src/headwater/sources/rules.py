@@ -11,14 +11,7 @@ from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.evidence import UNDECLARED, Evidence, ListedReferrer, OtherReferrer
 from headwater.sources.outcomes import NoTouch, Outcome, Source
 from headwater.sources.parameters import CAMPAIGN
-from headwater.sources.vocabulary import (
-    is_paid,
-    message_of,
-    of_platform,
-    platform_of,
-    target_of,
-    words,
-)
+from headwater.sources.vocabulary import is_paid, message_of, of_platform, platform_of, target_of, words
 
 Rule = Callable[[Evidence], Outcome | None]
 
@@ -178,9 +171,16 @@ def _first(parameters: Mapping[str, str], evidence: Evidence) -> str | None:
 
 
 NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
-    _declared_source, _click_id, _hubspot, _utm_source, _utm_medium, _mail, _referrer, _link,
+    _declared_source,
+    _click_id,
+    _hubspot,
+    _utm_source,
+    _utm_medium,
+    _mail,
+    _referrer,
+    _link,
     _paid,
-)  # fmt: skip
+)
 """Rules that name a source. The first that answers wins."""
 
 ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
@@ -206,10 +206,23 @@ PAID_RULES = frozenset(
 
 RULES = frozenset(
     {
-        *DECLARED, *DECLARED_NETWORK, *PAID_RULES, "hsa_net", "own_network", "own_utm_source",
-        "utm_source", "utm_medium", "referrer",
-        "campaign", "other_site", "direct", "fallback",
+        *DECLARED,
+        *DECLARED_NETWORK,
+        *PAID_RULES,
+        "hsa_net",
+        "own_network",
+        "own_utm_source",
+        "utm_source",
+        "utm_medium",
+        "referrer",
+        "campaign",
+        "other_site",
+        "direct",
+        "fallback",
     }
-    | clicks.ADS.keys() | clicks.LINKS.keys() | clicks.MAIL.keys() | clicks.OTHER.keys()
-)  # fmt: skip
+    | clicks.ADS.keys()
+    | clicks.LINKS.keys()
+    | clicks.MAIL.keys()
+    | clicks.OTHER.keys()
+)
 """Every name of a rule in the answers."""

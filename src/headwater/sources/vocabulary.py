@@ -56,11 +56,12 @@ _LONGEST_NAME = max(map(len, _TARGETS))
 
 _PAID_SOURCES = {
     # Meta sells the places in Messenger and Threads together with Facebook's.
-    "messenger": "facebook_ads", "threads": "facebook_ads",
+    "messenger": "facebook_ads",
+    "threads": "facebook_ads",
     # Microsoft's search ads are shown in Copilot.
     "ai_copilot": "bing_ads",
     "ai_chat_gpt": "chatgpt_ads",
-}  # fmt: skip
+}
 """The paid sources of platforms that are not called after them."""
 _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 
@@ -91,8 +92,7 @@ def _list_words(kind: str) -> _WordList:
     for word in words:
         by_stars.setdefault((word[0] == "*", word[-1] == "*"), []).append(word.strip("*"))
     whole, beginnings, ends, parts = (
-        by_stars.get(stars, [])
-        for stars in ((False, False), (False, True), (True, False), (True, True))
+        by_stars.get(stars, []) for stars in ((False, False), (False, True), (True, False), (True, True))
     )
     return _WordList(frozenset(whole), tuple(beginnings), tuple(ends), tuple(parts))
 
@@ -100,11 +100,29 @@ def _list_words(kind: str) -> _WordList:
 _PAID, _FORMAT, _NEVER = map(_list_words, ("paid", "format", "never"))
 _MESSAGE = frozenset(
     {
-        "email", "emails", "emailing", "emailings", "emailmarketing", "emailcampaign", "mail",
-        "mails", "mailing", "mailings", "mailer", "mailshot", "newsletter", "newsletters",
-        "enewsletter", "eblast", "edm", "courriel", "infolettre", "sms", "mms",
+        "email",
+        "emails",
+        "emailing",
+        "emailings",
+        "emailmarketing",
+        "emailcampaign",
+        "mail",
+        "mails",
+        "mailing",
+        "mailings",
+        "mailer",
+        "mailshot",
+        "newsletter",
+        "newsletters",
+        "enewsletter",
+        "eblast",
+        "edm",
+        "courriel",
+        "infolettre",
+        "sms",
+        "mms",
     }
-)  # fmt: skip
+)
 _NOT = frozenset({"non", "not", "no", "un"})
 
 
@@ -145,12 +163,33 @@ def _is_paid_name(text: str, folded: str) -> bool:
 _FORMS_IN_ONE = frozenset(
     f"{form}{ads}"
     for form in (
-        "native", "display", "video", "social", "search", "banner", "mobile", "shopping", "text",
-        "audio", "story", "stories", "image", "carousel", "collection", "newsletter", "podcast",
-        "dynamic", "product", "retargeting", "remarketing", "discovery", "demandgen", "lead",
+        "native",
+        "display",
+        "video",
+        "social",
+        "search",
+        "banner",
+        "mobile",
+        "shopping",
+        "text",
+        "audio",
+        "story",
+        "stories",
+        "image",
+        "carousel",
+        "collection",
+        "newsletter",
+        "podcast",
+        "dynamic",
+        "product",
+        "retargeting",
+        "remarketing",
+        "discovery",
+        "demandgen",
+        "lead",
     )
     for ads in ("ad", "ads")
-) | {"native"}  # fmt: skip
+) | {"native"}
 
 
 def channel_of_target(target: str) -> str | None:
@@ -182,13 +221,25 @@ _OF_ADS = re.compile(
     r"|retargeting|remarketing|display|pmax"
 )
 _BESIDE_ADS = frozenset(
-    {"social", "search", "shopping", "video", "network", "manager", "media", "campaign",
-     "campaigns", "brand", "marketing", "paid"}
-)  # fmt: skip
+    {
+        "social",
+        "search",
+        "shopping",
+        "video",
+        "network",
+        "manager",
+        "media",
+        "campaign",
+        "campaigns",
+        "brand",
+        "marketing",
+        "paid",
+    }
+)
 _IN_ONE = re.compile(r"([a-z0-9.]{2,}?)(ads?|advertising|ppc|cpc)")
 _SHORT = frozenset(
     f"{name}{ads}" for name in ("fb", "ig", "yt", "tt") for ads in ("ad", "ads", "ppc", "cpc")
-) | {"liads", "twads", "scads", "tgads", "anads"}  # fmt: skip
+) | {"liads", "twads", "scads", "tgads", "anads"}
 """The names of ads in one word whose network's name has two letters: `scad` is a college."""
 
 

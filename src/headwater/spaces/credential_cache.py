@@ -43,9 +43,7 @@ class CredentialCache(Generic[Key, Value]):
     first; `read` turns a row into a value.
     """
 
-    def __init__(
-        self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Value]
-    ) -> None:
+    def __init__(self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Value]) -> None:
         self._database = database
         self._statement = statement
         self._read = read

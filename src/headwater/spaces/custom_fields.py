@@ -88,21 +88,12 @@ def _iso_date(value: str) -> str:
     return parse_slot_date(value, parse_iso)
 
 
-_TEXT_FIELD = (
-    text_up_to(LONGEST_TEXT).or_none().documented(type=["string", "null"], maxLength=LONGEST_TEXT)
-)
+_TEXT_FIELD = text_up_to(LONGEST_TEXT).or_none().documented(type=["string", "null"], maxLength=LONGEST_TEXT)
 _NUMBER_FIELD = (
     number(NUMBER_FORMS, text_rule="must be a number.", form=_NUMBER)
     .then(_number_text)
     .or_none()
-    .documented(
-        anyOf=[
-            number_within(MAX_SLOT_NUMBER),
-            NUMBER_TEXT_SCHEMA,
-            BLANK,
-            NULL,
-        ]
-    )
+    .documented(anyOf=[number_within(MAX_SLOT_NUMBER), NUMBER_TEXT_SCHEMA, BLANK, NULL])
 )
 _DATE_FIELD = (
     text_up_to(LONGEST_TEXT, trim=True, rule=DATE_FORMS)

@@ -70,25 +70,24 @@ def _read_platform(text: str) -> str:
 
 
 _TEXT = FieldType(
-    {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
-    text_up_to(LONGEST_NAME, trim=True).read,
+    {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}, text_up_to(LONGEST_NAME, trim=True).read
 )
 _NAME = FieldType(
     {"type": "string", "maxLength": LONGEST_NAME, "pattern": "^[a-z0-9]+(_[a-z0-9]+)*_ads$"},
     text_up_to(255).then(_read_name).read,
 )
-_FIELDS = object_of({
-    "name": Property(
-        _NAME, "Its source in reports; ends in `_ads`.", missing=REQUIRED
-    ),
-    "spellings": Property(
-        array_of(_TEXT.then(_read_spelling), MAX_SPELLINGS),
-        "Values of `utm_source` and `trk_source` that mean it, besides its name.",
-    ),
-    "platform": Property(
-        _TEXT.then(_read_platform).or_none(), "Its name in spend; if left out, the name's stem."
-    ),
-})  # fmt: skip
+_FIELDS = object_of(
+    {
+        "name": Property(_NAME, "Its source in reports; ends in `_ads`.", missing=REQUIRED),
+        "spellings": Property(
+            array_of(_TEXT.then(_read_spelling), MAX_SPELLINGS),
+            "Values of `utm_source` and `trk_source` that mean it, besides its name.",
+        ),
+        "platform": Property(
+            _TEXT.then(_read_platform).or_none(), "Its name in spend; if left out, the name's stem."
+        ),
+    }
+)
 NETWORK: FieldType[NetworkChange] = _FIELDS.then(
     lambda values: NetworkChange(
         values["name"],
@@ -125,9 +124,11 @@ async def put_network(connection: AsyncConnection, space_id: int, wanted: Networ
     other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
     _check(names, other_names, wanted)
     values = {
-        "space_id": space_id, "name": wanted.name, "spellings": list(wanted.spellings),
+        "space_id": space_id,
+        "name": wanted.name,
+        "spellings": list(wanted.spellings),
         "platform": wanted.platform,
-    }  # fmt: skip
+    }
     number = names.numbers.get(wanted.name)
     if number is None:
         number = 1 + max(FIRST_NUMBER - 1, *names.numbers.values())
@@ -150,9 +151,7 @@ async def remove_network(connection: AsyncConnection, space_id: int, name: str) 
 
 def describe_network(network: PaidNetwork) -> dict[str, Any]:
     """Return a network as answers have it."""
-    return {
-        "name": network.name, "spellings": list(network.spellings), "platform": network.platform,
-    }  # fmt: skip
+    return {"name": network.name, "spellings": list(network.spellings), "platform": network.platform}
 
 
 async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:

@@ -61,17 +61,13 @@ async def request_reclassification(connection: AsyncConnection, space_id: int, n
     await connection.execute(queries["request"], {"space_id": space_id, "name": name})
 
 
-async def list_reclassifications(
-    connection: AsyncConnection, space_id: int
-) -> list[Reclassification]:
+async def list_reclassifications(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
     """The names of a Space that are still being applied, in alphabetical order."""
     cursor = connection.cursor(row_factory=class_row(Reclassification))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
-async def list_reclassified_names(
-    connection: AsyncConnection, space_id: int
-) -> list[Reclassification]:
+async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
     """Those of them that are values of utm_source."""
     left = await list_reclassifications(connection, space_id)
     return [each for each in left if network_in(each.name) is None]
@@ -97,11 +93,7 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 
 
 def finish_piece(
-    connection: Connection[Any],
-    space_id: int,
-    names: list[str],
-    after_id: int,
-    changed: Mapping[str, int],
+    connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
 ) -> int:
     """Write down that names were applied up to `after_id`, and how many touchpoints each changed.
     Returns the number of names for which nothing is left.

@@ -67,9 +67,7 @@ def read_changes(texts: Mapping[str, str], buckets: Collection[str] = ()) -> Spa
     return changes
 
 
-def _read_change(
-    changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], key: str, value: str
-) -> None:
+def _read_change(changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], key: str, value: str) -> None:
     if key in SETTINGS:
         changes.settings[key] = SETTINGS[key](value)
         return
@@ -216,8 +214,7 @@ def _half_life(value: str) -> int:
 
 def _page_view_days(value: str) -> str:
     if value and (
-        not re.fullmatch("[0-9]{1,4}", value, re.ASCII)
-        or not LEAST_VIEW_DAYS <= int(value) <= MOST_VIEW_DAYS
+        not re.fullmatch("[0-9]{1,4}", value, re.ASCII) or not LEAST_VIEW_DAYS <= int(value) <= MOST_VIEW_DAYS
     ):
         raise ValueError(
             f"must be a whole number of days from {LEAST_VIEW_DAYS} to {MOST_VIEW_DAYS}, or empty"
@@ -241,10 +238,7 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "cost_rate": _cost_rate,
     "page_view_days": _page_view_days,
 }
-GROUPS: dict[str, tuple[str, ...]] = {
-    "event_label": CUSTOM_EVENTS,
-    "field_label": SLOT_NAMES,
-}
+GROUPS: dict[str, tuple[str, ...]] = {"event_label": CUSTOM_EVENTS, "field_label": SLOT_NAMES}
 SOURCE_NAME = "source_name"
 """The group of the Space's own names of sources."""
 ANSWER_PHRASE = "heard_about_us"

@@ -25,10 +25,21 @@ from headwater.spaces.settings_input import (
 queries = Queries(__name__, "spaces.sql")
 
 _COLUMNS = (
-    "name", "timezone", "currency", "company_identity_mode", "subscription", "phone_region",
-    "ignored_identifiers", "own_domains", "excluded_referrers", "heeded_referrers", "ad_consent",
-    "half_life_days", "cost_rate", "page_view_days",
-)  # fmt: skip
+    "name",
+    "timezone",
+    "currency",
+    "company_identity_mode",
+    "subscription",
+    "phone_region",
+    "ignored_identifiers",
+    "own_domains",
+    "excluded_referrers",
+    "heeded_referrers",
+    "ad_consent",
+    "half_life_days",
+    "cost_rate",
+    "page_view_days",
+)
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
@@ -94,9 +105,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
     return await fetch_space(connection, space_id)
 
 
-async def _change_source_names(
-    connection: AsyncConnection, space_id: int, names: Mapping[str, str]
-) -> None:
+async def _change_source_names(connection: AsyncConnection, space_id: int, names: Mapping[str, str]) -> None:
     """Put names, each with its source, and take away those without one; what is stored is
     classified anew by those that are others than before.
     """
@@ -137,10 +146,7 @@ async def announce_access(connection: AsyncConnection, space_id: int) -> None:
 
 
 async def _change_labels(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> None:
-    for kind, labels in (
-        ("event_label", changes.event_labels),
-        ("field_label", changes.field_labels),
-    ):
+    for kind, labels in (("event_label", changes.event_labels), ("field_label", changes.field_labels)):
         for slot, label in labels.items():
             verb = queries[f"{'put' if label else 'remove'}_{kind}"]
             await connection.execute(verb, {"space_id": space_id, "slot": slot, "label": label})

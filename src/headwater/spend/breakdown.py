@@ -153,9 +153,7 @@ def _break_down_below(place: _Place, at: LedgerRow, pieces: list[Piece]) -> tupl
     if len(at.path) == _AD_SET and "" in place.below:
         coarse = {name for name, each in place.below.items() if name and not each.below}
     values = {
-        name: _break_down(
-            each, at._replace(path=(*at.path, name)), [] if name in coarse else pieces
-        )
+        name: _break_down(each, at._replace(path=(*at.path, name)), [] if name in coarse else pieces)
         for name, each in place.below.items()
     }
     parts = _sum(values[name] for name in values if name not in coarse)

@@ -36,11 +36,21 @@ def place_of(row: SpendRow) -> SpendPlace:
     """Return the place of a row."""
     cells = (
         rf"\\x{row.key().hex()}",
-        *(_text(cell) for cell in (
-            row.platform, row.account_id, row.campaign_id, row.adset_id, row.ad_id, row.country,
-            row.currency, row.timezone, row.as_of and str(row.as_of),
-        )),
-    )  # fmt: skip
+        *(
+            _text(cell)
+            for cell in (
+                row.platform,
+                row.account_id,
+                row.campaign_id,
+                row.adset_id,
+                row.ad_id,
+                row.country,
+                row.currency,
+                row.timezone,
+                row.as_of and str(row.as_of),
+            )
+        ),
+    )
     return SpendPlace("\t".join(cells), row.platform, row.names)
 
 

@@ -51,9 +51,12 @@ FORMATS = (
         "a table with the fields of the API",
         (("date",), ("platform",), ("amount",)),
         {
-            "date": ("date",), "platform": ("platform",), "amount": ("amount",),
+            "date": ("date",),
+            "platform": ("platform",),
+            "amount": ("amount",),
             "platform_conversions": ("platformconversions",),
-            "platform_revenue": ("platformrevenue",), "timezone": ("timezone",),
+            "platform_revenue": ("platformrevenue",),
+            "timezone": ("timezone",),
         },
     ),
     FileFormat(
@@ -61,8 +64,11 @@ FORMATS = (
         "a table of the dbt package ad_reporting",
         (("dateday",), ("platform",), ("spend",)),
         {
-            "date": ("dateday",), "platform": ("platform",), "amount": ("spend",),
-            "platform_conversions": ("conversions",), "platform_revenue": ("conversionsvalue",),
+            "date": ("dateday",),
+            "platform": ("platform",),
+            "amount": ("spend",),
+            "platform_conversions": ("conversions",),
+            "platform_revenue": ("conversionsvalue",),
         },
     ),
     FileFormat(
@@ -70,9 +76,11 @@ FORMATS = (
         "the template for cost in Google Analytics",
         (("utmsource", "sessionsource", "campaignsource"), ("date",), ("cost",)),
         {
-            "date": ("date",), "platform": ("utmsource", "sessionsource", "campaignsource"),
+            "date": ("date",),
+            "platform": ("utmsource", "sessionsource", "campaignsource"),
             "campaign_id": ("utmid", "campaignid"),
-            "campaign_name": ("utmcampaign", "campaignname"), "amount": ("cost",),
+            "campaign_name": ("utmcampaign", "campaignname"),
+            "amount": ("cost",),
         },
     ),
     FileFormat(
@@ -80,7 +88,8 @@ FORMATS = (
         "an export of Pinterest Ads Manager",
         (("spendinaccountcurrency", "spend"), ("date", "day")),
         {
-            "date": ("date", "day"), "amount": ("spendinaccountcurrency", "spend"),
+            "date": ("date", "day"),
+            "amount": ("spendinaccountcurrency", "spend"),
             "clicks": ("pinclicks", "clicks", "outboundclicks"),
             "platform_conversions": ("totalconversions", "conversions"),
             "platform_revenue": ("totalconversionvalue", "totalordervalue"),
@@ -93,7 +102,8 @@ FORMATS = (
         "an export of Snapchat Ads Manager",
         (("amountspent", "spend"), ("date", "day")),
         {
-            "date": ("date", "day"), "amount": ("amountspent", "spend"),
+            "date": ("date", "day"),
+            "amount": ("amountspent", "spend"),
             "impressions": ("paidimpressions", "impressions"),
             "clicks": ("swipeups", "swipes", "clicks"),
             "platform_conversions": ("purchases", "conversions"),
@@ -107,7 +117,8 @@ FORMATS = (
         "an export of Reddit Ads",
         (("amountspent", "spend"), ("date", "day")),
         {
-            "date": ("date", "day"), "amount": ("amountspent", "spend"),
+            "date": ("date", "day"),
+            "amount": ("amountspent", "spend"),
             "platform_conversions": ("conversions", "purchases"),
             "platform_revenue": ("totalvalue", "conversionvalue"),
         },
@@ -119,7 +130,8 @@ FORMATS = (
         "an export of X Ads",
         (("spend",), ("timeperiod", "date", "day")),
         {
-            "date": ("timeperiod", "date", "day"), "amount": ("spend",),
+            "date": ("timeperiod", "date", "day"),
+            "amount": ("spend",),
             "clicks": ("linkclicks", "clicks"),
             "platform_conversions": ("purchases", "conversions"),
             "platform_revenue": ("purchasessaleamount", "salesamount"),
@@ -132,7 +144,8 @@ FORMATS = (
         "an export of Meta Ads Manager",
         (("amountspent",), ("day", "reportingstarts", "datestart")),
         {
-            "date": ("day", "reportingstarts", "datestart"), "amount": ("amountspent",),
+            "date": ("day", "reportingstarts", "datestart"),
+            "amount": ("amountspent",),
             "clicks": ("linkclicks", "clicksall", "clicks"),
             "platform_conversions": ("purchases", "websitepurchases", "results"),
             "platform_revenue": ("purchasesconversionvalue", "websitepurchasesconversionvalue"),
@@ -145,11 +158,15 @@ FORMATS = (
         "an export of LinkedIn Campaign Manager",
         (("totalspent",), ("startdateinutc", "startdate", "date")),
         {
-            "date": ("startdateinutc", "startdate", "date"), "amount": ("totalspent",),
+            "date": ("startdateinutc", "startdate", "date"),
+            "amount": ("totalspent",),
             # Its campaigns stand below campaign groups, as ad sets elsewhere below campaigns.
-            "campaign_id": ("campaigngroupid",), "campaign_name": ("campaigngroupname",),
-            "adset_id": ("campaignid",), "adset_name": ("campaignname",),
-            "ad_id": ("creativeid", "adid"), "ad_name": ("creativename", "adname"),
+            "campaign_id": ("campaigngroupid",),
+            "campaign_name": ("campaigngroupname",),
+            "adset_id": ("campaignid",),
+            "adset_name": ("campaignname",),
+            "ad_id": ("creativeid", "adid"),
+            "ad_name": ("creativename", "adname"),
             "platform_conversions": ("conversions",),
             "platform_revenue": ("totalconversionvalue",),
         },
@@ -161,7 +178,8 @@ FORMATS = (
         "an export of TikTok Ads Manager",
         (("cost",), ("byday", "stattimeday", "date")),
         {
-            "date": ("byday", "stattimeday", "date"), "amount": ("cost",),
+            "date": ("byday", "stattimeday", "date"),
+            "amount": ("cost",),
             "clicks": ("clicksdestination", "clicks", "clicksall"),
             "platform_conversions": ("conversions", "conversion"),
             "platform_revenue": ("totalpurchasevalue", "purchasevaluewebsite"),
@@ -174,13 +192,12 @@ FORMATS = (
         "a report of Google Ads",
         (("cost",), ("day", "date", "segmentsdate")),
         {
-            "date": ("day", "date", "segmentsdate"), "amount": ("cost",),
+            "date": ("day", "date", "segmentsdate"),
+            "amount": ("cost",),
             "platform_conversions": ("conversions", "conv"),
             "platform_revenue": ("convvalue", "conversionvalue", "conversionsvalue"),
         },
-        known_by=(
-            "currencycode", "customerid", "impr", "convvalue", "adgroup", "segmentsdate",
-        ),
+        known_by=("currencycode", "customerid", "impr", "convvalue", "adgroup", "segmentsdate"),
         platform="google",
     ),
     FileFormat(
@@ -188,35 +205,33 @@ FORMATS = (
         "a report of Microsoft Advertising",
         (("spend",), ("gregoriandate", "timeperiod", "day", "date")),
         {
-            "date": ("gregoriandate", "timeperiod", "day", "date"), "amount": ("spend",),
+            "date": ("gregoriandate", "timeperiod", "day", "date"),
+            "amount": ("spend",),
             "platform_conversions": ("conversions", "conv", "conversionsqualified"),
             "platform_revenue": ("revenue", "allrevenue"),
         },
         known_by=("gregoriandate", "accountnumber", "currencycode", "impr"),
         platform="microsoft",
     ),
-)  # fmt: skip
+)
 """Those that have the most to be known by come first."""
-_DAYS = (
-    "day", "date", "dateday", "byday", "timeperiod", "gregoriandate", "reportingstarts",
-    "startdate",
-)  # fmt: skip
-MONEY = (
-    "amount", "amountspent", "spend", "cost", "totalspent", "totalspend", "totalcost", "adspend",
-)  # fmt: skip
+_DAYS = ("day", "date", "dateday", "byday", "timeperiod", "gregoriandate", "reportingstarts", "startdate")
+MONEY = ("amount", "amountspent", "spend", "cost", "totalspent", "totalspend", "totalcost", "adspend")
 """Columns of money that may name their currency."""
 GENERIC = FileFormat(
     "generic",
     "a table of any platform",
     (MONEY, _DAYS),
     {
-        "date": _DAYS, "amount": MONEY, "platform": ("platform",),
+        "date": _DAYS,
+        "amount": MONEY,
+        "platform": ("platform",),
         "clicks": ("clicks", "linkclicks", "clicksall"),
         "platform_conversions": ("conversions", "conv", "purchases", "platformconversions"),
         "platform_revenue": ("revenue", "conversionvalue", "convvalue", "platformrevenue"),
     },
     last_days=("reportingends", "enddate"),
-)  # fmt: skip
+)
 """The format of a table whose platform the user names."""
 BY_NAME = {form.name: form for form in (*FORMATS, GENERIC)}
 PERIODS = ("week", "month", "quarter", "year", "hour", "weekstart", "monthstart")

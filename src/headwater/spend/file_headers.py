@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from headwater.spaces.currency_signs import find_currencies
-from headwater.spend.file_formats import (
-    BY_NAME,
-    FIGURES,
-    FORMATS,
-    HIERARCHY,
-    MONEY,
-    PERIODS,
-    FileFormat,
-)
+from headwater.spend.file_formats import BY_NAME, FIGURES, FORMATS, HIERARCHY, MONEY, PERIODS, FileFormat
 
 _IN_CURRENCY = re.compile(r"(.+?) ?(?:[(\[] ?([^\d\s]{1,3}) ?[)\]]|[ ,_-] ?(?:in )?([A-Z]{3}))")
 """A column of money that names its currency: `Amount spent (EUR)`, `Cost [€]`, `Spend in EUR`."""
@@ -134,6 +126,8 @@ def _fields(form: FileFormat, plain: Mapping[str, str]) -> dict[str, str]:
 
 
 _COARSER = {
-    "adset_id": "campaign_id", "adset_name": "campaign_name", "ad_id": "adset_id",
+    "adset_id": "campaign_id",
+    "adset_name": "campaign_name",
+    "ad_id": "adset_id",
     "ad_name": "adset_name",
-}  # fmt: skip
+}

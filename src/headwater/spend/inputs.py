@@ -45,11 +45,7 @@ _LATEST = timedelta(hours=24)
 _DAYS_REMEMBERED = 4096
 """A report has few days, each in many rows."""
 
-DAY_SCHEMA: Schema = {
-    "type": "string",
-    "format": "date",
-    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-}
+DAY_SCHEMA: Schema = {"type": "string", "format": "date", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 @lru_cache(_DAYS_REMEMBERED)
@@ -101,9 +97,7 @@ _ID = (
     text_up_to(LONGEST, trim=True, integers=True)
     .or_none()
     .then(lambda text: text or "")
-    .documented(
-        anyOf=[{"type": "string", "maxLength": LONGEST}, {"type": "integer"}, {"type": "null"}]
-    )
+    .documented(anyOf=[{"type": "string", "maxLength": LONGEST}, {"type": "integer"}, {"type": "null"}])
 )
 _NAME = text_up_to(LONGEST, trim=True).or_none()
 _NUMBER_SCHEMA: Schema = {
@@ -111,33 +105,34 @@ _NUMBER_SCHEMA: Schema = {
 }
 _AMOUNT = number("must be a number.").then(_round).documented(**_NUMBER_SCHEMA)
 _FIGURE = (
-    number("must be a number or null.").then(_round).or_none()
+    number("must be a number or null.")
+    .then(_round)
+    .or_none()
     .documented(anyOf=[*_NUMBER_SCHEMA["anyOf"], {"type": "null"}])
-)  # fmt: skip
+)
 _COUNT = (
-    integer(15).then(_bounded).or_none()
-    .documented(type=["integer", "null"], minimum=0, maximum=10**15 - 1)
-)  # fmt: skip
+    integer(15).then(_bounded).or_none().documented(type=["integer", "null"], minimum=0, maximum=10**15 - 1)
+)
 _CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
 _ZONE = text_up_to(64, trim=True).or_none().then(parse_zone)
 _COUNTRY = (
     text_up_to(2, trim=True, rule="must be a country code of two letters, such as DE.")
-    .or_none().then(_parse_country)
+    .or_none()
+    .then(_parse_country)
     .documented(type=["string", "null"], pattern=r"^([A-Za-z]{2})?$")
-)  # fmt: skip
+)
 _PLATFORM = (
-    text_up_to(LONGEST_PLATFORM, trim=True).then(_parse_platform)
+    text_up_to(LONGEST_PLATFORM, trim=True)
+    .then(_parse_platform)
     .documented(type="string", pattern=r"[A-Za-z0-9]", maxLength=LONGEST_PLATFORM)
-)  # fmt: skip
+)
 
 NAMED = {"campaign_name": "campaign", "adset_name": "adset", "ad_name": "ad"}
 """Fields that name an id: of each the kind."""
 FIELDS: dict[str, Property] = {
     "date": Property(DAY, "The day on the ad account's clock.", missing=REQUIRED),
     "platform": Property(
-        _PLATFORM,
-        "google, meta, tiktok, microsoft, …, or of a network of your own.",
-        missing=REQUIRED,
+        _PLATFORM, "google, meta, tiktok, microsoft, …, or of a network of your own.", missing=REQUIRED
     ),
     "account_id": Property(_ID),
     "campaign_id": Property(_ID, "As touchpoints have it; left out for all campaigns."),
@@ -178,10 +173,7 @@ _NO_ARRAY = "must be an array of rows."
 BODY = object_of(
     {
         "spend": Property(
-            array_of(
-                ROW, MOST_ROWS, least=1, rule=_NO_ARRAY,
-                count_rule=f"must hold 1 to {MOST_ROWS} rows.",
-            ),
+            array_of(ROW, MOST_ROWS, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_ROWS} rows."),
             "All are stored, or none. Of a key given twice the last counts.",
             missing=_NO_ARRAY,
         ),
@@ -191,7 +183,7 @@ BODY = object_of(
             "the latest counts, in whatever order they are sent.",
         ),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,15 @@ async def put_report(
 ) -> None:
     """Put rows that were reported together into the ledger."""
     values = [
-        {**msgspec.structs.asdict(row), "key": rf"\x{row.key().hex()}", "as_of": as_of,
-         "place": place, "names": None}
+        {
+            **msgspec.structs.asdict(row),
+            "key": rf"\x{row.key().hex()}",
+            "as_of": as_of,
+            "place": place,
+            "names": None,
+        }
         for place, row in enumerate(spend)
-    ]  # fmt: skip
+    ]
     await _put(connection, _LATEST, {"space_id": space_id, "rows": rows(values)})
     await _put_names(connection, space_id, spend)
 
@@ -85,10 +90,7 @@ async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[st
 
 
 async def _keep(
-    connection: AsyncConnection,
-    rows_before: Composed,
-    values: Mapping[str, Any],
-    cause: ChangeCause,
+    connection: AsyncConnection, rows_before: Composed, values: Mapping[str, Any], cause: ChangeCause
 ) -> None:
     await connection.execute(KEEP_SPEND.format(rows=rows_before), {**values, "cause": cause})
 
@@ -104,18 +106,17 @@ async def _put_names(
 
 
 async def list_spend(
-    connection: AsyncConnection,
-    space_id: int,
-    choice: SpendChoice,
-    per_page: int,
-    at: Position | None,
+    connection: AsyncConnection, space_id: int, choice: SpendChoice, per_page: int, at: Position | None
 ) -> Page:
     """One page, the latest days first."""
     backward = at is not None and at.backward
     bound = choice.bound(space_id) | {
-        "limit": per_page + 1, "after_day": date.min, "after": 0,
-        "before_day": date.max, "before": _BEYOND_ALL,
-    }  # fmt: skip
+        "limit": per_page + 1,
+        "after_day": date.min,
+        "after": 0,
+        "before_day": date.max,
+        "before": _BEYOND_ALL,
+    }
     if at is not None:
         day, number = date.fromordinal(_EPOCH.toordinal() + at.key[0]), at.key[1]
         end = "after" if backward else "before"
@@ -141,15 +142,10 @@ async def read_versions(
     connection: AsyncConnection, space_id: int, days: tuple[date, date], since: int
 ) -> list[SpendVersion]:
     """Return the ledger of some days as it is, and as it was after a change of that number."""
-    bound = {
-        "space_id": space_id, "first_day": days[0], "last_day": days[1], "revision": since
-    }  # fmt: skip
+    bound = {"space_id": space_id, "first_day": days[0], "last_day": days[1], "revision": since}
     sources = await fetch_sources(connection, space_id)
     return [
-        *(
-            SpendVersion(_row(of, sources), start)
-            for *of, start in await fetch_all(connection, _ROWS, bound)
-        ),
+        *(SpendVersion(_row(of, sources), start) for *of, start in await fetch_all(connection, _ROWS, bound)),
         *(
             SpendVersion(_row(of, sources), start, end, ChangeCause(cause))
             for *of, start, end, cause in await fetch_all(connection, _FORMER_ROWS, bound)
@@ -160,9 +156,15 @@ async def read_versions(
 def _row(columns: Sequence[Any], sources: SourceNames) -> LedgerRow:
     day, platform, currency, path, country, *figures = columns
     return LedgerRow(
-        day, platform, currency, tuple(path), country, tuple(figures),
-        sources.source_named(platform), sources.platform_named(platform),
-    )  # fmt: skip
+        day,
+        platform,
+        currency,
+        tuple(path),
+        country,
+        tuple(figures),
+        sources.source_named(platform),
+        sources.platform_named(platform),
+    )
 
 
 async def require_platform(connection: AsyncConnection, space: Space, choice: SpendChoice) -> None:
@@ -188,9 +190,7 @@ async def delete_spend(connection: AsyncConnection, space_id: int, choice: Spend
     values = choice.bound(space_id)
     await connection.execute(DRAW_REVISION, values)
     gone = await count_spend(connection, space_id, choice)
-    deleted, delete = (
-        queries[name].format(chosen=queries["chosen"]) for name in ("deleted", "delete")
-    )
+    deleted, delete = (queries[name].format(chosen=queries["chosen"]) for name in ("deleted", "delete"))
     await _keep(connection, deleted, values, ChangeCause.SPEND_DELETIONS)
     await connection.execute(delete, values)
     await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
@@ -200,6 +200,8 @@ async def delete_spend(connection: AsyncConnection, space_id: int, choice: Spend
 def deletion_answer(deletion: Deletion, *, deleted: bool) -> dict[str, Any]:
     """Return a deletion, or its preview, as it is answered."""
     return {
-        "rows": deletion.rows, "deleted": deleted, "first_day": deletion.first_day,
+        "rows": deletion.rows,
+        "deleted": deleted,
+        "first_day": deletion.first_day,
         "last_day": deletion.last_day,
-    }  # fmt: skip
+    }

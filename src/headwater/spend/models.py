@@ -45,9 +45,14 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     def key(self) -> bytes:
         """Return a hash of what, with the day, tells one row from another."""
         return _hash(
-            self.platform, self.account_id, self.campaign_id, self.adset_id, self.ad_id,
-            self.country, self.currency,
-        )  # fmt: skip
+            self.platform,
+            self.account_id,
+            self.campaign_id,
+            self.adset_id,
+            self.ad_id,
+            self.country,
+            self.currency,
+        )
 
 
 @lru_cache(50_000)

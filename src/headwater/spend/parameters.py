@@ -46,9 +46,7 @@ def _text(longest: int, read: Callable[[str], str] = str) -> FieldType[str]:
 
 START, END = date_range("The first day.", "The last day, included.", kind=_DAY).parameters
 PLATFORM = Parameter(
-    name="platform",
-    kind=_text(LONGEST_PLATFORM, platform_of),
-    description="Only of this platform.",
+    name="platform", kind=_text(LONGEST_PLATFORM, platform_of), description="Only of this platform."
 )
 ACCOUNT = Parameter(name="account_id", kind=_text(LONGEST), description="Only of this account.")
 CAMPAIGN = Parameter(name="campaign_id", kind=_text(LONGEST), description="Only of this campaign.")
@@ -58,9 +56,8 @@ CURRENCY = Parameter(
     description="Only in this currency.",
 )
 PREVIEW = Parameter(
-    name="preview", kind=BOOLEAN, default=False,
-    description="Only count what would be deleted.",
-)  # fmt: skip
+    name="preview", kind=BOOLEAN, default=False, description="Only count what would be deleted."
+)
 CHOICE = (START, END, PLATFORM, ACCOUNT, CAMPAIGN, CURRENCY)
 PER_PAGE = page_size(1000)
 
@@ -79,10 +76,14 @@ class SpendChoice:
     def bound(self, space_id: int) -> dict[str, Any]:
         """Return the values that statements bind."""
         return {
-            "space_id": space_id, "first_day": self.first_day, "last_day": self.last_day,
-            "platform": self.platform, "account_id": self.account_id,
-            "campaign_id": self.campaign_id, "currency": self.currency,
-        }  # fmt: skip
+            "space_id": space_id,
+            "first_day": self.first_day,
+            "last_day": self.last_day,
+            "platform": self.platform,
+            "account_id": self.account_id,
+            "campaign_id": self.campaign_id,
+            "currency": self.currency,
+        }
 
 
 def read_choice(query: Input, *, whole: bool) -> SpendChoice:
@@ -98,9 +99,8 @@ def read_choice(query: Input, *, whole: bool) -> SpendChoice:
     if last < first:
         query.refuse(END.name, f"must not be before {START.name}.")
     return SpendChoice(
-        first, last, PLATFORM.read(query), ACCOUNT.read(query),
-        CAMPAIGN.read(query), CURRENCY.read(query),
-    )  # fmt: skip
+        first, last, PLATFORM.read(query), ACCOUNT.read(query), CAMPAIGN.read(query), CURRENCY.read(query)
+    )
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
@@ -126,14 +126,23 @@ DELETING = [
 
 _ROW: Schema = object_schema(
     {
-        "date": {"type": "string", "format": "date"}, "platform": TEXT,
-        "account_id": TEXT_OR_NULL, "campaign_id": TEXT_OR_NULL, "adset_id": TEXT_OR_NULL,
-        "ad_id": TEXT_OR_NULL, "country": TEXT_OR_NULL, "currency": TEXT,
-        "amount": {"type": "number"}, "impressions": WHOLE_OR_NULL, "clicks": WHOLE_OR_NULL,
-        "platform_conversions": NUMBER_OR_NULL, "platform_revenue": NUMBER_OR_NULL,
-        "timezone": TEXT_OR_NULL, "as_of": MOMENT,
+        "date": {"type": "string", "format": "date"},
+        "platform": TEXT,
+        "account_id": TEXT_OR_NULL,
+        "campaign_id": TEXT_OR_NULL,
+        "adset_id": TEXT_OR_NULL,
+        "ad_id": TEXT_OR_NULL,
+        "country": TEXT_OR_NULL,
+        "currency": TEXT,
+        "amount": {"type": "number"},
+        "impressions": WHOLE_OR_NULL,
+        "clicks": WHOLE_OR_NULL,
+        "platform_conversions": NUMBER_OR_NULL,
+        "platform_revenue": NUMBER_OR_NULL,
+        "timezone": TEXT_OR_NULL,
+        "as_of": MOMENT,
     }
-)  # fmt: skip
+)
 PAGE: Schema = answer("One page.", envelope_schema(_ROW))
 BODY_OF_REPORT: Schema = body(BODY.schema)
 STORED: Schema = answer("All rows are stored.", object_schema({"message": TEXT}))
@@ -141,8 +150,10 @@ DELETED: Schema = answer(
     "What was deleted, or with `preview` would be.",
     object_schema(
         {
-            "rows": WHOLE, "deleted": {"type": "boolean"},
-            "first_day": {"type": ["string", "null"]}, "last_day": {"type": ["string", "null"]},
+            "rows": WHOLE,
+            "deleted": {"type": "boolean"},
+            "first_day": {"type": ["string", "null"]},
+            "last_day": {"type": ["string", "null"]},
         }
     ),
-)  # fmt: skip
+)

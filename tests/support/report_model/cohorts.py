@@ -93,9 +93,7 @@ def events_behind(
     return events
 
 
-def _customers(
-    facts: Facts, question: Question
-) -> Iterator[tuple[object, Conversion, list[Conversion]]]:
+def _customers(facts: Facts, question: Question) -> Iterator[tuple[object, Conversion, list[Conversion]]]:
     """Every customer with an order, the first one, and all of their events."""
     everything = replace(question, group_by=(), only=())
     always = Period(question.start.replace(year=1990), question.end.replace(year=2090))

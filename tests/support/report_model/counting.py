@@ -50,9 +50,7 @@ def whole(conversions: Iterable[Conversion]) -> Group:
 
 def columns_of(question: Question) -> list[str]:
     """The figures of a row: measures, those of credit once for each of several models."""
-    return [
-        column for measure in question.measures for column in columns_of_measure(question, measure)
-    ]
+    return [column for measure in question.measures for column in columns_of_measure(question, measure)]
 
 
 def columns_of_measure(question: Question, measure: str) -> list[str]:
@@ -109,9 +107,7 @@ def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
     return list(zip(question.models, columns, strict=False))
 
 
-def _figure(
-    measure: str, group: Group, credits_: list[Credit], question: Question, facts: Facts
-) -> Figure:
+def _figure(measure: str, group: Group, credits_: list[Credit], question: Question, facts: Facts) -> Figure:
     match measure:
         case "credited_events":
             return sum((credit.part for credit in credits_), Fraction(0))
@@ -127,9 +123,7 @@ def _figure(
             return _whole_figure(measure, list(group.counted.values()), question, facts)
 
 
-def _whole_figure(
-    measure: str, conversions: list[Conversion], question: Question, facts: Facts
-) -> Figure:
+def _whole_figure(measure: str, conversions: list[Conversion], question: Question, facts: Facts) -> Figure:
     kinds = Counter(each.kind for each in conversions)
     gains = [each.amount for each in conversions if each.amount > 0]
     losses = [each.amount for each in conversions if each.amount < 0]
@@ -144,9 +138,7 @@ def _whole_figure(
         "revenue": lambda: _sum(each.amount for each in conversions),
         "gross_revenue": lambda: _sum(gains),
         "refunds": lambda: -_sum(losses),
-        "average_order_value": lambda: (
-            rounded(_sum(gains) / kinds["order"]) if kinds["order"] else None
-        ),
+        "average_order_value": lambda: rounded(_sum(gains) / kinds["order"]) if kinds["order"] else None,
         "contacts": lambda: Fraction(len(buyers)),
         "new_customers": lambda: Fraction(_new_customers(conversions, question, facts)),
         "days_to_conversion": lambda: _average([each.days for each in led]),

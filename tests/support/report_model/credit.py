@@ -75,9 +75,7 @@ class Conversion:
         return Fraction(int(seconds), 86_400)
 
 
-def path_of(
-    event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool
-) -> list[Touchpoint]:
+def path_of(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool) -> list[Touchpoint]:
     """The touches before an event, or at its very moment, in order."""
     if by_company and event.company_id is not None:
         path = [touch for touch in touchpoints if touch.company_id == event.company_id]
@@ -181,9 +179,7 @@ def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> 
     shares = [0] * len(sources)
     for source, share in zip(met, of_sources, strict=True):
         at = [place for place, each in enumerate(sources) if each == source]
-        for place, part in zip(
-            at, shared_out(share, [Fraction(1, len(at))] * len(at)), strict=True
-        ):
+        for place, part in zip(at, shared_out(share, [Fraction(1, len(at))] * len(at)), strict=True):
             shares[place] = part
     return shares
 

@@ -117,9 +117,7 @@ def reason_of(conversion: Conversion) -> str:
     return "not_counted" if conversion.window else "outside_window"
 
 
-def _of_nobody(
-    left: dict[str, list[Conversion]], question: Question, facts: Facts, base: Figures
-) -> Figures:
+def _of_nobody(left: dict[str, list[Conversion]], question: Question, facts: Facts, base: Figures) -> Figures:
     """Figures of the events that each model leaves. Of several models only those of credit have a
     meaning, as every other would be about different events.
     """

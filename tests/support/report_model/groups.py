@@ -84,9 +84,7 @@ def key_of(
     if question.of_touch(group):
         assert touch is not None
         in_time = group in TIME_GROUPS
-        return (
-            time_key(group, touch.occurred_at, facts.zone) if in_time else touch_key(group, touch)
-        )
+        return time_key(group, touch.occurred_at, facts.zone) if in_time else touch_key(group, touch)
     assert conversion is not None
     if group in TIME_GROUPS:
         return time_key(group, conversion.event.event_time, facts.zone)

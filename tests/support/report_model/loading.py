@@ -11,14 +11,7 @@ import psycopg
 
 from headwater.sources.catalogue import SOURCES
 from tests.support.report_model.bounds import within_bounds
-from tests.support.report_model.facts import (
-    Contact,
-    Event,
-    Facts,
-    Fit,
-    TagSet,
-    Touchpoint,
-)
+from tests.support.report_model.facts import Contact, Event, Facts, Fit, TagSet, Touchpoint
 
 Read = Callable[[str], list[tuple[Any, ...]]]
 
@@ -58,8 +51,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.contacts = {
         row[0]: Contact(row[0], row[1], _filled(row[3:]), row[2], answered.get(row[0]))
         for row in read(
-            f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts"
-            " WHERE space_id = %(space_id)s"
+            f"SELECT id, country, name, {', '.join(SLOTS)} FROM contacts WHERE space_id = %(space_id)s"
         )
     }
     facts.companies = dict(read("SELECT id, name FROM companies WHERE space_id = %(space_id)s"))
@@ -78,9 +70,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.tag_sets = [TagSet(*row) for row in stored]
     facts.ad_names = {
         (kind, identity): name
-        for kind, identity, name in read(
-            "SELECT kind, id, name FROM ad_names WHERE space_id = %(space_id)s"
-        )
+        for kind, identity, name in read("SELECT kind, id, name FROM ad_names WHERE space_id = %(space_id)s")
     }
     facts.event_labels = dict(
         read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")

@@ -39,9 +39,7 @@ class Money:
                 return Fraction(round(amount * worth * 100), 100)
         return None
 
-    def count(
-        self, amount: Fraction, currency: str, day: date, *, from_page: bool
-    ) -> Fraction | str:
+    def count(self, amount: Fraction, currency: str, day: date, *, from_page: bool) -> Fraction | str:
         """What an amount of an event counts, or why it is left out."""
         value = self.convert(amount, currency, day)
         if value is None:
@@ -55,9 +53,7 @@ class Money:
         """Directly or the other way round, else by way of the first currency that leads there."""
         known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
         known |= {
-            (there, here): 1 / worth
-            for (here, there), worth in known.items()
-            if (there, here) not in known
+            (there, here): 1 / worth for (here, there), worth in known.items() if (there, here) not in known
         }
         ways = [known.get((currency, target))]
         for middle in sorted({here for here, _ in known}):

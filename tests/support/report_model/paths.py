@@ -48,9 +48,7 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
         ways.setdefault(way_of(each, by), []).append(each)
         first, last = each.window[0].source, each.window[-1].source
         ends.setdefault((first, last), []).append(each)
-    order = sorted(
-        ways, key=lambda way: (-len(ways[way]), [s.encode() for s in way.steps], way.more)
-    )
+    order = sorted(ways, key=lambda way: (-len(ways[way]), [s.encode() for s in way.steps], way.more))
     return Paths(
         ways=[(way, tally(ways[way])) for way in order[: question.limit]],
         left_out=max(0, len(order) - question.limit),
@@ -59,8 +57,7 @@ def make_paths(facts: Facts, question: Question, by: str = "source") -> Paths:
             for name in TOUCHES
         },
         days={
-            name: _tally(each for each in led if range_of(floor(each.days), DAYS) == name)
-            for name in DAYS
+            name: _tally(each for each in led if range_of(floor(each.days), DAYS) == name) for name in DAYS
         },
         first_and_last={pair: tally(some) for pair, some in ends.items()},
         total=_tally(led),

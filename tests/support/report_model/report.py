@@ -95,10 +95,7 @@ def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
     """By the first measure or what is asked for: measures the largest first, groups as they are;
     what has no figure last; of equals those with the lesser keys.
     """
-    listed = sorted(
-        rows,
-        key=lambda keys: [order_of(key) for key in keys],
-    )
+    listed = sorted(rows, key=lambda keys: [order_of(key) for key in keys])
     by = question.order_by or question.measures[0]
     if by in question.group_by:
         place = question.group_by.index(by)
@@ -113,9 +110,7 @@ def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
 
 
 def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Question) -> Row:
-    labels = tuple(
-        label_of(group, key, facts) for group, key in zip(question.group_by, keys, strict=True)
-    )
+    labels = tuple(label_of(group, key, facts) for group, key in zip(question.group_by, keys, strict=True))
     figures = now.rows[keys]
     before: Figures | None = None
     if then is not None:
@@ -155,8 +150,7 @@ def _unattributed(now: Sums, then: Sums | None) -> Unattributed | None:
     if now.unattributed is None:
         return None
     reasons = {
-        reason: _plain_row(figures, then and then.reasons[reason])
-        for reason, figures in now.reasons.items()
+        reason: _plain_row(figures, then and then.reasons[reason]) for reason, figures in now.reasons.items()
     }
     return Unattributed(_plain_row(now.unattributed, then and then.unattributed), reasons)
 

@@ -69,9 +69,7 @@ class CostReport:
     left_out_spend: list[dict[str, Any]]
 
 
-def make_cost_report(
-    spending: Spending, question: Question, also: Collection[Key] = ()
-) -> CostReport:
+def make_cost_report(spending: Spending, question: Question, also: Collection[Key] = ()) -> CostReport:
     """The report of a question about one group or none, with some keys that rows have even without
     credit.
     """
@@ -125,9 +123,7 @@ def _figures(
     sums = dict(zip(OF_LEDGER, spent or _nothing(), strict=True))
     names = (*CREDIT, "new_customer_revenue")
     sums |= dict(zip(names, credited, strict=True))
-    return _with_ratios(
-        spending, sums, {**sums, **dict(zip(names, ratios_of, strict=True))}, ratios=ratios
-    )
+    return _with_ratios(spending, sums, {**sums, **dict(zip(names, ratios_of, strict=True))}, ratios=ratios)
 
 
 def _is_filtered(group: str, key: Key) -> bool:
@@ -142,9 +138,7 @@ def _credit(facts: Facts, question: Question) -> tuple[dict[Any, list[Fraction]]
     new customers, and the revenue of these.
     """
     of_all = replace(question, measures=CREDIT)
-    of_new = replace(
-        question, measures=("credited_revenue",), only=(*question.only, ("customer", "new"))
-    )
+    of_new = replace(question, measures=("credited_revenue",), only=(*question.only, ("customer", "new")))
     report, firsts = (make_report(facts, each) for each in (of_all, of_new))
 
     def figures(row: Row | None, new: Row | None) -> list[Fraction]:

@@ -12,9 +12,7 @@ from tests.support.webhook_samples.sample import Sample
 
 def _find_samples() -> dict[str, Sample]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    samples = [
-        value for module in modules for value in vars(module).values() if isinstance(value, Sample)
-    ]
+    samples = [value for module in modules for value in vars(module).values() if isinstance(value, Sample)]
     return {sample.type: sample for sample in samples}
 
 

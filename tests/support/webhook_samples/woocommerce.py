@@ -24,8 +24,5 @@ SAMPLE = Sample(
     signature="X-WC-Webhook-Signature",
     sign=in_base64,
     key="woocommerce:shop.example:order.processing:727",
-    headers={
-        "X-WC-Webhook-Topic": "order.updated",
-        "X-WC-Webhook-Source": "https://shop.example/",
-    },
+    headers={"X-WC-Webhook-Topic": "order.updated", "X-WC-Webhook-Source": "https://shop.example/"},
 )

@@ -1220,9 +1220,7 @@ class DeleteEventAnswer(TypedDict):
     message: str
 
 
-Sender: TypeAlias = Literal[
-    "api_key", "webhook", "import", "assistant", "browser", "signed_browser"
-]
+Sender: TypeAlias = Literal["api_key", "webhook", "import", "assistant", "browser", "signed_browser"]
 
 
 class Event2(TypedDict):
@@ -1894,17 +1892,7 @@ class GetPathsAnswer(TypedDict):
 
 
 GroupBy3: TypeAlias = Literal[
-    "platform",
-    "source",
-    "channel",
-    "campaign",
-    "adset",
-    "ad",
-    "country",
-    "day",
-    "week",
-    "month",
-    "none",
+    "platform", "source", "channel", "campaign", "adset", "ad", "country", "day", "week", "month", "none"
 ]
 
 
@@ -2117,9 +2105,7 @@ class Api:
 
     def list_ads(self, *, per_page: int | None = None, cursor: str | None = None) -> ListAdsAnswer:
         """List what the ids of campaigns, ad sets, ads and accounts are called."""
-        return cast(
-            "ListAdsAnswer", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor})
-        )
+        return cast("ListAdsAnswer", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_ads(self, *, per_page: int | None = None) -> Iterator[ListAdsRow]:
         """Yield every row of `list_ads`, asking for one page after another."""
@@ -2157,8 +2143,7 @@ class Api:
         in the console.
         """
         return cast(
-            "GetAdImportAnswer",
-            self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {}),
+            "GetAdImportAnswer", self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {})
         )
 
     def list_companies(
@@ -2175,21 +2160,12 @@ class Api:
             self.call(
                 "GET",
                 "/companies",
-                {
-                    "start_date": start_date,
-                    "end_date": end_date,
-                    "per_page": per_page,
-                    "cursor": cursor,
-                },
+                {"start_date": start_date, "end_date": end_date, "per_page": per_page, "cursor": cursor},
             ),
         )
 
     def iterate_companies(
-        self,
-        *,
-        start_date: str | None = None,
-        end_date: str | None = None,
-        per_page: int | None = None,
+        self, *, start_date: str | None = None, end_date: str | None = None, per_page: int | None = None
     ) -> Iterator[ListCompaniesRow]:
         """Yield every row of `list_companies`, asking for one page after another."""
         return self.pages(
@@ -2209,15 +2185,12 @@ class Api:
 
     def get_company(self, id: int) -> GetCompanyAnswer:
         """Get one company."""
-        return cast(
-            "GetCompanyAnswer", self.call("GET", f"/companies/{quote(str(id), safe='')}", {})
-        )
+        return cast("GetCompanyAnswer", self.call("GET", f"/companies/{quote(str(id), safe='')}", {}))
 
     def update_company(self, id: int, body: UpdateCompanyBody) -> UpdateCompanyAnswer:
         """Change a company's domain, external id or name; null releases a domain or an external id."""
         return cast(
-            "UpdateCompanyAnswer",
-            self.call("PUT", f"/companies/{quote(str(id), safe='')}", {}, body),
+            "UpdateCompanyAnswer", self.call("PUT", f"/companies/{quote(str(id), safe='')}", {}, body)
         )
 
     def list_contacts(
@@ -2389,15 +2362,12 @@ class Api:
         in the console.
         """
         return cast(
-            "GetAdImportAnswer",
-            self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {}),
+            "GetAdImportAnswer", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {})
         )
 
     def delete_contact_pii_by_email(self, email: str) -> DeleteContactPiiByEmailAnswer:
         """Have the personal data of the one contact that has or had an address erased for good."""
-        return cast(
-            "DeleteContactPiiByEmailAnswer", self.call("DELETE", "/contacts/pii", {"email": email})
-        )
+        return cast("DeleteContactPiiByEmailAnswer", self.call("DELETE", "/contacts/pii", {"email": email}))
 
     def get_contact(
         self,
@@ -2427,14 +2397,9 @@ class Api:
 
     def update_contact(self, id: int, body: UpdateContactBody) -> UpdateContactAnswer:
         """Replace whole collections or all custom fields; whatever is not given stays."""
-        return cast(
-            "UpdateContactAnswer",
-            self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body),
-        )
+        return cast("UpdateContactAnswer", self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body))
 
-    def attach_contact_company(
-        self, id: int, body: AttachContactCompanyBody
-    ) -> AttachContactCompanyAnswer:
+    def attach_contact_company(self, id: int, body: AttachContactCompanyBody) -> AttachContactCompanyAnswer:
         """Make the contact a member of a company, with all its events, touchpoints and visits."""
         return cast(
             "AttachContactCompanyAnswer",
@@ -2462,20 +2427,12 @@ class Api:
             self.call(
                 "GET",
                 f"/contacts/{quote(str(id), safe='')}/journey",
-                {
-                    "hide_direct_touchpoints": hide_direct_touchpoints,
-                    "per_page": per_page,
-                    "cursor": cursor,
-                },
+                {"hide_direct_touchpoints": hide_direct_touchpoints, "per_page": per_page, "cursor": cursor},
             ),
         )
 
     def iterate_get_contact_journey(
-        self,
-        id: int,
-        *,
-        hide_direct_touchpoints: Literal[0, 1] | None = None,
-        per_page: int | None = None,
+        self, id: int, *, hide_direct_touchpoints: Literal[0, 1] | None = None, per_page: int | None = None
     ) -> Iterator[GetContactJourneyRow | Event1]:
         """Yield every row of `get_contact_journey`, asking for one page after another."""
         return self.pages(
@@ -2493,8 +2450,7 @@ class Api:
     def get_delivery(self, delivery_id: str) -> GetDeliveryAnswer:
         """Get one delivery with its attempts, what was sent and what was answered."""
         return cast(
-            "GetDeliveryAnswer",
-            self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {}),
+            "GetDeliveryAnswer", self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {})
         )
 
     def list_destinations(self) -> ListDestinationsAnswer:
@@ -2512,9 +2468,7 @@ class Api:
             self.call("GET", f"/destinations/{quote(str(destination_id), safe='')}", {}),
         )
 
-    def update_destination(
-        self, destination_id: str, body: UpdateDestinationBody
-    ) -> ListDestinationsRow:
+    def update_destination(self, destination_id: str, body: UpdateDestinationBody) -> ListDestinationsRow:
         """Change a destination. Settings and event names are replaced whole, secrets one by one."""
         return cast(
             "ListDestinationsRow",
@@ -2524,8 +2478,7 @@ class Api:
     def delete_destination(self, destination_id: str) -> PutAdsAnswer:
         """Remove a destination and its secrets. What is queued for it is skipped."""
         return cast(
-            "PutAdsAnswer",
-            self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {}),
+            "PutAdsAnswer", self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {})
         )
 
     def list_deliveries(
@@ -2576,15 +2529,11 @@ class Api:
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/pause", {}),
         )
 
-    def replay_deliveries(
-        self, destination_id: str, body: ReplayDeliveriesBody
-    ) -> ReplayDeliveriesAnswer:
+    def replay_deliveries(self, destination_id: str, body: ReplayDeliveriesBody) -> ReplayDeliveriesAnswer:
         """Queue finished deliveries once more, under the ids that the platform knows them by."""
         return cast(
             "ReplayDeliveriesAnswer",
-            self.call(
-                "POST", f"/destinations/{quote(str(destination_id), safe='')}/replay", {}, body
-            ),
+            self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/replay", {}, body),
         )
 
     def resume_destination(self, destination_id: str) -> ListDestinationsRow:
@@ -2741,8 +2690,7 @@ class Api:
         in the console.
         """
         return cast(
-            "GetAdImportAnswer",
-            self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {}),
+            "GetAdImportAnswer", self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {})
         )
 
     def create_event(self, body: TrackPayload) -> Accepted:
@@ -2751,21 +2699,15 @@ class Api:
 
     def get_event(self, event_id: str) -> GetEventAnswer:
         """Get one event."""
-        return cast(
-            "GetEventAnswer", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {})
-        )
+        return cast("GetEventAnswer", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
 
     def update_event(self, event_id: int, body: UpdateEventBody) -> PutAdsAnswer:
         """Change or clear an event's amount."""
-        return cast(
-            "PutAdsAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body)
-        )
+        return cast("PutAdsAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body))
 
     def delete_event(self, event_id: str) -> DeleteEventAnswer:
         """Delete an event for good. An id that does not exist gets the same answer."""
-        return cast(
-            "DeleteEventAnswer", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {})
-        )
+        return cast("DeleteEventAnswer", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {}))
 
     def get_event_attribution(
         self,
@@ -2805,8 +2747,7 @@ class Api:
     def delete_export_schedule(self, schedule_id: int) -> PutAdsAnswer:
         """Remove a scheduled export. Its files stay."""
         return cast(
-            "PutAdsAnswer",
-            self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {}),
+            "PutAdsAnswer", self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {})
         )
 
     def list_export_runs(self, schedule_id: int) -> ListExportRunsAnswer:
@@ -2820,9 +2761,7 @@ class Api:
         """Write days of a scheduled export again, for what has changed since."""
         return cast(
             "PutAdsAnswer",
-            self.call(
-                "POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body
-            ),
+            self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
 
     def list_fits(self) -> ListFitsAnswer:
@@ -2841,21 +2780,15 @@ class Api:
 
     def choose_fit(self, fit_id: int) -> ListFitsRow:
         """Make a fit the one that credit of its event name goes by, where no other is named."""
-        return cast(
-            "ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {})
-        )
+        return cast("ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
 
     def list_platforms(self) -> ListPlatformsAnswer:
         """List the ad platforms that events can be forwarded to, and what each asks for."""
         return cast("ListPlatformsAnswer", self.call("GET", "/platforms", {}))
 
-    def list_rates(
-        self, *, per_page: int | None = None, cursor: str | None = None
-    ) -> ListRatesAnswer:
+    def list_rates(self, *, per_page: int | None = None, cursor: str | None = None) -> ListRatesAnswer:
         """List the Space's own exchange rates, the latest days first."""
-        return cast(
-            "ListRatesAnswer", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor})
-        )
+        return cast("ListRatesAnswer", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_rates(self, *, per_page: int | None = None) -> Iterator[ListRatesRow]:
         """Yield every row of `list_rates`, asking for one page after another."""
@@ -2867,9 +2800,7 @@ class Api:
 
     def get_receipt(self, receipt_id: str) -> GetReceiptAnswer:
         """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
-        return cast(
-            "GetReceiptAnswer", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {})
-        )
+        return cast("GetReceiptAnswer", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {}))
 
     def get_report(
         self,
@@ -3286,10 +3217,7 @@ class Api:
 
     def delete_network(self, name: str) -> PutAdsAnswer:
         """Remove a paid network. What is stored is classified anew in the background."""
-        return cast(
-            "PutAdsAnswer",
-            self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}),
-        )
+        return cast("PutAdsAnswer", self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}))
 
     def list_spend(
         self,
@@ -3423,8 +3351,7 @@ class Api:
         in the console.
         """
         return cast(
-            "GetAdImportAnswer",
-            self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {}),
+            "GetAdImportAnswer", self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {})
         )
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:

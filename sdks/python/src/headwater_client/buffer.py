@@ -172,9 +172,7 @@ class EventBuffer:
                 number: int = result["index"]
                 self._on_rejection(Rejection(events[number], errors))
         with self._changed:
-            self._database.executemany(
-                "DELETE FROM events WHERE id = ?", [(each,) for each, _ in rows]
-            )
+            self._database.executemany("DELETE FROM events WHERE id = ?", [(each,) for each, _ in rows])
             self._count -= len(rows)
             self.failure = None
             self._changed.notify_all()
@@ -182,9 +180,7 @@ class EventBuffer:
 
 def _open(file: Path | None) -> sqlite3.Connection:
     """The database of a buffer, for it alone. Raises BufferInUseError."""
-    database = sqlite3.connect(
-        file or ":memory:", check_same_thread=False, isolation_level=None, timeout=0
-    )
+    database = sqlite3.connect(file or ":memory:", check_same_thread=False, isolation_level=None, timeout=0)
     try:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("PRAGMA synchronous = FULL")

@@ -16,9 +16,7 @@ class ConnectionFailedError(HeadwaterError):
 class ApiError(HeadwaterError):
     """An answer that refuses."""
 
-    def __init__(
-        self, status: int, message: str, errors: Mapping[str, Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str, errors: Mapping[str, Sequence[str]] | None = None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
         self.message = message

@@ -37,8 +37,4 @@ def sign_webhook(
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = b".".join((name.encode(), moment.encode(), body))
     digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    return {
-        "webhook-id": name,
-        "webhook-timestamp": moment,
-        "webhook-signature": f"v1,{digest}",
-    }
+    return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": f"v1,{digest}"}

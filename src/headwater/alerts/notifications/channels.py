@@ -104,11 +104,14 @@ async def create_channel(
     is_member = (await fetch_one(connection, queries["is_member"], values))[0]
     is_confirmed = new.kind == WEBHOOK or is_member
     values |= {
-        "kind": new.kind, "name": name, "rules": rules, "user_id": new.user_id,
+        "kind": new.kind,
+        "name": name,
+        "rules": rules,
+        "user_id": new.user_id,
         "is_confirmed": is_confirmed,
         "address": address if new.kind == EMAIL else None,
         "hint": address if new.kind == EMAIL else _hint(address),
-    }  # fmt: skip
+    }
     (channel_id,) = await fetch_one(connection, queries["create"], values)
     if new.kind == WEBHOOK:
         secret = seal(key, address, _row(space_id, channel_id))
@@ -121,8 +124,7 @@ async def change_channel(
     connection: AsyncConnection, space_id: int, channel_id: int, name: str, rules: Sequence[str]
 ) -> None:
     """Change a channel's name and rules. Raises Invalid and NotFound."""
-    values = {"space_id": space_id, "id": channel_id, "name": _read_name(name),
-              "rules": read_rules(rules)}  # fmt: skip
+    values = {"space_id": space_id, "id": channel_id, "name": _read_name(name), "rules": read_rules(rules)}
     if await fetch_optional(connection, queries["change"], values) is None:
         raise NotFound("Channel")
 
@@ -140,9 +142,7 @@ async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id
     return await fetch_optional(connection, queries["confirm"], values) is not None
 
 
-async def fetch_target(
-    connection: AsyncConnection, space_id: int, channel_id: int
-) -> ChannelTarget | None:
+async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: int) -> ChannelTarget | None:
     """Return a channel as messages are sent to it; None for one that is gone."""
     cursor = connection.cursor(row_factory=class_row(ChannelTarget))
     values = {"space_id": space_id, "id": channel_id}
@@ -159,8 +159,7 @@ async def note_result(
     connection: AsyncConnection, space_id: int, channel_id: int, at: datetime, error: str | None
 ) -> None:
     """Note how a message, or a test, went."""
-    values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None,
-              "error": error}  # fmt: skip
+    values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None, "error": error}
     await connection.execute(queries["note_result"], values)
 
 
@@ -199,8 +198,7 @@ def read_url(text: str) -> str:
         is_sound = False
     if not is_sound or len(url) > LONGEST_URL or not url.isascii() or not url.isprintable():
         raise Invalid.of(
-            "address",
-            "must be the whole address that the service shows, such as https://hooks.slack.com/…",
+            "address", "must be the whole address that the service shows, such as https://hooks.slack.com/…"
         )
     return url
 

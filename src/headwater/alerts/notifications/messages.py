@@ -62,14 +62,15 @@ class MessageRow:
     attempts: int
 
 
-async def add_message(
-    connection: AsyncConnection, space_id: int, channel_id: int, notice: Notice
-) -> None:
+async def add_message(connection: AsyncConnection, space_id: int, channel_id: int, notice: Notice) -> None:
     """Have a notice sent to a channel."""
     values = {
-        "space_id": space_id, "channel_id": channel_id, "message_id": uuid4().hex,
-        "content": msgspec.json.encode(notice).decode(), "now": datetime.now(UTC),
-    }  # fmt: skip
+        "space_id": space_id,
+        "channel_id": channel_id,
+        "message_id": uuid4().hex,
+        "content": msgspec.json.encode(notice).decode(),
+        "now": datetime.now(UTC),
+    }
     await connection.execute(queries["add"], values)
 
 
@@ -92,18 +93,20 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
     moment = f"{local:%d %b %Y, %H:%M} ({space.timezone})"
     if step.step is StepKind.ENDED:
         return Notice(
-            subject=f"[{space.name}] Over: {step.title}", headline=f"Over: {step.title}",
+            subject=f"[{space.name}] Over: {step.title}",
+            headline=f"Over: {step.title}",
             paragraphs=[f"{space.name}: since {moment} this is as usual again."],
-            link=f"{base}/alerts", link_text="Look at the history",
-        )  # fmt: skip
+            link=f"{base}/alerts",
+            link_text="Look at the history",
+        )
     worse = "Worse: " if step.step is StepKind.WORSENED else ""
     return Notice(
-        subject=f"[{space.name}] {worse}{step.title}", headline=f"{worse}{step.title}",
-        paragraphs=[
-            f"{space.name}, {moment}", *([step.cause] if step.cause else []), text.advice,
-        ],
-        link=f"{base}/alerts", link_text="See what to do",
-    )  # fmt: skip
+        subject=f"[{space.name}] {worse}{step.title}",
+        headline=f"{worse}{step.title}",
+        paragraphs=[f"{space.name}, {moment}", *([step.cause] if step.cause else []), text.advice],
+        link=f"{base}/alerts",
+        link_text="See what to do",
+    )
 
 
 async def claim(
@@ -112,9 +115,7 @@ async def claim(
     """Take messages that are due."""
     cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
     values = {"space_id": space_id, "now": now, "lease": lease, "most": MOST_AT_ONCE}
-    await connection.execute(
-        queries["forget"], {"space_id": space_id, "before": now - KEPT}
-    )  # fmt: skip
+    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})
     return await fetch_all(cursor, queries["claim"], values)
 
 
@@ -128,9 +129,14 @@ async def finish(
         status = "failed" if is_last else "waiting"
         due_at += PAUSES[min(message.attempts, len(PAUSES)) - 1]
     values = {
-        "space_id": space_id, "id": message.id, "lease": lease, "status": status,
-        "error": result.error, "due_at": due_at, "now": result.at,
-    }  # fmt: skip
+        "space_id": space_id,
+        "id": message.id,
+        "lease": lease,
+        "status": status,
+        "error": result.error,
+        "due_at": due_at,
+        "now": result.at,
+    }
     return await fetch_optional(connection, queries["finish"], values) is not None
 
 
@@ -144,9 +150,7 @@ class Result:
     is_final: bool = False
 
 
-async def list_messages(
-    connection: AsyncConnection, space_id: int, most: int = 20
-) -> list[MessageRow]:
+async def list_messages(connection: AsyncConnection, space_id: int, most: int = 20) -> list[MessageRow]:
     """Return the latest messages of a Space."""
     cursor = connection.cursor(row_factory=class_row(MessageRow))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": most})

@@ -41,8 +41,9 @@ def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
             f"Somebody at {space.name} wants {brand} to send them to this address.",
             "Nothing else comes unless you agree. If you do not know them, do nothing.",
         ],
-        link=f"/mail/{token}", link_text="Agree, or refuse",
-    )  # fmt: skip
+        link=f"/mail/{token}",
+        link_text="Agree, or refuse",
+    )
 
 
 def _notice(space: Space, target: ChannelTarget) -> Notice:
@@ -50,5 +51,6 @@ def _notice(space: Space, target: ChannelTarget) -> Notice:
         subject=f"[{space.name}] Test of the channel {target.name}",
         headline=f"Test of the channel {target.name}",
         paragraphs=[f"Alerts and reports of {space.name} come here. There is nothing to do."],
-        link=f"/console/spaces/{space.id}/alerts", link_text="Open its alerts",
-    )  # fmt: skip
+        link=f"/console/spaces/{space.id}/alerts",
+        link_text="Open its alerts",
+    )

@@ -47,17 +47,13 @@ class Outlet:
     mail_tls: ssl.SSLContext | None = None
     mail_seconds: float = DEADLINE_SECONDS
 
-    async def send(
-        self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str
-    ) -> Result:
+    async def send(self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str) -> Result:
         """Send a notice to a channel; returns how it went, and raises nothing."""
         if target.kind == EMAIL:
             return await self._mail(space_id, target, notice, message_id)
         return await self._post(space_id, target, notice)
 
-    async def _mail(
-        self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str
-    ) -> Result:
+    async def _mail(self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str) -> Result:
         settings, now = self.settings, datetime.now(UTC)
         if settings.smtp_url is None or settings.mail_from is None:
             return Result(now, NO_MAIL)
@@ -65,16 +61,24 @@ class Outlet:
             return Result(now, "The channel is removed.", is_final=True)
         token = mail_token(self.key, space_id, target.id)
         envelope = Envelope(
-            settings.mail_from, target.address, message_id, now, settings.brand,
+            settings.mail_from,
+            target.address,
+            message_id,
+            now,
+            settings.brand,
             f"{self.base_url}{STOP}/{token}",
-        )  # fmt: skip
+        )
         try:
             message = mail_of(notice, self.base_url, envelope)
             sender = message["From"].addresses[0].addr_spec
             await send_mail(
-                read_mail_server(settings.smtp_url), sender, target.address, message,
-                self.mail_seconds, self.mail_tls,
-            )  # fmt: skip
+                read_mail_server(settings.smtp_url),
+                sender,
+                target.address,
+                message,
+                self.mail_seconds,
+                self.mail_tls,
+            )
         except MailError as error:
             return Result(datetime.now(UTC), str(error), error.is_final)
         return Result(datetime.now(UTC))
@@ -137,31 +141,26 @@ class MessageSender:
                 channel_id: await channels.fetch_target(connection, space_id, channel_id)
                 for channel_id in {message.channel_id for message in claimed}
             }
-        results = await asyncio.gather(*(
-            self._send(space_id, message, targets[message.channel_id]) for message in claimed
-        ))  # fmt: skip
+        results = await asyncio.gather(
+            *(self._send(space_id, message, targets[message.channel_id]) for message in claimed)
+        )
         for message, result in zip(claimed, results, strict=True):
             async with self._database.transaction() as connection:
                 await messages.finish(connection, space_id, message, result, lease)
                 await _note(connection, space_id, message, result)
         return len(claimed)
 
-    async def _send(
-        self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None
-    ) -> Result:
+    async def _send(self, space_id: int, message: ClaimedMessage, target: ChannelTarget | None) -> Result:
         if target is None:
             return Result(datetime.now(UTC), "The channel is removed.", is_final=True)
         result = await self._outlet.send(space_id, target, message.notice, message.message_id)
         sent.labels(target.kind, "sent" if result.error is None else "failed").inc()
         if result.error is not None:
-            log.warning("message not sent", space_id=space_id, channel_id=target.id,
-                        attempts=message.attempts)  # fmt: skip
+            log.warning(
+                "message not sent", space_id=space_id, channel_id=target.id, attempts=message.attempts
+            )
         return result
 
 
-async def _note(
-    connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result
-) -> None:
-    await channels.note_result(
-        connection, space_id, message.channel_id, result.at, result.error
-    )  # fmt: skip
+async def _note(connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result) -> None:
+    await channels.note_result(connection, space_id, message.channel_id, result.at, result.error)

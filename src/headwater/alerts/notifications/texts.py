@@ -54,9 +54,11 @@ def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
     message.add_alternative(_html(notice, base_url, envelope), subtype="html")
     if notice.file is not None:
         message.add_attachment(
-            notice.file.encode(), maintype="text", subtype="csv",
+            notice.file.encode(),
+            maintype="text",
+            subtype="csv",
             filename=one_line(notice.file_name or "report.csv"),
-        )  # fmt: skip
+        )
     return message
 
 
@@ -91,19 +93,13 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
     parts = [f"<p><strong>{escape(one_line(notice.headline))}</strong></p>"]
     parts += [f"<p>{escape(one_line(text))}</p>" for text in notice.paragraphs]
     if notice.table is not None:
-        head = "".join(
-            f'<th scope="col" align="left">{escape(c)}</th>' for c in notice.table.columns
-        )
+        head = "".join(f'<th scope="col" align="left">{escape(c)}</th>' for c in notice.table.columns)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(one_line(cell))}</td>" for cell in row) + "</tr>"
             for row in notice.table.rows
         )
-        parts.append(
-            f'<table cellpadding="4"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        )
-    parts.append(
-        f'<p><a href="{escape(base_url + notice.link)}">{escape(notice.link_text)}</a></p>'
-    )
+        parts.append(f'<table cellpadding="4"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    parts.append(f'<p><a href="{escape(base_url + notice.link)}">{escape(notice.link_text)}</a></p>')
     if envelope.stop_link:
         parts.append(f'<p><a href="{escape(envelope.stop_link)}">No more of these</a></p>')
     return "<!doctype html><html><body>" + "\n".join(parts) + "</body></html>\n"

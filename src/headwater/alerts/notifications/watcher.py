@@ -52,9 +52,12 @@ class Watcher:
     """Does its duties until it is stopped or nothing has been due for a while."""
 
     def __init__(
-        self, database: Database, duties: Sequence[WatcherDuty], stopping: asyncio.Event,
+        self,
+        database: Database,
+        duties: Sequence[WatcherDuty],
+        stopping: asyncio.Event,
         linger: float = LINGER_SECONDS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._database, self._duties = database, duties
         self._stopping, self._linger = stopping, linger
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -102,8 +105,7 @@ class Watcher:
                     await duty.attend(space_id, now)
                     await self._clear(duty, space_id)
             except UNAVAILABLE as error:
-                log.warning("space put off", space_id=space_id, duty=duty.name,
-                            error=type(error).__name__)  # fmt: skip
+                log.warning("space put off", space_id=space_id, duty=duty.name, error=type(error).__name__)
                 self._pauses[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
             except Exception as error:  # a fault of one Space is not the others'
                 log.exception("duty failed", space_id=space_id, duty=duty.name)

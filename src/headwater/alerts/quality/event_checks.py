@@ -56,11 +56,18 @@ class EventChecks:
     def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
         self._connection, self._space = connection, space
         self._values: dict[str, Any] = {
-            "space_id": space.id, "start": period.start, "end": period.end,
-            "most": MOST_EVENTS, "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES,
-            "sales": list(SALES_EVENTS), "currency": space.currency, "late": LATE, "ahead": AHEAD,
+            "space_id": space.id,
+            "start": period.start,
+            "end": period.end,
+            "most": MOST_EVENTS,
+            "most_orders": MOST_ORDERS,
+            "examples": MOST_EXAMPLES,
+            "sales": list(SALES_EVENTS),
+            "currency": space.currency,
+            "late": LATE,
+            "ahead": AHEAD,
             "apart": APART,
-        }  # fmt: skip
+        }
 
     async def run(self) -> EventFindings:
         """Return the findings, those without a row among them."""
@@ -70,12 +77,8 @@ class EventChecks:
             sample,
             orders,
             (
-                Finding(
-                    FindingKind.ORDERS_WITHOUT_VISIT, lacking[0], examples=orders.without_visit
-                ),
-                Finding(
-                    FindingKind.ORDERS_WITHOUT_EMAIL, lacking[1], examples=orders.without_email
-                ),
+                Finding(FindingKind.ORDERS_WITHOUT_VISIT, lacking[0], examples=orders.without_visit),
+                Finding(FindingKind.ORDERS_WITHOUT_EMAIL, lacking[1], examples=orders.without_email),
                 await self._left_out_money(),
                 await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
                 await self._refunds(),
@@ -98,18 +101,17 @@ class EventChecks:
         left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
         for currency, day, from_page, ids, amounts in rows:
             rule = AmountRule.of(rates, day, currency, own, own)
-            for event_id, counted in zip(
-                ids, rule.count_all(amounts, from_page=from_page), strict=True
-            ):
+            for event_id, counted in zip(ids, rule.count_all(amounts, from_page=from_page), strict=True):
                 if isinstance(counted, LeftOutReason):
                     left_out.setdefault((currency, counted), []).append(event_id)
         parts = [
             FindingPart(
-                f"{currency}: {reason.words}", len(ids),
+                f"{currency}: {reason.words}",
+                len(ids),
                 await self._examples(kind, sorted(ids, reverse=True)[:MOST_EXAMPLES]),
             )
             for (currency, reason), ids in sorted(left_out.items(), key=lambda item: -len(item[1]))
-        ]  # fmt: skip
+        ]
         return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
 
     async def _refunds(self) -> Finding:
@@ -117,9 +119,7 @@ class EventChecks:
         values = {"space_id": self._space.id, "waited": WAITED, "most": MOST_EVENTS}
         rows = await fetch_all(self._connection, queries["refunds"], values)
         examples = tuple(
-            FindingExample(
-                f"order {order_id}, {_money_back(amounts, self._space.currency)}", waiting_since
-            )
+            FindingExample(f"order {order_id}, {_money_back(amounts, self._space.currency)}", waiting_since)
             for order_id, waiting_since, amounts in rows[:MOST_EXAMPLES]
         )
         kind = FindingKind.REFUNDS_WITHOUT_ORDER
@@ -135,12 +135,14 @@ class EventChecks:
         by_id = {row.id: row for row in rows}
         return tuple(
             FindingExample(
-                _text(kind, by_id[each], self._space.currency), by_id[each].event_time, each,
+                _text(kind, by_id[each], self._space.currency),
+                by_id[each].event_time,
+                each,
                 by_id[each].contact_id,
             )
             for each in wanted
             if each in by_id
-        )  # fmt: skip
+        )
 
 
 async def read_orders(
@@ -150,24 +152,31 @@ async def read_orders(
     row = await fetch_one(connection, queries["orders"], values)
     events, since, orders, with_visit, with_email, without_visit, without_email = row
     shares = OrderShares(
-        orders, with_visit, with_email, orders < values["most_orders"],
-        _orders(without_visit, currency), _orders(without_email, currency),
-    )  # fmt: skip
+        orders,
+        with_visit,
+        with_email,
+        orders < values["most_orders"],
+        _orders(without_visit, currency),
+        _orders(without_email, currency),
+    )
     return Sample(events, since, events < values["most"]), shares
 
 
-async def read_order_shares(
-    connection: AsyncConnection, space: Space, period: TimeRange
-) -> OrderShares:
+async def read_order_shares(connection: AsyncConnection, space: Space, period: TimeRange) -> OrderShares:
     """Return what ties the latest orders of a period to visits and to e-mail addresses."""
     _, shares = await read_orders(
         connection,
         {
-            "space_id": space.id, "start": period.start, "end": period.end, "most": MOST_EVENTS,
-            "most_orders": MOST_ORDERS, "examples": MOST_EXAMPLES, "sales": list(SALES_EVENTS),
+            "space_id": space.id,
+            "start": period.start,
+            "end": period.end,
+            "most": MOST_EVENTS,
+            "most_orders": MOST_ORDERS,
+            "examples": MOST_EXAMPLES,
+            "sales": list(SALES_EVENTS),
         },
         space.currency,
-    )  # fmt: skip
+    )
     return shares
 
 
@@ -176,19 +185,20 @@ async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[Find
     values = {"space_id": space_id, "most": MOST_EVENTS, "examples": MOST_EXAMPLES}
     rows = await fetch_all(connection, queries["rejected"], values)
     return tuple(
-        FindingPart(f"{reason.replace('_', ' ')}: {detail}", count)
-        for reason, detail, count in rows
+        FindingPart(f"{reason.replace('_', ' ')}: {detail}", count) for reason, detail, count in rows
     )
 
 
 def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingExample, ...]:
     return tuple(
         FindingExample(
-            f"{row['amount']:,.2f} {currency}", datetime.fromisoformat(row["event_time"]),
-            row["id"], row["contact_id"],
+            f"{row['amount']:,.2f} {currency}",
+            datetime.fromisoformat(row["event_time"]),
+            row["id"],
+            row["contact_id"],
         )
         for row in rows or []
-    )  # fmt: skip
+    )
 
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:

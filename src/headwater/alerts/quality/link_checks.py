@@ -22,9 +22,12 @@ MAX_PAGES = 10
 async def check_own_links(connection: AsyncConnection, space_id: int, period: TimeRange) -> Finding:
     """Return the pages that own tagged links lead to, the most frequent first."""
     values = {
-        "space_id": space_id, "start": period.start, "end": period.end,
-        "most": MAX_PAGE_VIEWS, "examples": MOST_EXAMPLES,
-    }  # fmt: skip
+        "space_id": space_id,
+        "start": period.start,
+        "end": period.end,
+        "most": MAX_PAGE_VIEWS,
+        "examples": MOST_EXAMPLES,
+    }
     rows = await fetch_all(connection, queries["own_links"], values)
     parts = tuple(
         FindingPart(page, count, tuple(FindingExample(url) for url in urls))

@@ -157,110 +157,128 @@ def title_of_kind(kind: FindingKind) -> str:
 
 _WORDS = {
     FindingKind.DESTINATION_HELD: _Words(
-        Severity.BAD, "Destinations that are held",
+        Severity.BAD,
+        "Destinations that are held",
         "The platform refused the credentials, so that it learns of no conversion.",
         "Nothing is lost yet, but platforms take only recent events. Give the destination a new "
         "token with `headwater destination set`, then resume it.",
     ),
     FindingKind.DELIVERIES_LATE: _Words(
-        Severity.BAD, "Destinations that are behind",
+        Severity.BAD,
+        "Destinations that are behind",
         "The platform does not answer as it should, and conversions wait.",
         "Sending goes on by itself. What was tried and answered is in "
         "`headwater delivery list --status retrying`.",
     ),
     FindingKind.PROCESSING_LATE: _Words(
-        Severity.BAD, "Events that wait to be processed",
+        Severity.BAD,
+        "Events that wait to be processed",
         "They were accepted and are in no report yet.",
         "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
         "than it can.",
     ),
     FindingKind.EVENTS_REJECTED: _Words(
-        Severity.BAD, "Events that could not be processed",
+        Severity.BAD,
+        "Events that could not be processed",
         "They are kept, and are in no report.",
         "See the reason of each, and process them again once the cause is mended.",
     ),
     FindingKind.DUPLICATE_ORDERS: _Words(
-        Severity.BAD, "Orders that seem to be there twice",
+        Severity.BAD,
+        "Orders that seem to be there twice",
         "Revenue is counted twice.",
         "Send every order with the same `order_id` and the same event name from wherever it is "
         "reported, or with an `idempotency_key`: repeats are then dropped. Delete what is there "
         "twice with `DELETE /events`.",
     ),
     FindingKind.REFUNDS_WITHOUT_ORDER: _Words(
-        Severity.BAD, "Refunds whose order is unknown",
+        Severity.BAD,
+        "Refunds whose order is unknown",
         "Money came back more than 30 days ago for orders that never arrived. These refunds are "
         "not in any report.",
         "Send or import the orders: each refund counts as soon as its order arrives. Check that "
         "the orders carry the same `order_id` as the shop's refunds.",
     ),
     FindingKind.PAYMENT_REFERRERS: _Words(
-        Severity.BAD, "Payment pages that count as sources",
+        Severity.BAD,
+        "Payment pages that count as sources",
         "Buyers come back from the payment page just before the order, so that it takes the credit "
         "from the ad that brought them.",
         "Exclude the host: visits that come back from it then begin no new touchpoint.",
     ),
     FindingKind.SELF_REFERRALS: _Words(
-        Severity.BAD, "Your own pages as sources",
+        Severity.BAD,
+        "Your own pages as sources",
         "Visits from one of your hosts to another count as referrals, and take the credit from "
         "what brought the visitor.",
         "Add the domain to your own: visits from it then begin no new touchpoint.",
     ),
     FindingKind.UNKNOWN_NETWORKS: _Words(
-        Severity.WARNING, "Paid networks that Headwater does not know",
+        Severity.WARNING,
+        "Paid networks that Headwater does not know",
         "The medium says paid, but no rule knows the utm_source. Reports show such visits as Paid, "
         "other, and their spend has no row of its own.",
         "Add each as a paid network of your own. It counts for the past as well.",
     ),
     FindingKind.UNKNOWN_UTM_SOURCES: _Words(
-        Severity.WARNING, "Values of utm_source that no rule knows",
+        Severity.WARNING,
+        "Values of utm_source that no rule knows",
         "Such visits count as referrals, or as organic, whatever the link was made for.",
         "Say which source each value stands for. It counts for what arrives from then on.",
     ),
     FindingKind.NO_UTM_SOURCE: _Words(
-        Severity.WARNING, "Links with a campaign and no utm_source",
+        Severity.WARNING,
+        "Links with a campaign and no utm_source",
         "Without it nothing says where the link stood, and the visit is a referral.",
         "Add `utm_source` to these links.",
     ),
     FindingKind.UNTAGGED_CLICKS: _Words(
-        Severity.WARNING, "Clicks that name no campaign",
+        Severity.WARNING,
+        "Clicks that name no campaign",
         "A click id says which network a click came from, not which campaign: reports by campaign "
         "lack it. `fbclid` alone does not even say whether it was an ad, so it counts as organic.",
         "Add `utm_source`, `utm_medium` and `utm_campaign`, or the platform's own parameters, to "
         "the final address or the tracking template of the ads.",
     ),
     FindingKind.OWN_TAGGED_LINKS: _Words(
-        Severity.NOTE, "Tagged links on your own pages",
+        Severity.NOTE,
+        "Tagged links on your own pages",
         "The visitor was on your site already, so these tags bring no touchpoint. Other tools may "
         "overwrite the real source with them.",
         "Remove `utm_source` and the like from links between your own pages.",
     ),
     FindingKind.ORDERS_WITHOUT_VISIT: _Words(
-        Severity.WARNING, "Orders without a visit before them",
+        Severity.WARNING,
+        "Orders without a visit before them",
         "Nothing ties them to what brought the buyer, so that they are unattributed.",
         "Pass the visitor's `trk_token`, or the e-mail address that the page has identified, with "
         "the order, and see that the snippet is on every page, the checkout included.",
     ),
     FindingKind.ORDERS_WITHOUT_EMAIL: _Words(
-        Severity.NOTE, "Orders without an e-mail address",
+        Severity.NOTE,
+        "Orders without an e-mail address",
         "Buyers are not recognized on another device, and ad platforms match fewer of them.",
         "Send `email` with the order.",
     ),
     FindingKind.LEFT_OUT_MONEY: _Words(
-        Severity.BAD, "Amounts left out of reports",
+        Severity.BAD,
+        "Amounts left out of reports",
         "No exchange rate is known, or the amount is too large to be believed. The events count, "
         "their money does not.",
         "Add exchange rates (`PUT /rates`, or `headwater rates import`), and correct or delete "
         "events that nobody meant.",
     ),
     FindingKind.FUTURE_EVENTS: _Words(
-        Severity.WARNING, "Events from the future",
+        Severity.WARNING,
+        "Events from the future",
         "They are in no report until their time has come.",
         "Look at the clock, or the time zone, of what sends them; without `event_time` an event "
         "counts when it arrives.",
     ),
     FindingKind.LATE_EVENTS: _Words(
-        Severity.NOTE, "Events that arrived a week late or more",
+        Severity.NOTE,
+        "Events that arrived a week late or more",
         "Reports of that week have changed since, and ad platforms take only recent events.",
         "Send events when they happen. Imports of the past are not counted here.",
     ),
-}  # fmt: skip
+}

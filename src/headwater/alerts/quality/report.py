@@ -12,13 +12,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.problems import MOST_COUNTED, Alert, list_problems
 from headwater.alerts.quality.event_checks import EventChecks, read_reasons
 from headwater.alerts.quality.link_checks import check_own_links
-from headwater.alerts.quality.models import (
-    Finding,
-    FindingKind,
-    FindingPart,
-    QualityReport,
-    title_of_kind,
-)
+from headwater.alerts.quality.models import Finding, FindingKind, FindingPart, QualityReport, title_of_kind
 from headwater.alerts.quality.touchpoint_checks import TouchpointChecks
 from headwater.alerts.rules import Rule
 from headwater.http.inputs.timerange import TimeRange
@@ -32,9 +26,7 @@ _OF_ALERTS = {
 }
 
 
-async def check_quality(
-    connection: AsyncConnection, space: Space, period: TimeRange
-) -> QualityReport:
+async def check_quality(connection: AsyncConnection, space: Space, period: TimeRange) -> QualityReport:
     """Return what spoils the figures of a period, the most urgent first."""
     alerts = _of_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
@@ -69,10 +61,8 @@ def _of_alerts(alerts: Sequence[Alert]) -> list[Finding]:
             made.append(Finding(kind, count, count >= MOST_COUNTED))
             continue
         parts = tuple(
-            FindingPart(
-                alert.title, alert.count, destination_id=alert.destination_id, detail=alert.detail
-            )
+            FindingPart(alert.title, alert.count, destination_id=alert.destination_id, detail=alert.detail)
             for alert in ours
-        )  # fmt: skip
+        )
         made.append(Finding(kind, len(ours), parts=parts))
     return made

@@ -111,17 +111,24 @@ class Setup:
     def is_complete(self) -> bool:
         """True when nothing is left to do but what only some businesses need."""
         return bool(
-            self.state.keys and self.state.key_used_at and self.state.site_key and self.hosts
+            self.state.keys
+            and self.state.key_used_at
+            and self.state.site_key
+            and self.hosts
             and self.orders.orders
-        )  # fmt: skip
+        )
 
 
 async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
     """Return how far a Space is set up now."""
     values = {
-        "space_id": space.id, "most": MOST_LATEST, "most_first": MOST_FIRST,
-        "most_hosts": MOST_HOSTS, "most_keys": MOST_KEYS, "sales": list(SALES_EVENTS),
-    }  # fmt: skip
+        "space_id": space.id,
+        "most": MOST_LATEST,
+        "most_first": MOST_FIRST,
+        "most_hosts": MOST_HOSTS,
+        "most_keys": MOST_KEYS,
+        "sales": list(SALES_EVENTS),
+    }
     now = datetime.now(UTC)
     period = TimeRange(now - timedelta(days=SHARE_DAYS), now + timedelta(days=1))
     cursor = connection.cursor(row_factory=class_row(SetupState))

@@ -13,13 +13,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.alerts.quality.event_checks import MOST_EVENTS, MOST_EXAMPLES
-from headwater.alerts.quality.models import (
-    Finding,
-    FindingExample,
-    FindingKind,
-    FindingPart,
-    Sample,
-)
+from headwater.alerts.quality.models import Finding, FindingExample, FindingKind, FindingPart, Sample
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.timerange import TimeRange
@@ -49,13 +43,9 @@ MOST_PARTS = 10
 FEWEST_RETURNS = 3
 """The least orders that came back from a site before it is taken for a payment page."""
 
-UNNAMED = [
-    "paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER,
-]  # fmt: skip
+UNNAMED = ["paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER]
 """Rules that name a source without knowing what utm_source says."""
-PAYMENT_WORDS = (
-    "pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie",
-)  # fmt: skip
+PAYMENT_WORDS = ("pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie")
 """Parts of the names of hosts at which people pay."""
 
 
@@ -82,11 +72,18 @@ class TouchpointChecks:
     def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
         self._connection, self._space = connection, space
         self._values: dict[str, Any] = {
-            "space_id": space.id, "start": period.start, "end": period.end,
-            "is_past": period.end < datetime.now(UTC), "most": MOST_TOUCHPOINTS,
-            "most_groups": MOST_GROUPS, "examples": MOST_EXAMPLES, "unnamed": UNNAMED,
-            "paid": PAID_IDS, "links": list(clicks.LINKS), "paid_other": SOURCE_IDS[PAID_OTHER],
-        }  # fmt: skip
+            "space_id": space.id,
+            "start": period.start,
+            "end": period.end,
+            "is_past": period.end < datetime.now(UTC),
+            "most": MOST_TOUCHPOINTS,
+            "most_groups": MOST_GROUPS,
+            "examples": MOST_EXAMPLES,
+            "unnamed": UNNAMED,
+            "paid": PAID_IDS,
+            "links": list(clicks.LINKS),
+            "paid_other": SOURCE_IDS[PAID_OTHER],
+        }
 
     async def run(self) -> TouchpointFindings:
         """Return the findings, those without a row among them."""
@@ -98,13 +95,9 @@ class TouchpointChecks:
         sites = await self._sites(groups["site"])
         findings = [
             await self._finding(FindingKind.UNKNOWN_NETWORKS, self._unknown(groups["network"])),
-            await self._finding(
-                FindingKind.UNKNOWN_UTM_SOURCES, self._unknown(groups["utm_source"])
-            ),
+            await self._finding(FindingKind.UNKNOWN_UTM_SOURCES, self._unknown(groups["utm_source"])),
             await self._finding(FindingKind.NO_UTM_SOURCE, groups["no_utm_source"]),
-            await self._finding(
-                FindingKind.UNTAGGED_CLICKS, self._by_source(groups["no_campaign"])
-            ),
+            await self._finding(FindingKind.UNTAGGED_CLICKS, self._by_source(groups["no_campaign"])),
             *[await self._finding(kind, sites[kind]) for kind in _OF_SITES],
         ]
         is_all = looked_at < MOST_TOUCHPOINTS
@@ -115,12 +108,13 @@ class TouchpointChecks:
         examples = await self._examples([each for group in listed for each in group.ids])
         parts = tuple(
             FindingPart(
-                group.value, group.count,
+                group.value,
+                group.count,
                 tuple(examples[each] for each in group.ids if each in examples),
                 _SUGGESTED[kind](group.value) if kind in _SUGGESTED else None,
             )
             for group in listed
-        )  # fmt: skip
+        )
         count = sum(group.count for group in groups)
         if kind is FindingKind.NO_UTM_SOURCE:
             return Finding(kind, count, examples=tuple(examples.values())[:MOST_EXAMPLES])
@@ -150,9 +144,7 @@ class TouchpointChecks:
 
     def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
         name_of = self._space.sources.name_of
-        return [
-            _Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups
-        ]
+        return [_Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups]
 
     def _is_known(self, value: str) -> bool:
         """True for a value of utm_source that a rule knows by now."""
@@ -185,9 +177,11 @@ class TouchpointChecks:
         """Return how many orders followed at once on a visit from a host, and how many of these
         visits followed on another.
         """
-        values = {
-            name: self._values[name] for name in ("space_id", "start", "end", "most_groups")
-        } | {"most": MOST_EVENTS, "most_orders": MOST_ORDERS, "sales": list(SALES_EVENTS)}
+        values = {name: self._values[name] for name in ("space_id", "start", "end", "most_groups")} | {
+            "most": MOST_EVENTS,
+            "most_orders": MOST_ORDERS,
+            "sales": list(SALES_EVENTS),
+        }
         rows = await fetch_all(self._connection, queries["returns"], values)
         return {host: (orders, interrupted) for host, orders, interrupted in rows}
 
@@ -207,9 +201,7 @@ def suggest_network(value: str) -> str | None:
     return name if NAME.fullmatch(name) else None
 
 
-_SUGGESTED = {
-    FindingKind.UNKNOWN_UTM_SOURCES: suggest_source, FindingKind.UNKNOWN_NETWORKS: suggest_network,
-}  # fmt: skip
+_SUGGESTED = {FindingKind.UNKNOWN_UTM_SOURCES: suggest_source, FindingKind.UNKNOWN_NETWORKS: suggest_network}
 _OF_SITES = (FindingKind.SELF_REFERRALS, FindingKind.PAYMENT_REFERRERS)
 
 

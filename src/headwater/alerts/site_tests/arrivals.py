@@ -39,10 +39,14 @@ async def read_arrivals(
 ) -> Arrivals:
     """Return what has come in since a test of a site with these origins began."""
     values: dict[str, Any] = {
-        "space_id": space_id, "receipt_mark": test.receipt_mark, "click_id": test.click_id,
-        "patterns": [_pattern(origin) for origin in origins], "most": MOST,
-        "most_orders": MOST_ORDERS, "sales": list(SALES_EVENTS),
-    }  # fmt: skip
+        "space_id": space_id,
+        "receipt_mark": test.receipt_mark,
+        "click_id": test.click_id,
+        "patterns": [_pattern(origin) for origin in origins],
+        "most": MOST,
+        "most_orders": MOST_ORDERS,
+        "sales": list(SALES_EVENTS),
+    }
     cursor = connection.cursor(row_factory=class_row(_Visitor))
     seen = await fetch_one(cursor, queries["visitor"], values)
     is_lost = test.probe is not None and test.probe.lost_between is not None

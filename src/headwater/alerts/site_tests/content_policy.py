@@ -100,10 +100,7 @@ def _is_host(authority: str, url: SplitResult) -> bool:
     if not colon or port.endswith("]"):
         host, port = authority, ""
     actual = url.hostname or ""
-    if host.startswith("*."):
-        fits = actual.endswith(host[1:])
-    else:
-        fits = host in ("*", actual, f"[{actual}]")
+    fits = actual.endswith(host[1:]) if host.startswith("*.") else host in ("*", actual, f"[{actual}]")
     if not fits:
         return False
     return port == "*" or str(_port(url)) == (port or str(_PORTS.get(url.scheme, "")))

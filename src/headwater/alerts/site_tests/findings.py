@@ -101,8 +101,7 @@ _ADDRESSES = {
         "The page is https and loads the tracker from `{}`, which browsers refuse as insecure."
     ),
     ScriptState.LOCAL: (
-        "The page loads the tracker from `{}`, an address that leads every visitor to their own"
-        " computer."
+        "The page loads the tracker from `{}`, an address that leads every visitor to their own computer."
     ),
 }
 
@@ -123,15 +122,13 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
         "The tag is not on the page",
         f"The page at `{_quoted(probe.final_url if probe else '')}` has no tag of the tracker"
         f"{' in what was read of it' if probe is not None and probe.is_cut else ''}.",
-        "Paste the snippet into its head, empty the shop's cache, and have the page looked at"
-        " again.",
+        "Paste the snippet into its head, empty the shop's cache, and have the page looked at again.",
     )
 
 
 def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
     about = (
-        f"The tag on the page has the key `{_quoted(key)}`, and this site's is"
-        f" `{evidence.site.site_key}`."
+        f"The tag on the page has the key `{_quoted(key)}`, and this site's is `{evidence.site.site_key}`."
         if key
         else "The tag on the page has no `data-site`, which holds the site's key."
     )
@@ -160,8 +157,7 @@ def _blocked(tag: TagFacts) -> SiteFault:
 
 def _no_consent(*, needs_consent: bool) -> SiteFault:
     about = (
-        'The tag has `data-consent="required"`, and no consent has been given: nothing is sent'
-        " until then."
+        'The tag has `data-consent="required"`, and no consent has been given: nothing is sent until then.'
         if needs_consent
         else "Your browser asks not to be tracked (Do Not Track or Global Privacy Control), so"
         " nothing is sent before you consent."
@@ -221,8 +217,7 @@ def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
             FaultKind.PROCESSING_LATE,
             "What came in is not processed yet",
             f"Something has waited for {arrivals.waiting_seconds:.0f} seconds to be processed.",
-            "Wait a moment; if it stays so, tell whoever runs this installation to see that its"
-            " worker runs.",
+            "Wait a moment; if it stays so, tell whoever runs this installation to see that its worker runs.",
         )
 
 
@@ -242,10 +237,8 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.CLOCK_WRONG,
             "A clock is wrong",
-            f"An item of the page was refused as the time in `{_quoted(clock.detail)}` cannot be"
-            " right.",
-            "Set the clock of the server that signs who is logged in, and that of the computer you"
-            " test on.",
+            f"An item of the page was refused as the time in `{_quoted(clock.detail)}` cannot be right.",
+            "Set the clock of the server that signs who is logged in, and that of the computer you test on.",
         )
     invalid = refusals.get(RefusalReason.INVALID)
     if invalid is not None:
@@ -278,8 +271,7 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
             "An order number came twice",
-            f"The order number {number} had come in before, so it counts once, as event"
-            f" {latest.event_id}.",
+            f"The order number {number} had come in before, so it counts once, as event {latest.event_id}.",
             "Test with a number of its own; if the shop counts anew, or two shops share numbers,"
             " put something before them that tells them apart.",
         )

@@ -16,12 +16,8 @@ MOST_SCRIPTS = 400
 """Script tags of a page that are looked at."""
 MOST_KEYS = 5
 
-_TAG = re.compile(
-    r"<(!--|(?:script|meta|style|title|textarea|noscript|template)(?=[\s/>]))", re.IGNORECASE
-)
-_ATTRIBUTE = re.compile(
-    r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>"']*+))?"""
-)  # fmt: skip
+_TAG = re.compile(r"<(!--|(?:script|meta|style|title|textarea|noscript|template)(?=[\s/>]))", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""[\s/]*+([^\s/>=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>"']*+))?""")
 _SPACE = re.compile(r"[\s/]*+")
 _END = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)

@@ -99,12 +99,13 @@ class _Probing:
         return PageProbe(
             final_url=_bare(url),
             lost_between=lost,
-            tags=tuple([await self._read_tag(tag, url, response, source)
-                        for tag in self._own_tags(source, url)]),
+            tags=tuple(
+                [await self._read_tag(tag, url, response, source) for tag in self._own_tags(source, url)]
+            ),
             keys=tuple(source.keys),
             has_tag_manager=source.has_tag_manager,
             is_cut=response.cut,
-        )  # fmt: skip
+        )
 
     async def _get(self, url: str) -> EgressResponse:
         request = EgressRequest(url=_plain(url), method="GET", headers=_HEADERS)
@@ -118,10 +119,10 @@ class _Probing:
     def _own_tags(self, source: PageSource, page_url: str) -> Sequence[ScriptTag]:
         """Return the tags of the tracker: by their key, or by their address."""
         own = [
-            tag for tag in source.scripts
-            if tag.site.startswith(KEY_PREFIX)
-            or _resolve(page_url, tag.source) == self._target.script_url
-        ]  # fmt: skip
+            tag
+            for tag in source.scripts
+            if tag.site.startswith(KEY_PREFIX) or _resolve(page_url, tag.source) == self._target.script_url
+        ]
         return own[:MOST_TAGS]
 
     async def _read_tag(
@@ -131,9 +132,12 @@ class _Probing:
         if address is None:
             fault = "is no address"
             return TagFacts(
-                source=tag.source[:LONGEST_ADDRESS], key=key, needs_consent=tag.needs_consent,
-                script=ScriptState.MISSING, script_fault=fault,
-            )  # fmt: skip
+                source=tag.source[:LONGEST_ADDRESS],
+                key=key,
+                needs_consent=tag.needs_consent,
+                script=ScriptState.MISSING,
+                script_fault=fault,
+            )
         policies = [
             *(text for name, text in page.fields if name == "content-security-policy"),
             *source.policies,

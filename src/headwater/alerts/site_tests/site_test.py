@@ -14,13 +14,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.alerts.site_tests.arrivals import read_arrivals
 from headwater.alerts.site_tests.findings import judge
-from headwater.alerts.site_tests.models import (
-    PageProbe,
-    SiteEvidence,
-    SiteFacts,
-    SiteTest,
-    SiteVerdict,
-)
+from headwater.alerts.site_tests.models import PageProbe, SiteEvidence, SiteFacts, SiteTest, SiteVerdict
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import Invalid
 from headwater.spaces.sites.origins import FORMS, OPAQUE, is_among, read_pasted_origins
@@ -64,9 +58,11 @@ def read_page_url(text: str, site: Site) -> str:
 async def start_test(connection: AsyncConnection, space_id: int, site: Site, url: str) -> SiteTest:
     """Begin a test of a site with a page of it, in place of the one before."""
     values = {
-        "space_id": space_id, "site_id": site.id, "url": url,
+        "space_id": space_id,
+        "site_id": site.id,
+        "url": url,
         "click_id": f"hwtest-{secrets.token_hex(8)}",
-    }  # fmt: skip
+    }
     await connection.execute(queries["start"], values)
     test = await fetch_test(connection, space_id, site.id)
     assert test is not None
@@ -78,9 +74,11 @@ async def write_probe(
 ) -> None:
     """Store what was read of a test's page, unless another test has begun since."""
     values = {
-        "space_id": space_id, "site_id": site_id, "click_id": click_id,
+        "space_id": space_id,
+        "site_id": site_id,
+        "click_id": click_id,
         "probe": Jsonb(msgspec.to_builtins(probe)),
-    }  # fmt: skip
+    }
     await connection.execute(queries["write_probe"], values)
 
 
@@ -96,9 +94,14 @@ async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -
 
 
 async def judge_test(
-    connection: AsyncConnection, space_id: int, facts: SiteFacts, site_id: int,
-    test: SiteTest, *, declines_tracking: bool = False,
-) -> SiteVerdict:  # fmt: skip
+    connection: AsyncConnection,
+    space_id: int,
+    facts: SiteFacts,
+    site_id: int,
+    test: SiteTest,
+    *,
+    declines_tracking: bool = False,
+) -> SiteVerdict:
     """Return how far a test has come, and what is wrong."""
     refusals = await list_refusals(connection, space_id, site_id, test.started_at - BEFORE)
     return judge(

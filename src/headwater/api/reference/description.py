@@ -90,21 +90,18 @@ def add_tags(document: Schema) -> None:
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
     known = [tag for tag in _ORDER if tag in used]
     document["tags"] = [
-        {"name": tag, "description": ABOUT.get(tag, "")}
-        for tag in [*known, *sorted(used - {*known})]
+        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*known, *sorted(used - {*known})]
     ]
 
 
 def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
     """Every operation, by tag; those of a tag in the order of the examples."""
     parts = document["components"]["schemas"]
-    entries = [_describe(method, path, operation, parts) for method, path, operation in
-               _operations(document)]  # fmt: skip
+    entries = [_describe(method, path, operation, parts) for method, path, operation in _operations(document)]
     ranks = {name: rank for rank, name in enumerate(EXAMPLES)}
     entries.sort(key=lambda entry: ranks.get(entry[1].id, len(ranks)))
     return {
-        tag["name"]: [entry for name, entry in entries if name == tag["name"]]
-        for tag in document["tags"]
+        tag["name"]: [entry for name, entry in entries if name == tag["name"]] for tag in document["tags"]
     }
 
 
@@ -116,14 +113,10 @@ def _operations(document: Schema) -> list[tuple[str, str, Schema]]:
     ]
 
 
-def _describe(
-    method: str, path: str, operation: Schema, parts: Schema
-) -> tuple[str, ReferenceEntry]:
+def _describe(method: str, path: str, operation: Schema, parts: Schema) -> tuple[str, ReferenceEntry]:
     example = EXAMPLES.get(operation["operationId"], Example())
     body = operation.get("requestBody", {})
-    schema = _resolved(
-        body.get("content", {}).get("application/json", {}).get("schema", {}), parts
-    )  # fmt: skip
+    schema = _resolved(body.get("content", {}).get("application/json", {}).get("schema", {}), parts)
     return operation["tags"][0], ReferenceEntry(
         id=operation["operationId"],
         method=method,
@@ -131,21 +124,23 @@ def _describe(
         summary=operation["summary"],
         description=operation.get("description", ""),
         parameters=[
-            _field(parameter["name"], parameter["schema"], parts,
-                   is_required=parameter.get("required", False),
-                   about=parameter.get("description", ""))
+            _field(
+                parameter["name"],
+                parameter["schema"],
+                parts,
+                is_required=parameter.get("required", False),
+                about=parameter.get("description", ""),
+            )
             for parameter in operation.get("parameters", [])
         ],
         body=_members(schema, parts),
         body_about=schema.get("description") or body.get("description", ""),
-        answers=[
-            (status, _meaning(answer, parts)) for status, answer in operation["responses"].items()
-        ],
+        answers=[(status, _meaning(answer, parts)) for status, answer in operation["responses"].items()],
         target=example.target(path) if example.path or "{" not in path else path,
         request=pretty(example.body),
         response=pretty(example.response),
         conflict=pretty(example.conflict),
-    )  # fmt: skip
+    )
 
 
 def _meaning(answer: Schema, parts: Schema) -> str:
@@ -161,9 +156,7 @@ def _members(schema: Schema, parts: Schema) -> list[FieldNote]:
     ]
 
 
-def _field(
-    name: str, schema: Schema, parts: Schema, *, is_required: bool, about: str = ""
-) -> FieldNote:
+def _field(name: str, schema: Schema, parts: Schema, *, is_required: bool, about: str = "") -> FieldNote:
     schema = _resolved(schema, parts)
     return FieldNote(
         name=name,

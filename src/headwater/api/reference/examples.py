@@ -37,9 +37,7 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def target(self, template: str) -> str:
         """Path and query, for the path of the OpenAPI document."""
-        filled = template.format(
-            **{name: quote(text, safe="@") for name, text in self.path.items()}
-        )
+        filled = template.format(**{name: quote(text, safe="@") for name, text in self.path.items()})
         return f"{filled}?{urlencode(self.query, safe='[]@:')}" if self.query else filled
 
 
@@ -51,12 +49,7 @@ _PROBLEMS: dict[int, Problem] = {
     401: Unauthorized(),
     403: Forbidden("The API key lacks the scope events:read."),
     404: NotFound("Event"),
-    422: Invalid(
-        {
-            "event_name": ["The event_name is required."],
-            "amount": ["The amount must be a number."],
-        }
-    ),
+    422: Invalid({"event_name": ["The event_name is required."], "amount": ["The amount must be a number."]}),
     429: RateLimited(30),
     503: Unavailable(),
 }

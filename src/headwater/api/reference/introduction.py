@@ -60,19 +60,12 @@ FIRST_CALLS = (
             "totals": _SUM,
             "unattributed": {
                 **_NOTHING,
-                "reasons": {
-                    "no_touch": _NOTHING,
-                    "outside_window": _NOTHING,
-                    "not_counted": _NOTHING,
-                },
+                "reasons": {"no_touch": _NOTHING, "outside_window": _NOTHING, "not_counted": _NOTHING},
             },
             "overall": _SUM,
             "event_names": {"purchase": 1},
             "conversion_names": ["purchase"],
-            "period": {
-                "start_date": "2026-11-22 00:00:00",
-                "end_date": "2026-11-22 23:59:59",
-            },
+            "period": {"start_date": "2026-11-22 00:00:00", "end_date": "2026-11-22 23:59:59"},
             "compared_period": None,
             "not_compared": None,
             "left_out_money": [],

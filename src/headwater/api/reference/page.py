@@ -28,9 +28,12 @@ _NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
 _ASSETS = {"reference.css": "text/css", "reference.js": "text/javascript"}
 _TEMPLATES = Environment(
-    loader=PackageLoader("headwater.api.reference"), autoescape=True, undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+    loader=PackageLoader("headwater.api.reference"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
@@ -38,13 +41,18 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
 
     @cache
     def page() -> str:
-        errors = [(status, meaning, pretty(ERRORS[status])) for status, (_, meaning) in
-                  PROBLEMS.items()]  # fmt: skip
+        errors = [(status, meaning, pretty(ERRORS[status])) for status, (_, meaning) in PROBLEMS.items()]
         return _TEMPLATES.get_template("reference.html").render(
-            brand=brand, base_url=base_url, info=document["info"], about=ABOUT,
-            product_version=__version__, subjects=describe(document), short=SHORT_ENUM,
-            first_calls=FIRST_CALLS, errors=errors,
-        )  # fmt: skip
+            brand=brand,
+            base_url=base_url,
+            info=document["info"],
+            about=ABOUT,
+            product_version=__version__,
+            subjects=describe(document),
+            short=SHORT_ENUM,
+            first_calls=FIRST_CALLS,
+            errors=errors,
+        )
 
     async def show(_: object) -> Response:
         return HTMLResponse(page(), headers=_PAGE_HEADERS | _NO_SNIFFING)
@@ -58,7 +66,4 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
 
         return Route(f"/docs/{name}", send)
 
-    return [
-        Route("/docs", show),
-        *(asset(name, media_type) for name, media_type in _ASSETS.items()),
-    ]
+    return [Route("/docs", show), *(asset(name, media_type) for name, media_type in _ASSETS.items())]

@@ -18,9 +18,7 @@ def tidy(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]])
     """Arguments as their schemas have them, where there is no doubt; the others stay as they are.
     Fractions are Decimal, as in the bodies of the public API.
     """
-    return {
-        name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()
-    }
+    return {name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()}
 
 
 def _coerced(value: Any, schema: Mapping[str, Any]) -> Any:

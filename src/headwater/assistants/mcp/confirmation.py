@@ -19,9 +19,10 @@ from headwater.http.inputs.fields import text_up_to
 from headwater.http.inputs.parameters import JsonInput, Parameter
 
 CONFIRM = Parameter(
-    name="confirm", kind=text_up_to(100),
+    name="confirm",
+    kind=text_up_to(100),
     description="From a call without it, which only shows what would go.",
-)  # fmt: skip
+)
 SECONDS = 600
 PREVIEW: dict[str, Schema] = {
     "would_go": {"type": "object"},
@@ -56,9 +57,7 @@ def read_confirmation(arguments: dict[str, Any]) -> str | None:
     return value
 
 
-def check_confirmation(
-    context: ToolContext, tool: str, would_go: dict[str, Any], value: str
-) -> None:
+def check_confirmation(context: ToolContext, tool: str, would_go: dict[str, Any], value: str) -> None:
     """Raise Invalid unless the value is from the preview of what would go now."""
     match = _VALUE.fullmatch(value)
     if match is None or time.time() >= int(match[1]):

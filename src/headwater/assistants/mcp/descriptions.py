@@ -7,12 +7,7 @@ from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.attribution.models import MODELS
-from headwater.reports.contents import (
-    COUNTED_EVENTS,
-    SAMPLED_CONTACTS,
-    SpaceContents,
-    fetch_contents,
-)
+from headwater.reports.contents import COUNTED_EVENTS, SAMPLED_CONTACTS, SpaceContents, fetch_contents
 from headwater.spaces.models import Space
 
 MODELS_IN_WORDS = {
@@ -25,8 +20,7 @@ MODELS_IN_WORDS = {
     "linear": "The same credit for every touchpoint.",
     "linear_paid": "The same credit for every touchpoint from a paid source; none for others.",
     "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
-    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's "
-    "half_life_days).",
+    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's half_life_days).",
     "markov": "To each distinct source by its weight in a fit: what a chain of the Space's "
     "journeys loses without it. Needs a fit.",
     "shapley_distinct": "The same credit for every distinct source, however often it was met.",

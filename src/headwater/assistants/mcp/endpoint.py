@@ -26,14 +26,7 @@ from headwater.assistants.mcp.server import TOOL_CONTEXT
 from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
-from headwater.http.errors import (
-    Forbidden,
-    NotAllowed,
-    Problem,
-    Unauthorized,
-    Unavailable,
-    plain,
-)
+from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, plain
 from headwater.http.rate_limits import QuotaRequest, take
 from headwater.spaces.accounts.tokens import Bearer, find_token
 from headwater.spaces.spaces import fetch_limits

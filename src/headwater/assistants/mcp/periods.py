@@ -18,9 +18,7 @@ PERIODS = (PERIOD, *DATES.parameters)
 """The arguments of a tool that lists what happened in a time."""
 
 
-def with_dates(
-    arguments: dict[str, Any], space: Space, now: datetime, default: str = ""
-) -> dict[str, Any]:
+def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: str = "") -> dict[str, Any]:
     """The arguments with dates in place of words for a time; those of `default` where neither is
     given. Raises Invalid.
     """

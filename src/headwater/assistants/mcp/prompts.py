@@ -97,9 +97,7 @@ def describe_prompt(question: PromptTemplate) -> Prompt:
         title=question.title,
         description=question.description,
         arguments=[
-            PromptArgument(
-                name=name, description=argument.description, required=argument.default is None
-            )
+            PromptArgument(name=name, description=argument.description, required=argument.default is None)
             for name, argument in question.arguments.items()
         ],
     )

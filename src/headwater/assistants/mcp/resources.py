@@ -54,10 +54,7 @@ async def _sources(context: ToolContext) -> Any:
         space = await context.space(connection)
     networks = [{**describe_network(each), "is_paid": True} for each in space.sources.networks]
     return {
-        "sources": [
-            *({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE),
-            *networks,
-        ],
+        "sources": [*({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE), *networks],
         "note": "unattributed in reports: no touchpoint in the window that the model credits. "
         "paid_other is of reports: a paid medium whose network is unknown. Lists of events and "
         "journeys call it referral.",
@@ -86,37 +83,50 @@ async def _profile_fields(context: ToolContext) -> Any:
 
 _READABLE = (
     SpaceResource(
-        uri="trk://space", name="space", title="The Space",
+        uri="trk://space",
+        name="space",
+        title="The Space",
         description="Name, time zone, currency and the names people gave to events and fields.",
         content=_space,
     ),
     SpaceResource(
-        uri="trk://attribution-models", name="attribution-models", title="Attribution models",
+        uri="trk://attribution-models",
+        name="attribution-models",
+        title="Attribution models",
         description="Every attribution model in words, and the windows there are.",
         content=_models,
     ),
     SpaceResource(
-        uri="trk://sources", name="sources", title="Sources",
+        uri="trk://sources",
+        name="sources",
+        title="Sources",
         description="Every source a visit can have, and which of them are paid.",
         content=_sources,
     ),
     SpaceResource(
-        uri="trk://event-names", name="event-names", title="Event names",
+        uri="trk://event-names",
+        name="event-names",
+        title="Event names",
         description="Every name an event can have, and what custom events are called here.",
         content=_event_names,
     ),
     SpaceResource(
-        uri="trk://profile-fields", name="profile-fields", title="Profile fields",
+        uri="trk://profile-fields",
+        name="profile-fields",
+        title="Profile fields",
         description="The 30 custom fields of contacts: types, labels, operators of filters.",
         content=_profile_fields,
     ),
-)  # fmt: skip
+)
 RESOURCES = {resource.uri: resource for resource in _READABLE}
 
 
 def describe_resource(resource: SpaceResource) -> Resource:
     """A resource as it is listed."""
     return Resource(
-        uri=resource.uri, name=resource.name, title=resource.title,
-        description=resource.description, mime_type=resource.mime_type,
-    )  # fmt: skip
+        uri=resource.uri,
+        name=resource.name,
+        title=resource.title,
+        description=resource.description,
+        mime_type=resource.mime_type,
+    )

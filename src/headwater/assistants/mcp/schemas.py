@@ -18,7 +18,7 @@ Schema = dict[str, Any]
 _SOURCES = "google_ads, facebook_ads, google_organic, ai_chat_gpt, email, direct, …: trk://sources"
 LONG_LISTS: dict[frozenset[Any], str] = {
     frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
-    "trk://event-names",
+    "trk://event-names"
 }
 """Lists of values that stand in a resource: the most usual ones, and where all are."""
 LONG_PATTERNS = {SOURCE["pattern"]: _SOURCES, REPORT_SOURCE["pattern"]: _SOURCES}
@@ -28,9 +28,18 @@ STAND_ELSEWHERE = ("As in list_events.", "As in query_report.")
 """Words of arguments that are left out: the instructions to assistants say where they stand."""
 
 _RULES = {
-    "pattern", "format", "example", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
-    "minimum", "maximum", "additionalProperties",
-}  # fmt: skip
+    "pattern",
+    "format",
+    "example",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minimum",
+    "maximum",
+    "additionalProperties",
+}
 """Conditions on a value besides its type; also that an object has no other members."""
 _NUMBERED = re.compile(r"([a-z_]+_)[1-9][0-9]?")
 _FEW = 3
@@ -97,9 +106,7 @@ def _long_list(schema: Schema) -> str | None:
     if (words := LONG_PATTERNS.get(schema.get("pattern", ""))) is not None:
         return words
     values = schema.get("enum")
-    return (
-        LONG_LISTS.get(frozenset(cast("list[Any]", values))) if isinstance(values, list) else None
-    )
+    return LONG_LISTS.get(frozenset(cast("list[Any]", values))) if isinstance(values, list) else None
 
 
 def _short_choice(schema: Schema) -> Schema:

@@ -1,4 +1,4 @@
-"""The MCP server on the official SDK: the tools, resources and prompts of this room, offered in
+"""The MCP server on the official SDK: the tools, resources and prompts of this package, offered in
 both eras of the protocol. It keeps no session: every request brings its own context.
 """
 
@@ -113,20 +113,18 @@ def _annotate(tool: Tool) -> ToolAnnotations:
     if not tool.writes:
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return ToolAnnotations(
-        read_only_hint=False, destructive_hint=tool.destructive, idempotent_hint=tool.idempotent,
+        read_only_hint=False,
+        destructive_hint=tool.destructive,
+        idempotent_hint=tool.idempotent,
         open_world_hint=False,
-    )  # fmt: skip
-
-
-async def _list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-    return ListResourcesResult(
-        resources=[describe_resource(resource) for resource in RESOURCES.values()]
     )
 
 
-async def _list_templates(
-    _: Context, __: PaginatedRequestParams | None
-) -> ListResourceTemplatesResult:
+async def _list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+    return ListResourcesResult(resources=[describe_resource(resource) for resource in RESOURCES.values()])
+
+
+async def _list_templates(_: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(resource_templates=[])
 
 

@@ -55,11 +55,7 @@ class Tool:
     def input_schema(self) -> Schema:
         """The JSON schema of the arguments, as it is listed; there are no others."""
         return short_arguments(
-            {
-                "type": "object",
-                "properties": dict(self.arguments),
-                "required": list(self.required),
-            },
+            {"type": "object", "properties": dict(self.arguments), "required": list(self.required)},
             with_null=self.clears,
         )
 
@@ -71,17 +67,14 @@ class Tool:
     def check(self, arguments: Arguments) -> None:
         """Raise Invalid for arguments that are unknown or missing."""
         unknown = (name for name in arguments if name not in self.arguments)
-        errors = {
-            name: [f"There is no argument {shorten(name)}."] for name in islice(unknown, MAX_FAULTS)
-        }
+        errors = {name: [f"There is no argument {shorten(name)}."] for name in islice(unknown, MAX_FAULTS)}
         for name in islice(errors, 1):  # the list is long, and once is enough
             there_are = ", ".join(self.arguments) or "none"
             errors[name] = [f"There is no argument {shorten(name)}; there are: {there_are}."]
         errors |= {
             name: [f"The {name} is required."]
             for name in self.required
-            if name not in arguments
-            or (arguments[name] is None and not _takes_null(self.arguments[name]))
+            if name not in arguments or (arguments[name] is None and not _takes_null(self.arguments[name]))
         }
         if errors:
             raise Invalid(errors)

@@ -69,11 +69,7 @@ class HostedClients:
     def recall(self, url: str) -> OAuthClient | None:
         """The client of a document that was fetched before and is still fresh, if it was any."""
         known = self._known.get(url)
-        if (
-            known is None
-            or known.until <= time.monotonic()
-            or isinstance(known.outcome, OAuthError)
-        ):
+        if known is None or known.until <= time.monotonic() or isinstance(known.outcome, OAuthError):
             return None
         return known.outcome
 
@@ -103,9 +99,7 @@ class HostedClients:
     async def _request(self, url: str) -> EgressResponse:
         try:
             async with self._room:
-                return await self._egress.send(
-                    EgressRequest(url=url, method="GET"), DEADLINE_SECONDS
-                )
+                return await self._egress.send(EgressRequest(url=url, method="GET"), DEADLINE_SECONDS)
         except EgressError as error:
             raise _unfetched(str(error)) from None
 

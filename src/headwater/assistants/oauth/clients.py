@@ -28,8 +28,16 @@ LONGEST_NAME = 120
 MOST_REDIRECTS = 20
 LONGEST_RECORDED = 2000
 
-RECORDED_TEXTS = ("client_uri", "application_type", "logo_uri", "policy_uri", "tos_uri",
-                  "software_id", "software_version", "scope")  # fmt: skip
+RECORDED_TEXTS = (
+    "client_uri",
+    "application_type",
+    "logo_uri",
+    "policy_uri",
+    "tos_uri",
+    "software_id",
+    "software_version",
+    "scope",
+)
 RECORDED_LISTS = ("grant_types", "response_types")
 """Other metadata that a client may send; it is kept and never enforced."""
 
@@ -74,9 +82,7 @@ class Registration:
     recorded: dict[str, Any]
 
 
-def read_registration(
-    metadata: Mapping[str, Any], brand: str, hosts: Collection[str]
-) -> Registration:
+def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection[str]) -> Registration:
     """A client that registers itself. Raises OAuthError; of its redirect addresses those that can
     be used are kept, and one has to be left.
     """
@@ -87,9 +93,7 @@ def read_registration(
     if not kept:
         refused = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
         refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refused.items())
-        raise OAuthError(
-            "invalid_redirect_uri", f"No redirect URI can be used: {refusals or 'none'}."
-        )
+        raise OAuthError("invalid_redirect_uri", f"No redirect URI can be used: {refusals or 'none'}.")
     return Registration(name, kept, _recorded(metadata))
 
 
@@ -180,13 +184,9 @@ def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
     kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
     return {
-        name: value
-        for name, value in kept.items()
-        if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
+        name: value for name, value in kept.items() if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
     }
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(item, str) for item in cast("list[Any]", value)
-    )
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))

@@ -18,10 +18,7 @@ from headwater.spaces.accounts.tokens import MAX_TOKENS
 queries = Queries(__name__, "consent.sql")
 
 _READS = "see the reports, events, contacts, companies and deliveries of the Space"
-_WRITES = (
-    "record, change and delete events; change contacts and companies; "
-    "erase a contact's personal data"
-)
+_WRITES = "record, change and delete events; change contacts and companies; erase a contact's personal data"
 
 
 @dataclass(frozen=True)
@@ -99,9 +96,7 @@ class ConsentOffer:
         return next((choice for choice in choices if str(choice.space_id) == space_id), None)
 
 
-async def list_choices(
-    connection: AsyncConnection, user_id: int, space_id: int | None
-) -> ConsentOffer:
+async def list_choices(connection: AsyncConnection, user_id: int, space_id: int | None) -> ConsentOffer:
     """The Spaces that a user can choose from; for a request that names a Space, this one alone. A
     Space that is not theirs is answered like one that does not exist.
     """

@@ -36,13 +36,7 @@ from headwater.assistants.oauth.requests import (
 )
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
-from headwater.console.visitor import (
-    LOGIN,
-    Visitor,
-    delete_cookie,
-    find_visitor,
-    require_visitor,
-)
+from headwater.console.visitor import LOGIN, Visitor, delete_cookie, find_visitor, require_visitor
 from headwater.endpoints.services import Services, services
 from headwater.http.errors import Forbidden
 from headwater.spaces.accounts.authorization_codes import NewCode, make_code
@@ -170,9 +164,8 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
     if code is None:
         raise Forbidden(_USED)
     log.info(
-        "oauth_consent", space_id=choice.space_id, user_id=user_id,
-        client=consent.request.client.display_name,
-    )  # fmt: skip
+        "oauth_consent", space_id=choice.space_id, user_id=user_id, client=consent.request.client.display_name
+    )
     return _see(consent.reply.success(code))
 
 

@@ -15,11 +15,20 @@ CORS = {"Access-Control-Allow-Origin": "*"}
 """The header of answers that any page may read: they need no cookie and hold no secret."""
 
 Code = Literal[
-    "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
-    "unsupported_grant_type", "unsupported_response_type", "invalid_scope", "invalid_target",
-    "access_denied", "server_error", "temporarily_unavailable", "invalid_redirect_uri",
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unauthorized_client",
+    "unsupported_grant_type",
+    "unsupported_response_type",
+    "invalid_scope",
+    "invalid_target",
+    "access_denied",
+    "server_error",
+    "temporarily_unavailable",
+    "invalid_redirect_uri",
     "invalid_client_metadata",
-]  # fmt: skip
+]
 
 
 def described(text: str) -> str:

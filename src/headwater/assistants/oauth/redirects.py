@@ -15,10 +15,23 @@ LONGEST = 2000
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "[::1]", "localhost"})
 
-APPLICATION_SCHEMES = frozenset({
-    "antigravity", "claude", "cline", "cursor", "goose", "jetbrains", "raycast", "vscode",
-    "vscode-insiders", "vscodium", "warp", "windsurf", "zed",
-})  # fmt: skip
+APPLICATION_SCHEMES = frozenset(
+    {
+        "antigravity",
+        "claude",
+        "cline",
+        "cursor",
+        "goose",
+        "jetbrains",
+        "raycast",
+        "vscode",
+        "vscode-insiders",
+        "vscodium",
+        "warp",
+        "windsurf",
+        "zed",
+    }
+)
 """Schemes of well-known applications, which the system hands over to them."""
 
 # What RFC 3986 lets stand in an address as it is; no backslash, no quote, no angle bracket.

@@ -72,9 +72,7 @@ async def note_use(connection: AsyncConnection, client_id: str) -> None:
     await connection.execute(queries["note_use"], {"id": client_id})
 
 
-async def _fetch(
-    connection: AsyncConnection, statement: str, client_id: str
-) -> dict[str, Any] | None:
+async def _fetch(connection: AsyncConnection, statement: str, client_id: str) -> dict[str, Any] | None:
     if not client_id.startswith(PREFIX) or len(client_id) > LONGEST_ID:
         return None
     cursor = connection.cursor(row_factory=dict_row)

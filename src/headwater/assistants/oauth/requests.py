@@ -91,9 +91,8 @@ def read_parameters(query: bytes) -> AuthorizationParameters:
     """The parameters of a query or of a form. Raises Untrusted for one that cannot be read."""
     try:
         pairs = parse_qsl(
-            query.decode("ascii"), keep_blank_values=True, errors="strict",
-            max_num_fields=MOST_PARAMETERS,
-        )  # fmt: skip
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
+        )
     except ValueError:
         raise UntrustedRequest("The address cannot be read.") from None
     if any("\0" in part for pair in pairs for part in pair):
@@ -123,9 +122,7 @@ def reply_of(
         raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
     redirect = client.find_redirect(uri)
     if redirect is None:
-        raise UntrustedRequest(
-            "The redirect_uri is not one of those that the client has registered."
-        )
+        raise UntrustedRequest("The redirect_uri is not one of those that the client has registered.")
     return redirect, ReplyTarget(uri, parameters.single("state"), issuer)
 
 
@@ -175,7 +172,5 @@ def _challenge(parameters: AuthorizationParameters) -> str:
     if parameters.single("code_challenge_method") != "S256":
         raise RefusedRequest("invalid_request", "code_challenge_method must be S256.")
     if not CHALLENGE.fullmatch(challenge):
-        raise RefusedRequest(
-            "invalid_request", "code_challenge must be 43 characters of base64url."
-        )
+        raise RefusedRequest("invalid_request", "code_challenge must be 43 characters of base64url.")
     return challenge

@@ -23,11 +23,7 @@ from headwater.assistants.oauth.metadata import (
     server_metadata,
     space_of_path,
 )
-from headwater.assistants.oauth.registrations import (
-    count_registration,
-    fetch_registration,
-    register_client,
-)
+from headwater.assistants.oauth.registrations import count_registration, fetch_registration, register_client
 from headwater.assistants.oauth.requests import UntrustedRequest, read_parameters
 from headwater.assistants.oauth.token_exchange import check_form, exchange
 from headwater.database.pool import UNAVAILABLE
@@ -63,9 +59,7 @@ def _answering(handle: Handler) -> Handler:
         try:
             return await handle(request)
         except OAuthError as error:
-            log.info(
-                "oauth_refused", path=shorten(request.url.path, LONGEST_LOGGED), error=error.error
-            )
+            log.info("oauth_refused", path=shorten(request.url.path, LONGEST_LOGGED), error=error.error)
             return error.answer()
         except UNAVAILABLE:
             headers = {"Retry-After": "2"}

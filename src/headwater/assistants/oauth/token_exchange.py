@@ -14,12 +14,7 @@ from headwater.assistants.oauth.metadata import SCOPE, space_of_resource
 from headwater.assistants.oauth.registrations import note_use
 from headwater.assistants.oauth.requests import AuthorizationParameters
 from headwater.http.errors import NotFound
-from headwater.spaces.accounts.authorization_codes import (
-    AuthorizationGrant,
-    find_code,
-    note_token,
-    use_code,
-)
+from headwater.spaces.accounts.authorization_codes import AuthorizationGrant, find_code, note_token, use_code
 from headwater.spaces.accounts.members import lock_members
 from headwater.spaces.accounts.tokens import NewToken, TooManyTokens, issue_token
 
@@ -59,10 +54,7 @@ def check_form(form: AuthorizationParameters) -> str:
 
 
 async def exchange(
-    connection: AsyncConnection,
-    form: AuthorizationParameters,
-    client: OAuthClient | None,
-    base_url: str,
+    connection: AsyncConnection, form: AuthorizationParameters, client: OAuthClient | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
     """The answer to a checked form; `client` is None for one that the code was not made for. A
     refusal is returned, not raised, as what it has done to the code and to its token is to be kept.
@@ -103,24 +95,23 @@ async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | N
 
 
 def _refuse(
-    form: AuthorizationParameters,
-    client: OAuthClient | None,
-    grant: AuthorizationGrant,
-    base_url: str,
+    form: AuthorizationParameters, client: OAuthClient | None, grant: AuthorizationGrant, base_url: str
 ) -> OAuthError | None:
     """The reason for which a code is worth nothing to its sender. It is used up all the same."""
     redirect_uri = form.single("redirect_uri") or ""
     rules = (
         (grant.is_fresh, "The code has expired."),
-        (client is not None and client.id == grant.client_id,
-         "The code was given to another client."),
-        (redirect_uri == grant.redirect_uri,
-         "The redirect_uri is not the one of the authorization request."),
-        (client is not None and client.find_redirect(redirect_uri) is not None,
-         "The redirect_uri is not one of the client's any more."),
-        (grant.is_verified_by(form.single("code_verifier") or ""),
-         "The code_verifier does not fit the code_challenge."),
-    )  # fmt: skip
+        (client is not None and client.id == grant.client_id, "The code was given to another client."),
+        (redirect_uri == grant.redirect_uri, "The redirect_uri is not the one of the authorization request."),
+        (
+            client is not None and client.find_redirect(redirect_uri) is not None,
+            "The redirect_uri is not one of the client's any more.",
+        ),
+        (
+            grant.is_verified_by(form.single("code_verifier") or ""),
+            "The code_verifier does not fit the code_challenge.",
+        ),
+    )
     broken = next((words for holds, words in rules if not holds), None)
     if broken is not None:
         return _invalid(broken)

@@ -40,9 +40,7 @@ def _printable(text: str) -> str:
 
 PLAIN_NAME = text_up_to(LONGEST_NAME, shortest=1, trim=True, rule=_NAME_RULE).then(_printable)
 FIT = Parameter(
-    name="fit",
-    kind=PLAIN_NAME,
-    description="markov's fit, by name; the current one if left out.",
+    name="fit", kind=PLAIN_NAME, description="markov's fit, by name; the current one if left out."
 )
 
 
@@ -60,9 +58,13 @@ class FitChoice:
     def parameters(self, space_id: int) -> dict[str, Any]:
         """The values that the statement of the candidates binds."""
         return {
-            "space_id": space_id, "fit_id": self.fit_id, "name": self.name,
-            "event_names": [*self.event_names], "model": MARKOV, "billion": BILLION,
-        }  # fmt: skip
+            "space_id": space_id,
+            "fit_id": self.fit_id,
+            "name": self.name,
+            "event_names": [*self.event_names],
+            "model": MARKOV,
+            "billion": BILLION,
+        }
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,7 @@ async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitCh
     return choose(choice, await _candidates(connection, space_id, choice))
 
 
-async def find_current(
-    connection: AsyncConnection, space_id: int, event_name: str
-) -> ChosenFit | None:
+async def find_current(connection: AsyncConnection, space_id: int, event_name: str) -> ChosenFit | None:
     """The current fit for a name of events, if there is one."""
     current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
     return current[0] if current else None
@@ -118,9 +118,7 @@ async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> C
     return candidates[0] if candidates else None
 
 
-async def _candidates(
-    connection: AsyncConnection, space_id: int, choice: FitChoice
-) -> list[ChosenFit]:
+async def _candidates(connection: AsyncConnection, space_id: int, choice: FitChoice) -> list[ChosenFit]:
     cursor = connection.cursor(row_factory=class_row(ChosenFit))
     return await fetch_all(cursor, *candidates_query(space_id, choice))
 
@@ -175,9 +173,15 @@ def moment_text(moment: datetime) -> str:
 
 CITATION: Schema = object_schema(
     {
-        "id": WHOLE, "name": TEXT, "event_name": TEXT, "start_at": MOMENT, "end_at": MOMENT,
-        "attribution_window": WHOLE, "conversions": WHOLE, "digest": TEXT,
+        "id": WHOLE,
+        "name": TEXT,
+        "event_name": TEXT,
+        "start_at": MOMENT,
+        "end_at": MOMENT,
+        "attribution_window": WHOLE,
+        "conversions": WHOLE,
+        "digest": TEXT,
     }
-)  # fmt: skip
+)
 """The schema of that."""
 CITATION_OR_NULL: Schema = {**CITATION, "type": ["object", "null"]}

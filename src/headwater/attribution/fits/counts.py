@@ -47,9 +47,12 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
 def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
     """Return the digest by which a fit is known: of the request and of what was counted."""
     content = {
-        "event_name": request.event_name, "window_days": request.window_days,
-        "start": request.time.start.isoformat(), "end": request.time.end.isoformat(), **counts,
-    }  # fmt: skip
+        "event_name": request.event_name,
+        "window_days": request.window_days,
+        "start": request.time.start.isoformat(),
+        "end": request.time.end.isoformat(),
+        **counts,
+    }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

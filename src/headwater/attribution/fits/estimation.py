@@ -66,9 +66,7 @@ def _by_shapley(journeys: JourneyKinds) -> Weigh:
     return lambda counts: shapley_weights(shares, counts[journeys.converted])
 
 
-def _resamples(
-    journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int
-) -> Mapping[str, FloatArray]:
+def _resamples(journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int) -> Mapping[str, FloatArray]:
     """Return by model the weights by each of RESAMPLES."""
     dice = np.random.Generator(np.random.PCG64(seed))
     contacts = int(journeys.contacts.max(initial=-1)) + 1

@@ -25,9 +25,7 @@ def _parse_day(text: str) -> date:
     return parse_day(text.strip())
 
 
-_DAY = written(
-    {"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_day
-)
+_DAY = written({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_day)
 _REQUEST = object_of(
     {
         "name": Property(PLAIN_NAME, "What it is called; no other fit is.", missing=REQUIRED),
@@ -41,7 +39,7 @@ _REQUEST = object_of(
             BOOLEAN, "True to go by it from now on; the first of an event name is current anyway."
         ),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -85,43 +83,49 @@ def fit_answer(fit: Fit, weights: Sequence[FittedWeight] | None = None) -> dict[
     if weights is not None:
         answer["weights"] = [
             {
-                "model": each.model, "source": each.source, "weight": float(each.weight),
-                "low": float(each.low), "high": float(each.high),
+                "model": each.model,
+                "source": each.source,
+                "weight": float(each.weight),
+                "low": float(each.low),
+                "high": float(each.high),
             }
             for each in weights
-        ]  # fmt: skip
+        ]
     return answer
 
 
 BODY: Schema = _REQUEST.schema
 _MEMBERS: dict[str, Schema] = {
-    "id": WHOLE, "name": TEXT, "event_name": TEXT, "start_at": MOMENT,
+    "id": WHOLE,
+    "name": TEXT,
+    "event_name": TEXT,
+    "start_at": MOMENT,
     "end_at": {**MOMENT, "description": "The first instant after it."},
     "attribution_window": WHOLE,
-    "conversions": {
-        **WHOLE, "description": f"Those with a touchpoint; at least {FEWEST_CONVERSIONS}.",
-    },
+    "conversions": {**WHOLE, "description": f"Those with a touchpoint; at least {FEWEST_CONVERSIONS}."},
     "lost": {**WHOLE, "description": "The contacts with touchpoints and no such conversion."},
     "untouched": {**WHOLE, "description": "The conversions without a touchpoint, left out."},
     "digest": {**TEXT, "description": "SHA-256 of what the weights follow from."},
     "made_at": MOMENT,
     "current": {"type": "boolean", "description": "True when credit goes by it, if none is named."},
-}  # fmt: skip
+}
 _WEIGHT = object_schema(
     {
-        "model": {"type": "string", "enum": list(FITTED_MODELS)}, "source": TEXT,
+        "model": {"type": "string", "enum": list(FITTED_MODELS)},
+        "source": TEXT,
         "weight": {"type": "number", "description": "Those of a model add up to 1."},
         "low": {"type": "number", "description": "From here to high is its interval of 95 %."},
         "high": {"type": "number"},
     }
-)  # fmt: skip
+)
 LISTED = object_schema(_MEMBERS)
 FIT = object_schema(
     {
         **_MEMBERS,
         "weights": {
-            "type": "array", "items": _WEIGHT,
+            "type": "array",
+            "items": _WEIGHT,
             "description": "Of both models, the largest of each first.",
         },
     }
-)  # fmt: skip
+)

@@ -110,10 +110,14 @@ def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
     sources = tuple(sorted({source for source_ids, _ in numbers for source in source_ids}))
     step_kinds, steps = _steps(sources, numbers)
     return JourneyKinds(
-        sources, _column(contacts), _column(kinds), step_kinds, steps,
+        sources,
+        _column(contacts),
+        _column(kinds),
+        step_kinds,
+        steps,
         _source_sets(sources, [source_ids for source_ids, _ in numbers]),
         np.array([converted for _, converted in numbers], dtype=np.bool_),
-    )  # fmt: skip
+    )
 
 
 def _steps(

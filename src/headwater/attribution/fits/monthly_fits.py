@@ -45,9 +45,7 @@ class MonthlyFit:
     """Why there was none the last time; None when there was, or none was due yet."""
 
 
-async def start_monthly(
-    connection: AsyncConnection, space: Space, event_name: str, now: datetime
-) -> None:
+async def start_monthly(connection: AsyncConnection, space: Space, event_name: str, now: datetime) -> None:
     """Have a fit of an event name made every month, from the next one on."""
     values = {"event_name": event_name, "next_at": next_after(now, space.zone)}
     await connection.execute(queries["start"], {"space_id": space.id, **values})
@@ -103,10 +101,15 @@ class MonthlyFitter:
         (event_name,) = row
         error = await self._make(space, event_name, now)
         async with self._database.transaction() as connection:
-            await connection.execute(queries["finish"], {
-                "space_id": space_id, "event_name": event_name, "error": error,
-                "next_at": next_after(now, space.zone),
-            })  # fmt: skip
+            await connection.execute(
+                queries["finish"],
+                {
+                    "space_id": space_id,
+                    "event_name": event_name,
+                    "error": error,
+                    "next_at": next_after(now, space.zone),
+                },
+            )
         fits.labels("made" if error is None else "refused").inc()
         return True
 

@@ -45,9 +45,7 @@ class FitCheck:
     """True when the journeys of its time are still what was counted."""
 
 
-async def make_fit(
-    connection: AsyncConnection, space_id: int, name: str, request: FitRequest
-) -> Fit:
+async def make_fit(connection: AsyncConnection, space_id: int, name: str, request: FitRequest) -> Fit:
     """Make a fit and keep it under a name. The first one of an event name is its current one. Needs
     a transaction that has executed nothing yet.
 
@@ -60,12 +58,23 @@ async def make_fit(
     sources = await fetch_sources(connection, space_id)
     counts = await asyncio.to_thread(count_journeys, journeys, sources.name_of)
     digest = digest_of(request, counts)
-    row = await fetch_optional(connection, queries["put"], {
-        "space_id": space_id, "name": name, "event_name": request.event_name,
-        "start": request.time.start, "end": request.time.end, "window_days": request.window_days,
-        "conversions": journeys.conversions, "lost": journeys.lost, "untouched": untouched,
-        "counts": Jsonb(counts), "digest": digest,
-    })  # fmt: skip
+    row = await fetch_optional(
+        connection,
+        queries["put"],
+        {
+            "space_id": space_id,
+            "name": name,
+            "event_name": request.event_name,
+            "start": request.time.start,
+            "end": request.time.end,
+            "window_days": request.window_days,
+            "conversions": journeys.conversions,
+            "lost": journeys.lost,
+            "untouched": untouched,
+            "counts": Jsonb(counts),
+            "digest": digest,
+        },
+    )
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
     made = {"space_id": space_id, "fit_id": row[0]}
@@ -98,9 +107,7 @@ async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int
     return row[0]
 
 
-async def fetch_weights(
-    connection: AsyncConnection, space_id: int, fit_id: int
-) -> list[FittedWeight]:
+async def fetch_weights(connection: AsyncConnection, space_id: int, fit_id: int) -> list[FittedWeight]:
     """The weights of a fit, model by model, the largest first."""
     cursor = connection.cursor(row_factory=class_row(FittedWeight))
     return await fetch_all(cursor, queries["weights"], {"space_id": space_id, "fit_id": fit_id})
@@ -117,12 +124,12 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     made = weights_of(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(
-        reproduced=digest_of(request, fit.counts) == fit.digest and all(
-            abs(each.weight - made[each.model].get(each.source, Decimal())) <= _TOLERANCE
-            for each in stored
+        reproduced=digest_of(request, fit.counts) == fit.digest
+        and all(
+            abs(each.weight - made[each.model].get(each.source, Decimal())) <= _TOLERANCE for each in stored
         ),
         same_data=counted == fit.digest,
-    )  # fmt: skip
+    )
 
 
 async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
@@ -178,9 +185,12 @@ async def _read_journeys(
 ) -> tuple[JourneyKinds, int]:
     """Return the journeys of a time, and how many conversions have no touch."""
     bound = {
-        "space_id": space_id, "event_name": request.event_name, "start": request.time.start,
-        "end": request.time.end, "lookback": request.window_days * 86_400,
-    }  # fmt: skip
+        "space_id": space_id,
+        "event_name": request.event_name,
+        "start": request.time.start,
+        "end": request.time.end,
+        "lookback": request.window_days * 86_400,
+    }
     cursor = connection.cursor(binary=True)
     converted = await fetch_all(cursor, queries["converted"], bound)
     lost = await fetch_all(cursor, queries["lost"], bound)
@@ -189,9 +199,7 @@ async def _read_journeys(
 
 
 def _gather(converted: Rows, lost: Rows) -> JourneyKinds:
-    return gather_journeys([
-        *_journeys(converted, converted=True), *_journeys(lost, converted=False),
-    ])  # fmt: skip
+    return gather_journeys([*_journeys(converted, converted=True), *_journeys(lost, converted=False)])
 
 
 def _journeys(rows: Rows, *, converted: bool) -> list[Journey]:

@@ -44,7 +44,5 @@ class ChangeCause(StrEnum):
 
 OF_TERMS = frozenset({ChangeCause.RATES, ChangeCause.FITS, ChangeCause.HALF_LIFE})
 """Causes that change no event, but what all of them are measured by."""
-OF_SPEND = (
-    ChangeCause.SPEND_DELETIONS, ChangeCause.SPEND_REPLACEMENTS, ChangeCause.SPEND_IMPORTS
-)  # fmt: skip
+OF_SPEND = (ChangeCause.SPEND_DELETIONS, ChangeCause.SPEND_REPLACEMENTS, ChangeCause.SPEND_IMPORTS)
 """Causes that change the spend ledger, in the order in which one change has several of them."""

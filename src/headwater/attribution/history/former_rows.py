@@ -38,17 +38,11 @@ def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collecti
     other.
     """
     if replaced:
-        values = {
-            "space_id": space_id,
-            "replaced": rows(replaced),
-            "cause": ChangeCause.REPLACEMENTS,
-        }
+        values = {"space_id": space_id, "replaced": rows(replaced), "cause": ChangeCause.REPLACEMENTS}
         connection.execute(queries["keep_replaced"], values)
 
 
-def keep_events(
-    connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause
-) -> None:
+def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause) -> None:
     """Keep events that are about to change or to go."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids), "cause": cause}
@@ -71,17 +65,15 @@ def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[
 
 
 def note_added(
-    connection: Connection[Any],
-    space_id: int,
-    event_ids: Collection[int],
-    touchpoint_ids: Collection[int],
+    connection: Connection[Any], space_id: int, event_ids: Collection[int], touchpoint_ids: Collection[int]
 ) -> None:
     """Note the events and touchpoints that came with a change."""
     if event_ids or touchpoint_ids:
         values = {
-            "space_id": space_id, "event_ids": pack_ids(event_ids),
+            "space_id": space_id,
+            "event_ids": pack_ids(event_ids),
             "touchpoint_ids": pack_ids(touchpoint_ids),
-        }  # fmt: skip
+        }
         connection.execute(NOTE_ADDED, values)
 
 

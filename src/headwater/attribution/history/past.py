@@ -64,9 +64,11 @@ class PastReader:
         self._connection, self._span, self._before_each = connection, span, before_each
         first_day, last_day = span.days
         self._values = {
-            "space_id": space_id, "revision": span.revision, "first_day": first_day,
+            "space_id": space_id,
+            "revision": span.revision,
+            "first_day": first_day,
             "last_day": last_day,
-        }  # fmt: skip
+        }
 
     async def families(self) -> list[Family]:
         """Return the contacts that changes concern, as far as they have events on those days."""
@@ -74,10 +76,7 @@ class PastReader:
         former_events = await self._fetch("former_events")
         former_touches = await self._fetch("former_touchpoints")
         contacts = array(await self._concerned(added, former_events, former_touches))
-        merges = [
-            _merge_span(self._span, *row)
-            for row in await self._fetch("merges", contact_ids=contacts)
-        ]
+        merges = [_merge_span(self._span, *row) for row in await self._fetch("merges", contact_ids=contacts)]
         events = await self._fetch("events", contact_ids=contacts)
         versions = _Versions(self._span, added)
         event_versions = list(versions.of_events(events, former_events))
@@ -102,9 +101,7 @@ class PastReader:
     ) -> list[int]:
         """Return the contacts, as they are merged now, of everything that has changed."""
         contacts = {row[1] for row in (*former_events, *former_touches)}
-        for name, ids in (
-            ("contacts_of_events", added.events), ("contacts_of_touchpoints", added.touches)
-        ):  # fmt: skip
+        for name, ids in (("contacts_of_events", added.events), ("contacts_of_touchpoints", added.touches)):
             if ids:
                 contacts.update(row[0] for row in await self._fetch(name, ids=array(ids)))
         contacts.update(part for pair in await self._fetch("merged_since") for part in pair)
@@ -116,9 +113,10 @@ class PastReader:
 
 
 _RANKS = {
-    ChangeCause.NEW_EVENTS: Rank.EVENTS_NEW, ChangeCause.LATE_EVENTS: Rank.EVENTS_LATE,
+    ChangeCause.NEW_EVENTS: Rank.EVENTS_NEW,
+    ChangeCause.LATE_EVENTS: Rank.EVENTS_LATE,
     ChangeCause.REPLACEMENTS: Rank.EVENTS_REPLACING,
-}  # fmt: skip
+}
 
 
 class _Versions:
@@ -141,9 +139,19 @@ class _Versions:
             start = last.get(event_id, born)
             last[event_id] = end
             return EventVersion(
-                event_id, contact_id, name, at, amount, currency, is_upsell, start, end, cause,
-                end_cause, from_page,
-            )  # fmt: skip
+                event_id,
+                contact_id,
+                name,
+                at,
+                amount,
+                currency,
+                is_upsell,
+                start,
+                end,
+                cause,
+                end_cause,
+                from_page,
+            )
 
         for row in former:
             yield version(row, moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
@@ -183,15 +191,18 @@ class _Versions:
         for touch_id, contact_id, at, source_id, tag_set_id in present:
             start, start_cause = start_of(touch_id, NEVER)
             yield TouchVersion(
-                touch_id, contact_id, at, source_id, tag_set_id, start, NEVER, start_cause,
+                touch_id,
+                contact_id,
+                at,
+                source_id,
+                tag_set_id,
+                start,
+                NEVER,
+                start_cause,
                 ChangeCause.WITHDRAWN_TOUCHES,
-            )  # fmt: skip
+            )
 
 
-def _merge_span(
-    span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None
-) -> MergeSpan:
+def _merge_span(span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None) -> MergeSpan:
     start = moment(made, Rank.MERGED) if made > span.revision else ALWAYS
-    return MergeSpan(
-        merged_id, survivor_id, start, NEVER if undone is None else moment(undone, Rank.MERGED)
-    )
+    return MergeSpan(merged_id, survivor_id, start, NEVER if undone is None else moment(undone, Rank.MERGED))

@@ -45,9 +45,7 @@ async def fetch_latest(connection: AsyncConnection, space_id: int) -> Latest:
     return Latest(Point(revision, era), known_from, at)
 
 
-async def fetch_revision_at(
-    connection: AsyncConnection, space_id: int, moment: datetime
-) -> int | None:
+async def fetch_revision_at(connection: AsyncConnection, space_id: int, moment: datetime) -> int | None:
     """Return the number of the latest change by a moment; None where it is not known any more."""
     values = {"space_id": space_id, "moment": moment}
     row = await (await connection.execute(queries["at"], values)).fetchone()

@@ -92,9 +92,7 @@ class _Step(NamedTuple):
 class FamilyHistory:
     """The events of a family, and their transitions after a moment."""
 
-    def __init__(
-        self, family: Family, since: int, order_names: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, family: Family, since: int, order_names: Collection[str] | None = None) -> None:
         """`order_names` are those of the orders of which the first is looked for; empty is all,
         None is that nobody looks.
         """
@@ -169,13 +167,19 @@ class FamilyHistory:
         path = tuple(
             FormerTouch(touch.at, touch.source_id, touch.tag_set_id)
             for touch in self._touches_until(event.at)
-            if touch.start <= moment < touch.end
-            and survivor_of(touch.contact_id, survivors) == owner
+            if touch.start <= moment < touch.end and survivor_of(touch.contact_id, survivors) == owner
         )
         return EventState(
-            owner, event.name, event.at, event.amount, event.currency, path, event.is_upsell,
-            *self._order_place(event, owner, moment), event.from_page,
-        )  # fmt: skip
+            owner,
+            event.name,
+            event.at,
+            event.amount,
+            event.currency,
+            path,
+            event.is_upsell,
+            *self._order_place(event, owner, moment),
+            event.from_page,
+        )
 
     def _order_place(self, event: EventVersion, owner: int, moment: int) -> tuple[bool, int]:
         """Return whether an event is its customer's first order at a moment, and how many orders

@@ -114,9 +114,7 @@ class _Groups:
 
 
 def gather_families(
-    events: Iterable[EventVersion],
-    touches: Iterable[TouchVersion],
-    merges: Sequence[MergeSpan],
+    events: Iterable[EventVersion], touches: Iterable[TouchVersion], merges: Sequence[MergeSpan]
 ) -> list[Family]:
     """Return what belongs together; what has no event is left out."""
     groups = _Groups(merges)

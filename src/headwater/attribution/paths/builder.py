@@ -69,10 +69,13 @@ class DueRule:
 
     def values(self) -> dict[str, Any]:
         return {
-            "many": self.many, "patience": self.patience,
-            "patience_for_few": self.patience * FEW_WAIT_LONGER, "parts": MOST_PARTS,
-            "counted": max(self.many, MOST_COUNTED), "most_days": self.most_days,
-        }  # fmt: skip
+            "many": self.many,
+            "patience": self.patience,
+            "patience_for_few": self.patience * FEW_WAIT_LONGER,
+            "parts": MOST_PARTS,
+            "counted": max(self.many, MOST_COUNTED),
+            "most_days": self.most_days,
+        }
 
 
 AT_ONCE = DueRule(patience=timedelta())
@@ -222,9 +225,7 @@ class _Day:
         self._connection.execute(queries["delete_changes"], self._values | done)
         return Built(len(done["ids"]), len(taken))
 
-    def _put(
-        self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
-    ) -> int:
+    def _put(self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData) -> int:
         """Write the segments of what was taken, whose paths are `fresh`, and return how many there
         are now.
         """

@@ -22,9 +22,7 @@ NOTE_CONTACTS = queries["contacts"]
 """Notes every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
 
 
-def note_new_events(
-    connection: Connection[Any], space_id: int, events: Iterable[tuple[int, int]]
-) -> None:
+def note_new_events(connection: Connection[Any], space_id: int, events: Iterable[tuple[int, int]]) -> None:
     """Note new events, by id and time in microseconds since 1970."""
     noted = [{"id": event_id, "event_time": at} for event_id, at in events]
     if noted:
@@ -38,9 +36,7 @@ def note_events(connection: Connection[Any], space_id: int, event_ids: list[int]
         connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
 
 
-def note_touches(
-    connection: Connection[Any], space_id: int, touches: Iterable[tuple[int, int]]
-) -> None:
+def note_touches(connection: Connection[Any], space_id: int, touches: Iterable[tuple[int, int]]) -> None:
     """Note the stored events after new or withdrawn touches, by the contact and time of each, in
     microseconds since 1970.
     """

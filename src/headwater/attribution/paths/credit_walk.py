@@ -35,12 +35,7 @@ from headwater.attribution.paths.memory import Key
 from headwater.attribution.paths.packed_columns import DamagedColumn
 from headwater.attribution.paths.path_data import IntArray
 from headwater.attribution.paths.path_source import fetch_source
-from headwater.attribution.paths.postings import (
-    POSTING_OCTETS,
-    DamagedPostings,
-    columns_of,
-    count_credited,
-)
+from headwater.attribution.paths.postings import POSTING_OCTETS, DamagedPostings, columns_of, count_credited
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
@@ -69,14 +64,16 @@ _NONE = np.array([], dtype=np.int64)
 
 _ENDS = {
     "newest first": {
-        "first": SQL("coalesce(reach.day, %(first_day)s)"), "last": SQL("%(last_day)s::date"),
+        "first": SQL("coalesce(reach.day, %(first_day)s)"),
+        "last": SQL("%(last_day)s::date"),
         "direction": SQL("DESC"),
     },
     "oldest first": {
-        "first": SQL("%(first_day)s::date"), "last": SQL("coalesce(reach.day, %(last_day)s)"),
+        "first": SQL("%(first_day)s::date"),
+        "last": SQL("coalesce(reach.day, %(last_day)s)"),
         "direction": SQL("ASC"),
     },
-}  # fmt: skip
+}
 
 log = structlog.get_logger()
 
@@ -158,9 +155,7 @@ class CreditWalk:
         if not len(self._ids):
             return []
         edge = self._seconds[min(least, len(self._ids)) - 1]
-        count = int(np.count_nonzero(
-            self._seconds <= edge if self._backward else self._seconds >= edge
-        ))  # fmt: skip
+        count = int(np.count_nonzero(self._seconds <= edge if self._backward else self._seconds >= edge))
         if count > max(least, MOST_LIVE_EVENTS):  # all in one second
             self.break_off()
             return []
@@ -213,20 +208,24 @@ class CreditWalk:
 
     async def _next_stretch(self, least: int) -> CreditStretch | None:
         values = self._values() | {
-            "enough": self._enough(least), "most_live": MOST_LIVE_EVENTS,
-            "first_day": self._days[0], "last_day": self._days[1],
+            "enough": self._enough(least),
+            "most_live": MOST_LIVE_EVENTS,
+            "first_day": self._days[0],
+            "last_day": self._days[1],
             "posting_octets": POSTING_OCTETS,
-        }  # fmt: skip
+        }
         record = await (await self._execute("stretch", values)).fetchone()
         return None if record is None else CreditStretch(*record)
 
     def _values(self) -> dict[str, Any]:
         source_ids = list(self._credit.source_ids)
         return {
-            "space_id": self._space_id, "source_ids": source_ids, "source_mask": mask(source_ids),
+            "space_id": self._space_id,
+            "source_ids": source_ids,
+            "source_mask": mask(source_ids),
             "known_stamps": array(self._known.segments),
             "lookback": self._credit.window_days * _SECONDS_A_DAY,
-        }  # fmt: skip
+        }
 
     async def _execute(self, name: str, values: dict[str, Any]) -> AsyncCursor[TupleRow]:
         credit, order = self._credit, "oldest first" if self._backward else "newest first"
@@ -250,10 +249,13 @@ class CreditWalk:
             read |= await self._of_paths(stretch)
         stamps = read_numbers(stretch.all_stamps).tolist()
         known = self._known.segments
-        credited = CreditedEvents.join([
-            read[stamp] if stamp in read else known[stamp]
-            for stamp in stamps if stamp in read or stamp in known
-        ])  # fmt: skip
+        credited = CreditedEvents.join(
+            [
+                read[stamp] if stamp in read else known[stamp]
+                for stamp in stamps
+                if stamp in read or stamp in known
+            ]
+        )
         if read:
             self._remember(self._known.with_segments(read, stamps))
         self._passed += credited.passed
@@ -269,8 +271,7 @@ class CreditWalk:
         changed, seconds_now = await self._look_at(changes)
         believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
-            np.concatenate([ids[believed], changed[now], read_numbers(stretch.live_ids)]),
-            return_index=True,
+            np.concatenate([ids[believed], changed[now], read_numbers(stretch.live_ids)]), return_index=True
         )
         live_seconds = _whole_seconds(stretch.live_times)
         return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from psycopg.sql import SQL, Composed
 
-from headwater.attribution.paths.path_data import (
-    NO_AMOUNT,
-    OLDER,
-    Column,
-    EventKind,
-    IntArray,
-    PathData,
-)
+from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "live.sql")
@@ -35,9 +28,7 @@ _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
 
 
-def live_paths(
-    only: SQL | Composed, *, by_company: bool = False, with_touches: bool = True
-) -> Composed:
+def live_paths(only: SQL | Composed, *, by_company: bool = False, with_touches: bool = True) -> Composed:
     """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
     the values of `live_values` besides what `only` binds. `by_company` is as in an attribution.
     Without touches, all paths are empty.
@@ -64,9 +55,10 @@ def assemble(record: Sequence[Any]) -> PathData:
     starts = np.searchsorted(touch_owners, event_owners, "left")
     after = np.searchsorted(touch_owners, event_owners, "right")
     ends, *in_windows = _places(
-        touch_times, (starts, after),
+        touch_times,
+        (starts, after),
         np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER)]),
-    )  # fmt: skip
+    )
     event_names = tuple(dict.fromkeys(names or ()))
     place = {name: number for number, name in enumerate(event_names)}
     columns = {

@@ -76,14 +76,23 @@ class EventKind(IntEnum):
 TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
 EVENT_COLUMNS = tuple(column for column in Column if column not in TOUCH_COLUMNS)
 ON_PATHS = frozenset(Column) - {
-    Column.EVENT_IDS, Column.CONTACTS, Column.COMPANIES, Column.NAMES, Column.SECONDS,
-    Column.AMOUNTS, Column.KINDS,
-}  # fmt: skip
+    Column.EVENT_IDS,
+    Column.CONTACTS,
+    Column.COMPANIES,
+    Column.NAMES,
+    Column.SECONDS,
+    Column.AMOUNTS,
+    Column.KINDS,
+}
 """The columns that are about touches."""
 OLDER = {
-    1: Column.OLDER_1, 7: Column.OLDER_7, 14: Column.OLDER_14,
-    30: Column.OLDER_30, 60: Column.OLDER_60, 90: Column.OLDER_90,
-}  # fmt: skip
+    1: Column.OLDER_1,
+    7: Column.OLDER_7,
+    14: Column.OLDER_14,
+    30: Column.OLDER_30,
+    60: Column.OLDER_60,
+    90: Column.OLDER_90,
+}
 """The column by the days of the window."""
 
 
@@ -150,10 +159,13 @@ class PathData:
             for column, values in self.columns.items()
         }
         return PathData(
-            columns, self.event_names, len(places), self.touches,
+            columns,
+            self.event_names,
+            len(places),
+            self.touches,
             None if self.first_orders is None else self.first_orders[places],
             None if self.orders_until is None else self.orders_until[places],
-        )  # fmt: skip
+        )
 
     def parts(self, count: int) -> list[PathData]:
         """Return the same, which have paths, in so many parts of about as many events; no column is
@@ -173,10 +185,13 @@ class PathData:
         }
         columns[Column.STARTS] = starts - first
         return PathData(
-            columns, self.event_names, len(starts), touches.stop - touches.start,
+            columns,
+            self.event_names,
+            len(starts),
+            touches.stop - touches.start,
             None if self.first_orders is None else self.first_orders[events],
             None if self.orders_until is None else self.orders_until[events],
-        )  # fmt: skip
+        )
 
     def only(self, columns: Iterable[Column]) -> PathData:
         """Return the same with some of the columns: what is read from the tables has all."""

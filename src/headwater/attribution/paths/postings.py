@@ -38,13 +38,20 @@ POSTING_OCTETS = 12
 # Numbers of models: they are in the database, so append, never reorder. Models that share an amount
 # out credit every source in the window (that counts for them), and so have one number.
 _PLACES = {
-    "first_touch": 0, "last_touch": 1, "linear": 2, "linear_paid": 2, "u_shaped": 2,
-    "time_decay": 2, "markov": 2, "shapley_distinct": 2,
-    "first_platform_touch": 3, "last_platform_touch": 4, "last_non_direct_touch": 5,
-}  # fmt: skip
+    "first_touch": 0,
+    "last_touch": 1,
+    "linear": 2,
+    "linear_paid": 2,
+    "u_shaped": 2,
+    "time_decay": 2,
+    "markov": 2,
+    "shapley_distinct": 2,
+    "first_platform_touch": 3,
+    "last_platform_touch": 4,
+    "last_non_direct_touch": 5,
+}
 _PICKS = [name for name in _PLACES if MODELS[name].take is not CreditedTouches.EACH]
-_READ = (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *OLDER.values(),
-         Column.SOURCES)  # fmt: skip
+_READ = (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *OLDER.values(), Column.SOURCES)
 _SECONDS_FROM = len(WINDOWS) * (1 + max(_PLACES.values()))
 _SECONDS_A_DAY = 86_400
 
@@ -81,9 +88,7 @@ def make_postings(paths: PathData) -> Postings:
     )
 
 
-def read_postings(
-    data: bytes, source: int, model: str, window_days: int
-) -> tuple[IntArray, IntArray, int]:
+def read_postings(data: bytes, source: int, model: str, window_days: int) -> tuple[IntArray, IntArray, int]:
     """Return the events of which a source has credit by a model in a window, their seconds of the
     day, and how many postings there are in all. Raises DamagedPostings.
     """
@@ -104,9 +109,7 @@ def columns_of(window_days: int) -> tuple[Column, ...]:
     return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES)
 
 
-def count_credited(
-    paths: PathData, source_ids: Collection[int], model: str, window_days: int
-) -> IntArray:
+def count_credited(paths: PathData, source_ids: Collection[int], model: str, window_days: int) -> IntArray:
     """Return of each event how many touches of some sources have credit by a model in a window."""
     starts, sources = paths[Column.STARTS], paths[Column.SOURCES]
     begins = starts + paths[OLDER[window_days]] if window_days else starts

@@ -76,15 +76,17 @@ class PathReader:
         length = (last_day - first_day).days + 1
         unknown = {first_day + timedelta(number) for number in range(length)} - known
         return Survey(
-            first_day, last_day,
+            first_day,
+            last_day,
             [
-                SegmentedDay(day, size, stamps) for day, count, _, size, stamps in days
+                SegmentedDay(day, size, stamps)
+                for day, count, _, size, stamps in days
                 if count and day not in incomplete
             ],
             {day: pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
             frozenset(incomplete | await self._with_events(unknown)),
             identifies=not self._by_company,
-        )  # fmt: skip
+        )
 
     async def read(self, survey: Survey, is_known: Callable[[Block], bool]) -> AsyncIterator[Piece]:
         """Yield the events of a survey, block by block, without those blocks that are known. What
@@ -150,9 +152,7 @@ class PathReader:
             if of_day:
                 yield of_day[0][0], of_day
 
-    def _of_day(
-        self, day: date, records: list[Sequence[Any]], damaged: set[date]
-    ) -> list[PathData]:
+    def _of_day(self, day: date, records: list[Sequence[Any]], damaged: set[date]) -> list[PathData]:
         """Return the paths of a day, with those that are pending."""
         try:
             return [unpacked(record, self._columns).paths for record in records]
@@ -177,9 +177,7 @@ class PathReader:
         """
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
-        query = live_paths(
-            OF_IDS, by_company=self._by_company, with_touches=self._with_touches,
-        )  # fmt: skip
+        query = live_paths(OF_IDS, by_company=self._by_company, with_touches=self._with_touches)
         return assemble(await fetch_one(cursor, query, values))
 
     async def _read_parts(self, parts: Sequence[LivePart]) -> PathData:
@@ -235,14 +233,10 @@ def _split(parts: Sequence[LivePart], read: PathData) -> list[PathData]:
     part_of = numbers[np.searchsorted(event_ids[order], read[Column.EVENT_IDS])]
     by_part = np.argsort(part_of, kind="stable")
     edges = np.searchsorted(part_of[by_part], np.arange(len(parts) + 1))
-    return [
-        read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())
-    ]
+    return [read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())]
 
 
-def _piece(
-    survey: Survey, block: Block, gathered: Sequence[PathData], damaged: Collection[date]
-) -> Piece:
+def _piece(survey: Survey, block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
     """Return the paths of a block but for what is pending; without an identity when it lacks a
     day.
     """

@@ -85,17 +85,22 @@ def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
     """Return what `write_query` binds: all columns packed, and the postings made of them."""
     paths = segment.paths
     packed = {
-        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column])
-        for column in Column
+        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column
     }
     postings = make_postings(paths)
     return {
-        "space_id": space_id, "day": segment.day, "part": segment.part,
+        "space_id": space_id,
+        "day": segment.day,
+        "part": segment.part,
         "stamp": secrets.randbits(63),
-        "events": paths.events, "touches": paths.touches, "event_names": list(paths.event_names),
+        "events": paths.events,
+        "touches": paths.touches,
+        "event_names": list(paths.event_names),
         "bases": [column.base for column in packed.values()],
         "checksums": [column.checksum for column in packed.values()],
-        "common_sources": postings.common_sources, "posted_sources": postings.sources,
-        "posting_ends": postings.ends, "postings": postings.data,
+        "common_sources": postings.common_sources,
+        "posted_sources": postings.sources,
+        "posting_ends": postings.ends,
+        "postings": postings.data,
         **{str(name): column.data for name, column in packed.items()},
-    }  # fmt: skip
+    }

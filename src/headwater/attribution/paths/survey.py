@@ -241,8 +241,9 @@ def block_of(parts: Sequence[LivePart]) -> Block:
     identities = [block.identity for block in blocks if block.identity is not None]
     return Block(
         _digest(identities) if len(identities) == len(blocks) else None,
-        min(block.first_day for block in blocks), max(block.last_day for block in blocks),
-    )  # fmt: skip
+        min(block.first_day for block in blocks),
+        max(block.last_day for block in blocks),
+    )
 
 
 def pending_events(event_ids: IntArray, changes: IntArray) -> PendingEvents:

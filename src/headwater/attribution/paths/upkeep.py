@@ -16,13 +16,7 @@ from headwater.attribution.paths import changes
 from headwater.attribution.paths.builder import Builder
 from headwater.attribution.paths.builder import queries as builder_queries
 from headwater.attribution.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
-from headwater.attribution.paths.path_data import (
-    EVENT_COLUMNS,
-    TOUCH_COLUMNS,
-    Column,
-    IntArray,
-    PathData,
-)
+from headwater.attribution.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
 from headwater.attribution.paths.postings import make_postings
 from headwater.attribution.paths.segments import (
     ALL_COLUMNS,
@@ -118,15 +112,14 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     missing = len(segments) != (known[1] if known else 0) or (known is None and unnoted.any())
     if missing or not _have_right_postings(cursor, span, segments):
         return DayReport(day, live.events, len(pending), 0, damaged=True)
-    stored = PathData.join([live.select(np.array([], dtype=np.int64)),
-                            *(segment.paths for segment in segments)])  # fmt: skip
+    stored = PathData.join(
+        [live.select(np.array([], dtype=np.int64)), *(segment.paths for segment in segments)]
+    )
     wrong = _differences(stored, live, pending)
     return DayReport(day, live.events, len(pending), wrong, damaged=False)
 
 
-def _have_right_postings(
-    cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]
-) -> bool:
+def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
     """Return whether the postings of a day's segments are those of their paths."""
     rows = cursor.execute(queries["postings"], span).fetchall()
     for segment, stored in zip(segments, rows, strict=True):
@@ -139,8 +132,7 @@ def _have_right_postings(
 def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
     """Return how many events are not the same in both, other than those that are pending."""
     ours, theirs = (
-        _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending)))
-        for paths in (stored, live)
+        _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending))) for paths in (stored, live)
     )
     ids = {event_id for event_id, _ in ours} | {event_id for event_id, _ in theirs}
     alike = {event_id for event_id, _ in set(ours) & set(theirs)}

@@ -56,10 +56,7 @@ _REFUSED_V4 = _v4(
     (AddressRefusal.TUNNEL, "192.88.99.0/24"),
     (AddressRefusal.BENCHMARK, "198.18.0.0/15"),
     (AddressRefusal.MULTICAST, "224.0.0.0/4"),
-    (
-        AddressRefusal.RESERVED,
-        "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4",
-    ),
+    (AddressRefusal.RESERVED, "192.0.0.0/24 192.31.196.0/24 192.52.193.0/24 192.175.48.0/24 240.0.0.0/4"),
 )
 
 _REFUSED_V6 = _v6(

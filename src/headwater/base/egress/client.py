@@ -61,9 +61,7 @@ class Egress:
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        allowed = frozenset(
-            host for text in allowed_private_hosts if (host := read_host(bracketed(text)))
-        )
+        allowed = frozenset(host for text in allowed_private_hosts if (host := read_host(bracketed(text))))
         self._allowed = allowed
         self._seconds, self._most_bytes = seconds, most_bytes
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="names")
@@ -125,14 +123,11 @@ class Egress:
             "Accept": "application/json",
         }
         if call.method == "POST":
-            headers |= {
-                "Content-Type": call.content_type, "Content-Length": str(len(call.body))
-            }  # fmt: skip
+            headers |= {"Content-Type": call.content_type, "Content-Length": str(len(call.body))}
         headers |= call.headers
         url = httpcore2.URL(scheme=scheme, host=host, port=port, target=target)
         try:
-            encoded = [(name.encode("ascii"), text.encode("ascii"))
-                       for name, text in headers.items()]  # fmt: skip
+            encoded = [(name.encode("ascii"), text.encode("ascii")) for name, text in headers.items()]
         except UnicodeEncodeError:
             raise BadUrl(f"A header for {host} is not plain text.") from None
         return host, httpcore2.Request(call.method, url, headers=encoded, content=call.body)
@@ -141,8 +136,7 @@ class Egress:
         response = await self._pool.handle_async_request(request)
         try:
             fields = tuple(
-                (name.decode("latin-1").lower(), text.decode("latin-1"))
-                for name, text in response.headers
+                (name.decode("latin-1").lower(), text.decode("latin-1")) for name, text in response.headers
             )
             headers = dict(fields)
             body = BoundedBody(headers.get("content-encoding", ""), most_bytes)
@@ -150,11 +144,7 @@ class Egress:
                 if not body.feed(piece):
                     break
             return EgressResponse(
-                status=response.status,
-                headers=headers,
-                fields=fields,
-                body=body.bytes,
-                cut=body.cut,
+                status=response.status, headers=headers, fields=fields, body=body.bytes, cut=body.cut
             )
         finally:
             await response.aclose()
@@ -190,9 +180,7 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return await self._plain.connect_tcp(
-            addresses[-1], port, timeout, local_address, socket_options
-        )
+        return await self._plain.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(self, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
         raise BadUrl("There is no way out but by TCP.")

@@ -32,9 +32,13 @@ class MailError(Exception):
 
 
 async def send_mail(
-    server: MailServer, sender: str, recipient: str, message: EmailMessage,
-    seconds: float = DEADLINE_SECONDS, tls: ssl.SSLContext | None = None,
-) -> None:  # fmt: skip
+    server: MailServer,
+    sender: str,
+    recipient: str,
+    message: EmailMessage,
+    seconds: float = DEADLINE_SECONDS,
+    tls: ssl.SSLContext | None = None,
+) -> None:
     """Hand a message to the server. Raises MailError."""
     dialogue = _Dialogue(server, sender, recipient, message, seconds, tls)
     await asyncio.to_thread(dialogue.run)
@@ -64,8 +68,9 @@ class _Dialogue:
             code, reply = next(iter(error.recipients.values()))
             raise MailError(
                 f"{server.host} does not take mail for this address ({_reply(reply)}). Check "
-                "how it is spelt.", is_final=code >= 500,
-            ) from None  # fmt: skip
+                "how it is spelt.",
+                is_final=code >= 500,
+            ) from None
         except smtplib.SMTPSenderRefused as error:
             raise MailError(
                 f"{server.host} does not send for {self.sender} ({_reply(error.smtp_error)}). "

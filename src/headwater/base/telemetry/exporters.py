@@ -27,9 +27,7 @@ from headwater.base.telemetry.spans import Attribute, Kind, Span
 
 INTERVAL = "60000"
 """Milliseconds between two exports of counters, by the standard."""
-_KINDS = {
-    "internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": SpanKind.CLIENT,
-}  # fmt: skip
+_KINDS = {"internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": SpanKind.CLIENT}
 
 
 @contextmanager
@@ -67,18 +65,13 @@ class SdkTracer:
 
     @contextmanager
     def begin(
-        self,
-        name: str,
-        kind: Kind,
-        attributes: Mapping[str, Attribute],
-        caller: Mapping[str, str] | None,
+        self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> Generator[Span]:
         """Return a span. Messages of errors are left out, as they may quote somebody's data."""
         context = propagate.extract(caller) if caller else None
         with self._tracer.start_as_current_span(
-            name, context, _KINDS[kind], attributes,
-            record_exception=False, set_status_on_exception=False,
-        ) as span:  # fmt: skip
+            name, context, _KINDS[kind], attributes, record_exception=False, set_status_on_exception=False
+        ) as span:
             try:
                 yield _SdkSpan(span)
             except Exception as error:

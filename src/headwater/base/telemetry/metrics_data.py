@@ -50,9 +50,7 @@ class _Buckets:
     total: float = 0.0
 
 
-def make_metrics_data(
-    families: Iterable[Family], resource: Resource, began: int, ended: int
-) -> MetricsData:
+def make_metrics_data(families: Iterable[Family], resource: Resource, began: int, ended: int) -> MetricsData:
     """Return counters and histograms of `headwater_…`, counted between two moments, in nanoseconds
     since 1970.
     """
@@ -103,6 +101,13 @@ def _point(labels: Labels, buckets: _Buckets, time: _Period) -> HistogramDataPoi
     up_to = [int(buckets.up_to[bound]) for bound in bounds]
     between = [here - before for here, before in zip(up_to, [0, *up_to], strict=False)]
     return HistogramDataPoint(
-        dict(labels), time.began, time.ended, up_to[-1] if up_to else 0, buckets.total,
-        between, [bound for bound in bounds if bound != inf], min=_UNKNOWN, max=_UNKNOWN,
-    )  # fmt: skip
+        dict(labels),
+        time.began,
+        time.ended,
+        up_to[-1] if up_to else 0,
+        buckets.total,
+        between,
+        [bound for bound in bounds if bound != inf],
+        min=_UNKNOWN,
+        max=_UNKNOWN,
+    )

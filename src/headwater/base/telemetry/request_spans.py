@@ -36,9 +36,7 @@ class TracedRequests:
             return
         method = scope["method"] if scope["method"] in METHODS else OTHER
         caller = {
-            name.decode(): value.decode("latin-1")
-            for name, value in scope["headers"]
-            if name in _CONTEXT
+            name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in _CONTEXT
         }
         with span(method, {"http.request.method": method}, kind="server", caller=caller) as seen:
 

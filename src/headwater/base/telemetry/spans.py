@@ -31,11 +31,7 @@ class Tracer(Protocol):
     """A maker of spans."""
 
     def begin(
-        self,
-        name: str,
-        kind: Kind,
-        attributes: Mapping[str, Attribute],
-        caller: Mapping[str, str] | None,
+        self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> AbstractContextManager[Span]:
         """Return a span that lasts as long as its block. An error that leaves the block is noted by
         its class alone.
@@ -99,9 +95,7 @@ def span(
     return _UNSEEN if tracer is None else tracer.begin(name, kind, attributes, caller)
 
 
-def inner_span(
-    name: str, attributes: Mapping[str, Attribute], kind: Kind
-) -> AbstractContextManager[Span]:
+def inner_span(name: str, attributes: Mapping[str, Attribute], kind: Kind) -> AbstractContextManager[Span]:
     """Return a span around a block that is a part of another one; outside of spans it is of no
     interest, as when a process looks for work.
     """

@@ -19,11 +19,7 @@ from headwater.base.telemetry.otlp import exported
 from headwater.database.installation import write_addresses
 from headwater.database.jobs import leash
 from headwater.operations.terminal.command import Command, Option
-from headwater.operations.terminal.connection import (
-    database_url,
-    explain_failures,
-    refuse_unfinished,
-)
+from headwater.operations.terminal.connection import database_url, explain_failures, refuse_unfinished
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import ANNOUNCE, LEASH, LISTEN
 from headwater.spaces.secret_key import SecretKeyError
@@ -65,10 +61,4 @@ def _announce(settings: Settings, url: str, base_url: str) -> None:
         structlog.get_logger().info("serving", address=base_url)
 
 
-command = Command(
-    api,
-    *LISTEN,
-    Option("--fd", type=int, help=argparse.SUPPRESS),
-    LEASH,
-    ANNOUNCE,
-)
+command = Command(api, *LISTEN, Option("--fd", type=int, help=argparse.SUPPRESS), LEASH, ANNOUNCE)

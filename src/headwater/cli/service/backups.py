@@ -89,9 +89,7 @@ def _find_target(settings: Settings, arguments: Namespace) -> Path:
     if arguments.keep is not None:
         raise Failure(f"--keep: {target} is no folder")
     if not target.exists() and target.suffix != SUFFIX:
-        raise Failure(
-            f"there is no folder {target}: create it, or name a file that ends in {SUFFIX}"
-        )
+        raise Failure(f"there is no folder {target}: create it, or name a file that ends in {SUFFIX}")
     return target
 
 
@@ -116,10 +114,15 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
     remove_leftovers(target.parent)
     removed = _remove_older(settings, manifest, target.parent, arguments.keep)
     return {
-        "file": str(target), "bytes": size, "made_at": manifest.made_at, "rows": manifest.rows,
-        "tables": len(manifest.tables), "secret_key": manifest.has_secret_key,
-        "verified": verified, "removed": removed,
-    }  # fmt: skip
+        "file": str(target),
+        "bytes": size,
+        "made_at": manifest.made_at,
+        "rows": manifest.rows,
+        "tables": len(manifest.tables),
+        "secret_key": manifest.has_secret_key,
+        "verified": verified,
+        "removed": removed,
+    }
 
 
 def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> None:
@@ -131,17 +134,12 @@ def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> 
         print_note("The database is read-only: the backup is not noted there.")
 
 
-def _remove_older(
-    settings: Settings, manifest: Manifest, folder: Path, keep: int | None
-) -> list[str]:
+def _remove_older(settings: Settings, manifest: Manifest, folder: Path, keep: int | None) -> list[str]:
     """Remove older backups, if so wanted, and return their names."""
     if keep is None:
         return []
     removed = remove_older(folder, manifest.installation_id, keep)
-    with (
-        suppress(psycopg.errors.ReadOnlySqlTransaction),
-        autocommit_connection(settings) as connection,
-    ):
+    with suppress(psycopg.errors.ReadOnlySqlTransaction), autocommit_connection(settings) as connection:
         records.forget_backups(connection, [backup_id for backup_id, _ in removed])
     return [name for _, name in removed]
 
@@ -157,9 +155,12 @@ def _verify(settings: Settings, target: Path) -> dict[str, Any]:
     except (Failure, psycopg.Error):
         print_note("The installation cannot be reached: that the backup is whole is not noted.")
     return {
-        "file": str(target), "verified": True, "made_at": manifest.made_at, "rows": manifest.rows,
+        "file": str(target),
+        "verified": True,
+        "made_at": manifest.made_at,
+        "rows": manifest.rows,
         "tables": len(manifest.tables),
-    }  # fmt: skip
+    }
 
 
 @contextmanager

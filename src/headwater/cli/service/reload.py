@@ -47,7 +47,12 @@ def _wait(settings: Settings, before: ServiceRecord, limit: float) -> ServiceRec
 
 command = Command(
     reload,
-    Option("--timeout", type=seconds, default=PATIENCE_SECONDS, metavar="S",
-           help="seconds to wait for its end (600)"),
+    Option(
+        "--timeout",
+        type=seconds,
+        default=PATIENCE_SECONDS,
+        metavar="S",
+        help="seconds to wait for its end (600)",
+    ),
     JSON,
-)  # fmt: skip
+)

@@ -17,12 +17,7 @@ from headwater.cli.service.backups import explain_failures, progress_bar
 from headwater.operations.backups import journal
 from headwater.operations.backups.archive import Archive, open_archive
 from headwater.operations.backups.recovery import finish_recovery, recovered_server
-from headwater.operations.backups.restoration import (
-    Progress,
-    Restored,
-    restore_embedded,
-    restore_external,
-)
+from headwater.operations.backups.restoration import Progress, Restored, restore_embedded, restore_external
 from headwater.operations.terminal.command import Command, Option
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON
@@ -63,10 +58,12 @@ def _finish_recovery(settings: Settings, arguments: Namespace) -> int:
             restored = finish_recovery(url, arguments.recovered_to, erasures)
     until = None if erasures is None else erasures.complete_until
     described = {
-        "recovered_to": arguments.recovered_to, "migrated": restored.migrated,
-        "erased_again": restored.erased, "erasures_waiting": restored.waiting,
+        "recovered_to": arguments.recovered_to,
+        "migrated": restored.migrated,
+        "erased_again": restored.erased,
+        "erasures_waiting": restored.waiting,
         "erasures_complete_until": until,
-    }  # fmt: skip
+    }
     print_output(described, as_json=arguments.json)
     for note in _notes_on_erasures(restored, arguments.recovered_to, until):
         print_note(note)
@@ -95,9 +92,7 @@ def _restore(
     return restore_embedded(settings.data_dir, archive, erasures, progress)
 
 
-def _read_erasures(
-    arguments: Namespace, archive: Archive
-) -> tuple[list[PastErasure], datetime | None]:
+def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastErasure], datetime | None]:
     """The erasures in the journal, and the moment up to which it is complete. Raises Failure."""
     if arguments.without_erasures:
         return [], None
@@ -123,16 +118,19 @@ def _find_key(settings: Settings, archive: Archive) -> str:
     return "missing" if not key_file(settings.data_dir).exists() else "in the data directory"
 
 
-def _describe(
-    archive: Archive, restored: Restored, until: datetime | None, key: str
-) -> dict[str, Any]:
+def _describe(archive: Archive, restored: Restored, until: datetime | None, key: str) -> dict[str, Any]:
     manifest = archive.manifest
     return {
-        "file": str(archive.path), "made_at": manifest.made_at, "rows": manifest.rows,
-        "tables": len(manifest.tables), "migrated": restored.migrated,
-        "erased_again": restored.erased, "erasures_waiting": restored.waiting,
-        "erasures_complete_until": until, "secret_key": key,
-    }  # fmt: skip
+        "file": str(archive.path),
+        "made_at": manifest.made_at,
+        "rows": manifest.rows,
+        "tables": len(manifest.tables),
+        "migrated": restored.migrated,
+        "erased_again": restored.erased,
+        "erasures_waiting": restored.waiting,
+        "erasures_complete_until": until,
+        "secret_key": key,
+    }
 
 
 def _notes(
@@ -155,9 +153,7 @@ def _notes(
 def _notes_on_erasures(restored: Restored, moment: datetime, until: datetime | None) -> list[str]:
     notes: list[str] = []
     if until is None:
-        notes.append(
-            f"No erasures were carried out again: ask again for every one since {to_text(moment)}."
-        )
+        notes.append(f"No erasures were carried out again: ask again for every one since {to_text(moment)}.")
     else:
         notes.append(
             f"The journal of erasures was last known to be complete at {to_text(until)}: ask again"
@@ -174,9 +170,13 @@ def _notes_on_erasures(restored: Restored, moment: datetime, until: datetime | N
 command = Command(
     restore,
     Option("file", nargs="?", metavar="FILE", help="a backup; --data-dir is the new directory"),
-    Option("--recovered-to", type=moment, metavar="TIME",
-           help="without FILE: PostgreSQL has brought the database back to TIME"),
+    Option(
+        "--recovered-to",
+        type=moment,
+        metavar="TIME",
+        help="without FILE: PostgreSQL has brought the database back to TIME",
+    ),
     Option("--erasures", metavar="J", help="the journal of erasures (the one beside FILE)"),
     Option("--without-erasures", action="store_true", help="go on without: erased people return"),
     JSON,
-)  # fmt: skip
+)

@@ -50,11 +50,14 @@ def _print(upgraded: Upgraded | None, *, as_json: bool) -> None:
         return
     print_output(
         {
-            "before": upgraded.before, "now": MAJOR, "tables": upgraded.tables,
-            "settings_left": upgraded.settings_left, "kept": str(upgraded.kept),
+            "before": upgraded.before,
+            "now": MAJOR,
+            "tables": upgraded.tables,
+            "settings_left": upgraded.settings_left,
+            "kept": str(upgraded.kept),
         },
         as_json=as_json,
-    )  # fmt: skip
+    )
     if upgraded.settings_left:
         print_note("The configuration files are new: the settings named were others before.")
     print_note(REMOVAL)

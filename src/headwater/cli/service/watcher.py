@@ -37,9 +37,11 @@ def watcher(settings: Settings, arguments: Namespace) -> int:
         async with Egress(settings.notify_hosts) as egress:
             sender = MessageSender(database, Outlet(settings, egress, key, base_url))
             duties = [
-                alert_duty(database), report_duty(database), message_duty(sender),
+                alert_duty(database),
+                report_duty(database),
+                message_duty(sender),
                 WatcherDuty("fits", due_spaces.find, MonthlyFitter(database).run),
-            ]  # fmt: skip
+            ]
             await Watcher(database, duties, stopping).run()
 
     os.nice(NICENESS)

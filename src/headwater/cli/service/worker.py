@@ -77,8 +77,12 @@ def _serve_metrics(settings: Settings, host: str, port: int) -> None:
 
 command = Command(
     worker,
-    Option("--metrics", type=address, metavar="HOST:PORT",
-           help="serve the counters of this worker and its processes there"),
+    Option(
+        "--metrics",
+        type=address,
+        metavar="HOST:PORT",
+        help="serve the counters of this worker and its processes there",
+    ),
     LEASH,
     ANNOUNCE,
-)  # fmt: skip
+)

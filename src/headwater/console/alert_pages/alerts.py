@@ -12,13 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.alerts.history import (
-    AlertRow,
-    StepRow,
-    acknowledge,
-    list_history,
-    list_steps,
-)
+from headwater.alerts.history import AlertRow, StepRow, acknowledge, list_history, list_steps
 from headwater.alerts.notifications.channels import list_channels
 from headwater.alerts.notifications.messages import list_messages
 from headwater.alerts.problems import Alert
@@ -49,10 +43,20 @@ SENSITIVITIES = {
 }
 _SHARES = (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED)
 _USUAL: dict[str, Any] = {
-    "kind": "email", "name": "", "address": "", "rules": [*Rule], "channels": [],
-    "page": "", "query": "", "cadence": "weekly", "day": "0", "hour": "7", "with_csv": "",
-    "form": "", "view": "",
-}  # fmt: skip
+    "kind": "email",
+    "name": "",
+    "address": "",
+    "rules": [*Rule],
+    "channels": [],
+    "page": "",
+    "query": "",
+    "cadence": "weekly",
+    "day": "0",
+    "hour": "7",
+    "with_csv": "",
+    "form": "",
+    "view": "",
+}
 
 
 @dataclass(frozen=True)
@@ -139,15 +143,18 @@ async def post_rule(request: Request) -> Response:
 
 
 async def alerts_page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *,
-    typed: dict[str, Any] | None = None, errors: Errors | None = None,
+    connection: AsyncConnection,
+    request: Request,
+    inside: SpaceVisitor,
+    *,
+    typed: dict[str, Any] | None = None,
+    errors: Errors | None = None,
     test: tuple[int, str | None] | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     """Return the page; `test` is a channel that was tried, and what went wrong."""
     space, now, shared = inside.space, datetime.now(UTC), services(request)
     history = [
-        await list_history(connection, space.id, is_open=is_open, most=LISTED)
-        for is_open in (True, False)
+        await list_history(connection, space.id, is_open=is_open, most=LISTED) for is_open in (True, False)
     ]
     steps = await list_steps(connection, space.id, [row.id for rows in history for row in rows])
     opened, ended = ([ListedAlert(row, steps[row.id]) for row in rows] for rows in history)
@@ -155,21 +162,35 @@ async def alerts_page(
     views = [view for view in await list_views(connection, inside) if view.page in SHAREABLE]
     form_key = inside.visitor.form_key
     return render(
-        request, "alerts.html", status=422 if errors else 200, base=f"{HOME}/spaces/{space.id}",
-        path_of=alerts_path(space.id), opened=opened, ended=ended, now=now,
-        fresh=_fresh(inside, opened), no_errors=defaultdict[str, list[str]](list),
-        choices=await read_choices(connection, space.id), texts=TEXTS, of_counts=OF_COUNTS,
+        request,
+        "alerts.html",
+        status=422 if errors else 200,
+        base=f"{HOME}/spaces/{space.id}",
+        path_of=alerts_path(space.id),
+        opened=opened,
+        ended=ended,
+        now=now,
+        fresh=_fresh(inside, opened),
+        no_errors=defaultdict[str, list[str]](list),
+        choices=await read_choices(connection, space.id),
+        texts=TEXTS,
+        of_counts=OF_COUNTS,
         channels=await list_channels(connection, space.id),
         messages=await list_messages(connection, space.id),
         reports=await list_reports(connection, space.id),
-        views=views, pages=SHAREABLE, mutes=MUTES, sensitivities=SENSITIVITIES,
+        views=views,
+        pages=SHAREABLE,
+        mutes=MUTES,
+        sensitivities=SENSITIVITIES,
         names={member.user_id: member.display_name for member in members},
         typed=_USUAL | {key: value for key, value in (typed or {}).items() if value is not None},
-        errors=errors or {}, test=test, sends_mail=shared.settings.smtp_url is not None
-        and shared.settings.mail_from is not None, email=inside.visitor.user.email,
+        errors=errors or {},
+        test=test,
+        sends_mail=shared.settings.smtp_url is not None and shared.settings.mail_from is not None,
+        email=inside.visitor.user.email,
         channel_once=hidden_token(once_token(form_key, CHANNEL_FORM)),
         report_once=hidden_token(once_token(form_key, REPORT_FORM)),
-    )  # fmt: skip
+    )
 
 
 def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:

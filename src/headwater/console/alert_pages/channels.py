@@ -38,19 +38,18 @@ async def post_create(request: Request) -> Response:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         space_id, kind = inside.space.id, form.text("kind")
         typed: dict[str, Any] = {
-            **{name: form.text(name) for name in ("kind", "name")}, "rules": form.texts("rules"),
-            "form": "channel", "address": form.text("address") if kind == EMAIL else "",
-        }  # fmt: skip
+            **{name: form.text(name) for name in ("kind", "name")},
+            "rules": form.texts("rules"),
+            "form": "channel",
+            "address": form.text("address") if kind == EMAIL else "",
+        }
         try:
             if kind not in (EMAIL, WEBHOOK):
                 raise Invalid.of("kind", "must be email or webhook.")
             new = NewChannel(
-                kind, form.text("name"), form.text("address"), form.texts("rules"),
-                visitor.user.id,
-            )  # fmt: skip
-            channel_id, asks = await channels.create_channel(
-                connection, space_id, new, shared.sealing_key
+                kind, form.text("name"), form.text("address"), form.texts("rules"), visitor.user.id
             )
+            channel_id, asks = await channels.create_channel(connection, space_id, new, shared.sealing_key)
         except Invalid as error:
             return await alerts_page(connection, request, inside, typed=typed, errors=error.errors)
         if asks:
@@ -89,8 +88,9 @@ async def post_test(request: Request) -> Response:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         channel_id = form.number("channel")
     async with Egress(shared.settings.notify_hosts) as egress:
-        outlet = Outlet(shared.settings, egress, shared.sealing_key, shared.base_url,
-                        mail_seconds=TEST_SECONDS)  # fmt: skip
+        outlet = Outlet(
+            shared.settings, egress, shared.sealing_key, shared.base_url, mail_seconds=TEST_SECONDS
+        )
         result = await try_channel(shared.database, outlet, inside.space, channel_id)
     async with shared.database.transaction() as connection:
         test = (channel_id, result.error)
@@ -100,27 +100,21 @@ async def post_test(request: Request) -> Response:
 async def show_answer(request: Request) -> Response:
     """The page that the link in a mail opens. It changes nothing: programs open links, too."""
     shared = services(request)
-    space_id, channel_id = channels.read_mail_token(
-        shared.sealing_key, request.path_params["token"]
-    )
+    space_id, channel_id = channels.read_mail_token(shared.sealing_key, request.path_params["token"])
     async with shared.database.connection() as connection:
         target = await channels.fetch_target(connection, space_id, channel_id)
         space = await fetch_space(connection, space_id)
     if target is not None and target.kind != EMAIL:
         raise NotFound("Page")
     guest_key(request)
-    return render(
-        request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=""
-    )
+    return render(request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer="")
 
 
 async def post_answer(request: Request) -> Response:
     """Agree to mail, or refuse it: then the address is forgotten."""
     form = await read_form(request, guest_key(request), ANSWER_FORM)
     shared = services(request)
-    space_id, channel_id = channels.read_mail_token(
-        shared.sealing_key, request.path_params["token"]
-    )
+    space_id, channel_id = channels.read_mail_token(shared.sealing_key, request.path_params["token"])
     answer = form.text("answer")
     async with shared.database.transaction() as connection:
         target = await channels.fetch_target(connection, space_id, channel_id)
@@ -130,9 +124,7 @@ async def post_answer(request: Request) -> Response:
                 await channels.confirm_channel(connection, space_id, channel_id)
             elif answer == "refuse":
                 await channels.remove_channel(connection, space_id, channel_id)
-    return render(
-        request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=answer
-    )
+    return render(request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=answer)
 
 
 _PATH = "/console/spaces/{space_id}/alerts/channels"

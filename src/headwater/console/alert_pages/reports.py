@@ -14,11 +14,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, read_form_once, spend
 from headwater.console.pages import redirect
 from headwater.console.report_pages.saved_views import list_views
-from headwater.console.scheduled_reports.scheduled_reports import (
-    NewReport,
-    remove_report,
-    schedule_report,
-)
+from headwater.console.scheduled_reports.scheduled_reports import NewReport, remove_report, schedule_report
 from headwater.console.visitor import enter, require_visitor
 from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
@@ -45,9 +41,7 @@ async def post_schedule(request: Request) -> Response:
             typed |= {"channels": form.texts("channels"), "form": "report"}
             return await alerts_page(connection, request, inside, typed=typed, errors=error.errors)
         await spend(connection, form)
-    return redirect(
-        request, f"{alerts_path(inside.space.id)}#reports", FlashMessage.REPORT_SCHEDULED
-    )
+    return redirect(request, f"{alerts_path(inside.space.id)}#reports", FlashMessage.REPORT_SCHEDULED)
 
 
 async def post_remove(request: Request) -> Response:
@@ -62,9 +56,16 @@ async def post_remove(request: Request) -> Response:
 
 def _read(form: PostedForm, typed: dict[str, Any], user_id: int) -> NewReport:
     return NewReport(
-        typed["name"], typed["page"], typed["query"], typed["cadence"], typed["day"],
-        typed["hour"], typed["with_csv"] == "yes", form.texts("channels"), user_id,
-    )  # fmt: skip
+        typed["name"],
+        typed["page"],
+        typed["query"],
+        typed["cadence"],
+        typed["day"],
+        typed["hour"],
+        typed["with_csv"] == "yes",
+        form.texts("channels"),
+        user_id,
+    )
 
 
 _PATH = "/console/spaces/{space_id}/alerts/reports"

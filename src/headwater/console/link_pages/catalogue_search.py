@@ -56,8 +56,12 @@ def list_sources() -> tuple[ListedSource, ...]:
             parameters[of_platform(network, paid=paid)].append(parameter)
     return tuple(
         ListedSource(
-            key, title_of(key), title_of(channel_of(key)), tags_of(key),
-            tuple(sorted(aliases[key])), tuple(parameters[key]),
+            key,
+            title_of(key),
+            title_of(channel_of(key)),
+            tags_of(key),
+            tuple(sorted(aliases[key])),
+            tuple(parameters[key]),
         )
         for key in SOURCES
-    )  # fmt: skip
+    )

@@ -24,10 +24,19 @@ MOST_ROWS = 1_000
 LONGEST_ADDRESS = 2_048
 COLUMNS = ("address", "source", "campaign", "adset", "ad", "keyword")
 _ALSO = {
-    "url": "address", "link": "address", "page": "address", "landing page": "address",
-    "ad set": "adset", "ad_set": "adset", "ad group": "adset", "utm_campaign": "campaign",
-    "utm_content": "ad", "utm_term": "keyword", "term": "keyword", "content": "ad",
-}  # fmt: skip
+    "url": "address",
+    "link": "address",
+    "page": "address",
+    "landing page": "address",
+    "ad set": "adset",
+    "ad_set": "adset",
+    "ad group": "adset",
+    "utm_campaign": "campaign",
+    "utm_content": "ad",
+    "utm_term": "keyword",
+    "term": "keyword",
+    "content": "ad",
+}
 _BY_WORD = {title_of(source).lower(): source for source in SOURCES} | {s: s for s in SOURCES}
 _NAMES = Names(LINKED)
 LONGEST_CELL = 32 * 1024
@@ -65,9 +74,7 @@ class _Unreadable(ValueError):
     """The table cannot be read; the text says why."""
 
 
-def read_sheet(
-    text: str, usual: LinkParts, exclusions: Exclusions, names: SourceNames
-) -> LinkSheet:
+def read_sheet(text: str, usual: LinkParts, exclusions: Exclusions, names: SourceNames) -> LinkSheet:
     """Return the links of a table. What a row leaves empty is taken from `usual`."""
     try:
         lines = list(islice(_read_lines(text), MOST_ROWS + 2))
@@ -77,12 +84,8 @@ def read_sheet(
     if not lines:
         return LinkSheet(problem="There is no row in it: paste one address a line.")
     if len(lines) > MOST_ROWS:
-        return LinkSheet(
-            problem=f"There are more than {MOST_ROWS:,} rows: make the links in several goes."
-        )
-    return LinkSheet(
-        [_read_row(line, cells, columns, usual, (exclusions, names)) for line, cells in lines]
-    )
+        return LinkSheet(problem=f"There are more than {MOST_ROWS:,} rows: make the links in several goes.")
+    return LinkSheet([_read_row(line, cells, columns, usual, (exclusions, names)) for line, cells in lines])
 
 
 def write_sheet(sheet: LinkSheet) -> bytes:
@@ -91,10 +94,17 @@ def write_sheet(sheet: LinkSheet) -> bytes:
     for row in sheet.rows:
         parts = row.parts or LinkParts("")
         cells = [
-            row.address, parts.source, parts.campaign, parts.adset, parts.ad, parts.keyword,
-            row.link, (row.visit and row.visit.source) or "",
-            row.visit.reason.rule if row.visit else "", row.problem,
-        ]  # fmt: skip
+            row.address,
+            parts.source,
+            parts.campaign,
+            parts.adset,
+            parts.ad,
+            parts.keyword,
+            row.link,
+            (row.visit and row.visit.source) or "",
+            row.visit.reason.rule if row.visit else "",
+            row.problem,
+        ]
         table.add([row.line, *cells])
     return table.content()
 
@@ -120,14 +130,11 @@ def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, [cell.strip() for cell in cells]
     except csv.Error:
         raise _Unreadable(
-            f"Line {reader.line_num} cannot be read: a cell is too long, or a quotation mark is "
-            "not closed."
+            f"Line {reader.line_num} cannot be read: a cell is too long, or a quotation mark is not closed."
         ) from None
 
 
-def _read_head(
-    lines: list[tuple[int, list[str]]],
-) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
+def _read_head(lines: list[tuple[int, list[str]]]) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
     """The columns, and the lines below the head, if there is one, which names the addresses."""
     if not lines:
         return COLUMNS, lines
@@ -137,9 +144,7 @@ def _read_head(
         return COLUMNS, lines
     for cell, name in zip(cells, names, strict=True):
         if name and name not in COLUMNS:
-            raise _Unreadable(
-                f"Line {line} names a column “{cell[:80]}”; there are {', '.join(COLUMNS)}."
-            )
+            raise _Unreadable(f"Line {line} names a column “{cell[:80]}”; there are {', '.join(COLUMNS)}.")
         if name and names.count(name) > 1:
             raise _Unreadable(f"Line {line} names the column {name} more than once.")
     return names, lines[1:]
@@ -188,6 +193,9 @@ def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
     if source not in LINKED:
         raise ValueError(f"No link can be of the source {source}: nothing leads to such a visit.")
     return LinkParts(
-        source, values.get("campaign") or usual.campaign, values.get("adset") or usual.adset,
-        values.get("ad") or usual.ad, values.get("keyword") or usual.keyword,
-    )  # fmt: skip
+        source,
+        values.get("campaign") or usual.campaign,
+        values.get("adset") or usual.adset,
+        values.get("ad") or usual.ad,
+        values.get("keyword") or usual.keyword,
+    )

@@ -10,13 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.forms import PostedForm, read_form_with_files
-from headwater.console.link_pages.link_sheet import (
-    COLUMNS,
-    MOST_ROWS,
-    LinkSheet,
-    read_sheet,
-    write_sheet,
-)
+from headwater.console.link_pages.link_sheet import COLUMNS, MOST_ROWS, LinkSheet, read_sheet, write_sheet
 from headwater.console.link_pages.links import choices
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
@@ -66,15 +60,23 @@ def _page(request: Request, form: PostedForm, sheet: LinkSheet | None) -> Respon
     inside = request.state.inside
     base = f"{HOME}/spaces/{inside.space.id}"
     return render(
-        request, "link_sheet.html", status=422 if problem else 200, sheet=sheet, base=base,
-        page_path=f"{base}/links", text=form.text("rows"), source=form.text("source"),
-        campaign=form.text("campaign"), errors={"rows": [problem]} if problem else {},
-        columns=COLUMNS, most=MOST_ROWS, listed=MOST_LISTED, example=EXAMPLE, **choices(),
-    )  # fmt: skip
+        request,
+        "link_sheet.html",
+        status=422 if problem else 200,
+        sheet=sheet,
+        base=base,
+        page_path=f"{base}/links",
+        text=form.text("rows"),
+        source=form.text("source"),
+        campaign=form.text("campaign"),
+        errors={"rows": [problem]} if problem else {},
+        columns=COLUMNS,
+        most=MOST_ROWS,
+        listed=MOST_LISTED,
+        example=EXAMPLE,
+        **choices(),
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/links/many"
-ROUTES = [
-    Route(_PATH, show_form, methods=["GET"]),
-    Route(_PATH, make_links, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_form, methods=["GET"]), Route(_PATH, make_links, methods=["POST"])]

@@ -41,8 +41,7 @@ async def fetch_latest_values(connection: AsyncConnection, space_id: int) -> Lat
     by_field = {name: _different(row[at] for row in rows) for at, name in enumerate(_FIELDS)}
     values = {"space_id": space_id, "most": MOST_TOUCHPOINTS}
     tags = [
-        read_parameters(url, _TAGS, ())
-        for (url,) in await fetch_all(connection, queries["urls"], values)
+        read_parameters(url, _TAGS, ()) for (url,) in await fetch_all(connection, queries["urls"], values)
     ]
     for name in sorted(_TAGS):
         by_field[name] = _different(tag.get(name) for tag in tags)

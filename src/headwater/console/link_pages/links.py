@@ -25,14 +25,7 @@ from headwater.sources.catalogue import SOURCES, channel_of
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.links.link_checks import check_host, check_link
 from headwater.sources.links.link_templates import TEMPLATES
-from headwater.sources.links.links import (
-    LINKED,
-    MAX_VALUE,
-    BadAddress,
-    LinkParts,
-    build_link,
-    tags_of,
-)
+from headwater.sources.links.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link, tags_of
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 from headwater.spaces.sites.source_rules import fetch_own_hosts, fetch_source_rules
@@ -40,10 +33,15 @@ from headwater.spaces.sites.source_rules import fetch_own_hosts, fetch_source_ru
 LONGEST_ADDRESS = 4_096
 FIELDS = ("address", "source", "campaign", "adset", "ad", "keyword", "utm_source", "utm_medium")
 TITLES = {
-    "address": "address", "source": "source", "campaign": "campaign", "adset": "ad set",
-    "ad": "ad", "keyword": "keyword", "utm_source": "value of utm_source",
+    "address": "address",
+    "source": "source",
+    "campaign": "campaign",
+    "adset": "ad set",
+    "ad": "ad",
+    "keyword": "keyword",
+    "utm_source": "value of utm_source",
     "utm_medium": "value of utm_medium",
-}  # fmt: skip
+}
 NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
 
 
@@ -105,18 +103,32 @@ async def _show(request: Request, template: str) -> Response:
         link = await _build(connection, inside.space, form, latest)
     base = f"{HOME}/spaces/{inside.space.id}"
     return render(
-        request, template, status=422 if form.errors else 200, fetches=True, form=form,
-        errors=form.errors, link=link, latest=latest, base=base, page_path=f"{base}/links",
-        longest_code=qr_code.LONGEST, templates=TEMPLATES, **choices(),
-    )  # fmt: skip
+        request,
+        template,
+        status=422 if form.errors else 200,
+        fetches=True,
+        form=form,
+        errors=form.errors,
+        link=link,
+        latest=latest,
+        base=base,
+        page_path=f"{base}/links",
+        longest_code=qr_code.LONGEST,
+        templates=TEMPLATES,
+        **choices(),
+    )
 
 
 def choices() -> dict[str, Any]:
     """Return what the pages of links choose from, for their templates."""
     return {
-        "grouped_sources": GROUPED_SOURCES, "not_linked": NOT_LINKED, "title_of": title_of,
-        "channel_of": channel_of, "tags_of": tags_of, "longest": MAX_VALUE,
-    }  # fmt: skip
+        "grouped_sources": GROUPED_SOURCES,
+        "not_linked": NOT_LINKED,
+        "title_of": title_of,
+        "channel_of": channel_of,
+        "tags_of": tags_of,
+        "longest": MAX_VALUE,
+    }
 
 
 def read_link_form(request: Request) -> LinkForm:

@@ -25,9 +25,7 @@ GROUPED_SOURCES = [
 """Every source with its title, by the title of its channel."""
 
 
-async def add_source_name(
-    connection: AsyncConnection, space: Space, form: PostedForm
-) -> FlashMessage:
+async def add_source_name(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
     """Have a value of utm_source stand for a source. Raises Invalid, by `name` and `source`."""
     name, source = form.text("name").strip(), form.text("source")
     errors: Errors = {}
@@ -41,9 +39,7 @@ async def add_source_name(
     return FlashMessage.SOURCE_NAMED
 
 
-async def remove_source_name(
-    connection: AsyncConnection, space: Space, form: PostedForm
-) -> FlashMessage:
+async def remove_source_name(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
     """Have a value of utm_source go by the rules again."""
     await _change_name(connection, space, form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
@@ -55,17 +51,20 @@ async def add_network(connection: AsyncConnection, space: Space, form: PostedFor
     """
     spellings = [text.strip() for text in form.text("spellings").split(",") if text.strip()]
     values = {
-        "name": form.text("network").strip(), "spellings": spellings,
+        "name": form.text("network").strip(),
+        "spellings": spellings,
         "platform": form.text("platform").strip() or None,
-    }  # fmt: skip
+    }
     try:
         await put_network(connection, space.id, read_network(values))
     except Invalid as error:
         fields = {"name": "network"}
-        raise Invalid({
-            fields.get(key.partition(".")[0], key.partition(".")[0]): rules
-            for key, rules in error.errors.items()
-        }) from None  # fmt: skip
+        raise Invalid(
+            {
+                fields.get(key.partition(".")[0], key.partition(".")[0]): rules
+                for key, rules in error.errors.items()
+            }
+        ) from None
     return FlashMessage.NETWORK_ADDED
 
 

@@ -37,10 +37,7 @@ from headwater.sources.reasons import list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
-from headwater.spaces.reclassifications import (
-    list_reclassified_names,
-    list_reclassified_networks,
-)
+from headwater.spaces.reclassifications import list_reclassified_names, list_reclassified_networks
 from headwater.spaces.sites.source_rules import fetch_source_rules
 
 FORM = "sources"
@@ -76,11 +73,7 @@ async def show_sources(request: Request) -> Response:
 
 
 async def _page(
-    request: Request,
-    connection: AsyncConnection,
-    inside: SpaceVisitor,
-    errors: Errors,
-    typed: dict[str, str],
+    request: Request, connection: AsyncConnection, inside: SpaceVisitor, errors: Errors, typed: dict[str, str]
 ) -> Response:
     form, refused = _read_test(request)
     space = inside.space
@@ -92,22 +85,31 @@ async def _page(
     else:
         findings = []
     return render(
-        request, "sources.html", status=422 if errors or refused else 200,
-        errors=errors | refused, form=form, test=test, findings=findings,
+        request,
+        "sources.html",
+        status=422 if errors or refused else 200,
+        errors=errors | refused,
+        form=form,
+        test=test,
+        findings=findings,
         notes=note_address(form.url) if test and form.url else [],
-        names=read_list_page(
-            request, sorted(space.source_names.items()), lambda each: each[0], "own"
-        ),
+        names=read_list_page(request, sorted(space.source_names.items()), lambda each: each[0], "own"),
         typed=_prefilled(request) | typed_hosts(space) | typed,
         networks=read_list_page(
-            request, sorted(space.sources.networks, key=lambda each: each.name),
-            lambda each: each.name, "networks",
+            request,
+            sorted(space.sources.networks, key=lambda each: each.name),
+            lambda each: each.name,
+            "networks",
         ),
         networks_under_way=await list_reclassified_networks(connection, space.id),
-        base=f"{HOME}/spaces/{space.id}", page_path=f"{HOME}/spaces/{space.id}/sources",
-        grouped_sources=GROUPED_SOURCES, found=search_sources(form.find), title_of=title_of,
-        channel_of=channel_of, under_way=await list_reclassified_names(connection, space.id),
-    )  # fmt: skip
+        base=f"{HOME}/spaces/{space.id}",
+        page_path=f"{HOME}/spaces/{space.id}/sources",
+        grouped_sources=GROUPED_SOURCES,
+        found=search_sources(form.find),
+        title_of=title_of,
+        channel_of=channel_of,
+        under_way=await list_reclassified_names(connection, space.id),
+    )
 
 
 def _prefilled(request: Request) -> dict[str, str]:
@@ -115,9 +117,12 @@ def _prefilled(request: Request) -> dict[str, str]:
     query = Query(request.scope["query_string"])
     network, spelling = query.single("network") or "", query.single("spelling") or ""
     return {
-        "name": "", "source": "", "network": network[:LONGEST_NAME],
-        "spellings": spelling[:LONGEST_NAME], "platform": "",
-    }  # fmt: skip
+        "name": "",
+        "source": "",
+        "network": network[:LONGEST_NAME],
+        "spellings": spelling[:LONGEST_NAME],
+        "platform": "",
+    }
 
 
 def _read_test(request: Request) -> tuple[AddressTest, Errors]:

@@ -19,9 +19,12 @@ from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
 _KINDS = {
-    "event": "An event", "hit": "A page view", "touchpoint": "A touchpoint",
-    "identify": "A person", "bots": "Page views by bots",
-}  # fmt: skip
+    "event": "An event",
+    "hit": "A page view",
+    "touchpoint": "A touchpoint",
+    "identify": "A person",
+    "bots": "Page views by bots",
+}
 _DUPLICATES = {
     "idempotency_key": "its idempotency key came before",
     "order_id": "its order id came before",
@@ -61,9 +64,11 @@ def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
     """Return an arrival as a line; `base` is the address of the Space's pages."""
     values = arrival.values
     parts: dict[str, Any] = {
-        "key": f"{arrival.kind}-{arrival.id}", "kind": arrival.kind, "at": arrival.at,
+        "key": f"{arrival.kind}-{arrival.id}",
+        "kind": arrival.kind,
+        "at": arrival.at,
         **_person(values, base),
-    }  # fmt: skip
+    }
     match arrival.kind:
         case "visits" | "touchpoints":
             parts |= _visit(arrival.kind, values, space, base)
@@ -113,43 +118,54 @@ def _event(values: Mapping[str, Any], space: Space) -> dict[str, Any]:
     source: int | None = values.get("source_id")
     name = values["event_name"]
     return {
-        "title": conversion_title(space, name), "amount": values["amount"],
+        "title": conversion_title(space, name),
+        "amount": values["amount"],
         "currency": values["currency"] or space.currency,
         "source": title_of(space.sources.name_of(source)) if source else "no touchpoint before it",
         "detail": _sender(values),
-    }  # fmt: skip
+    }
 
 
 def _duplicate(values: Mapping[str, Any], space: Space, base: str) -> dict[str, Any]:
     event = values["event_id"]
     repeated = {} if event is None else _event(values, space)
     return {
-        "title": "A repeat", **repeated, "source": "", "state": "duplicate",
+        "title": "A repeat",
+        **repeated,
+        "source": "",
+        "state": "duplicate",
         "link": f"{base}/events/{event}" if event is not None else "",
-        "about": _DUPLICATES.get(values["reason"], values["reason"]), "detail": _sender(values),
-    }  # fmt: skip
+        "about": _DUPLICATES.get(values["reason"], values["reason"]),
+        "detail": _sender(values),
+    }
 
 
 def _rejected(values: Mapping[str, Any], base: str) -> dict[str, Any]:
     reason = _REJECTIONS.get(values["reason"], values["reason"])
     return {
-        "title": _KINDS.get(values["kind"], "Something"), "link": f"{base}/data-quality",
-        "state": "rejected", "about": f"{reason}: {values['detail']}", "detail": _sender(values),
-    }  # fmt: skip
+        "title": _KINDS.get(values["kind"], "Something"),
+        "link": f"{base}/data-quality",
+        "state": "rejected",
+        "about": f"{reason}: {values['detail']}",
+        "detail": _sender(values),
+    }
 
 
 def _bots(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "title": f"A bot on {values['site']}", "state": "ignored",
+        "title": f"A bot on {values['site']}",
+        "state": "ignored",
         "about": f"{values['bot_hits']:,} page views by bots left out so far",
-    }  # fmt: skip
+    }
 
 
 def _waiting(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "title": _KINDS.get(values["kind"], "Something"), "state": "waiting",
-        "detail": _sender(values), "about": "accepted, to be processed in a moment",
-    }  # fmt: skip
+        "title": _KINDS.get(values["kind"], "Something"),
+        "state": "waiting",
+        "detail": _sender(values),
+        "about": "accepted, to be processed in a moment",
+    }
 
 
 def _sender(values: Mapping[str, Any]) -> str:

@@ -34,9 +34,12 @@ OLDEST_SECONDS = 10.0
 MOST_SPACES = 200
 
 KINDS = {
-    "visits": ("visits",), "events": ("events",), "touchpoints": ("touchpoints",),
-    "waiting": ("waiting",), "problems": ("duplicates", "rejected", "bots"),
-}  # fmt: skip
+    "visits": ("visits",),
+    "events": ("events",),
+    "touchpoints": ("touchpoints",),
+    "waiting": ("waiting",),
+    "problems": ("duplicates", "rejected", "bots"),
+}
 """The choices of the page, and the queries that each shows."""
 
 
@@ -132,9 +135,13 @@ async def fetch_snapshot(
 ) -> ArrivalsSnapshot:
     """Return what came in within MINUTES before a moment."""
     values = {
-        "space_id": space_id, "since": until - timedelta(minutes=MINUTES), "until": until,
-        "most": MOST, "most_counted": MOST_COUNTED, "most_touchpoints": MOST_TOUCHPOINTS,
-    }  # fmt: skip
+        "space_id": space_id,
+        "since": until - timedelta(minutes=MINUTES),
+        "until": until,
+        "most": MOST,
+        "most_counted": MOST_COUNTED,
+        "most_touchpoints": MOST_TOUCHPOINTS,
+    }
     arrivals: list[Arrival] = []
     for kinds in KINDS.values():
         for kind in kinds:

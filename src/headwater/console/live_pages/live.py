@@ -11,14 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.live_pages.arrival_lines import describe
-from headwater.console.live_pages.arrivals import (
-    KINDS,
-    MINUTES,
-    MOST,
-    ArrivalsFeed,
-    ArrivalsSnapshot,
-    Minute,
-)
+from headwater.console.live_pages.arrivals import KINDS, MINUTES, MOST, ArrivalsFeed, ArrivalsSnapshot, Minute
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, read_space_id, require_visitor
 from headwater.database.pool import confine
@@ -30,9 +23,13 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 CHOICES = {
-    "": "Everything", "visits": "Visits", "events": "Events", "touchpoints": "Touchpoints",
-    "waiting": "Waiting", "problems": "Left out",
-}  # fmt: skip
+    "": "Everything",
+    "visits": "Visits",
+    "events": "Events",
+    "touchpoints": "Touchpoints",
+    "waiting": "Waiting",
+    "problems": "Left out",
+}
 RELOAD_SECONDS = 15
 BAR_HEIGHT = 72
 
@@ -45,9 +42,14 @@ async def show_live(request: Request) -> Response:
         inside = await enter(connection, request, visitor)
         snapshot = await _feed(request).fetch(connection, inside.space.id)
     response = render(
-        request, "live.html", fetches=True, choices=CHOICES, reloads=reloads,
-        reload_seconds=RELOAD_SECONDS, **_values(inside.space, snapshot, choice),
-    )  # fmt: skip
+        request,
+        "live.html",
+        fetches=True,
+        choices=CHOICES,
+        reloads=reloads,
+        reload_seconds=RELOAD_SECONDS,
+        **_values(inside.space, snapshot, choice),
+    )
     if reloads:
         response.headers["Refresh"] = str(RELOAD_SECONDS)
     return response
@@ -98,14 +100,19 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
     base = f"{HOME}/spaces/{space.id}"
     highest = max((minute.total for minute in snapshot.minutes), default=0)
     return {
-        "base": base, "page_path": f"{base}/live", "choice": choice, "snapshot": snapshot,
+        "base": base,
+        "page_path": f"{base}/live",
+        "choice": choice,
+        "snapshot": snapshot,
         "lines": [describe(each, space, base) for each in snapshot.of(choice)],
         "zone": space.timezone,
-        "most": MOST, "window": MINUTES, "height": BAR_HEIGHT,
+        "most": MOST,
+        "window": MINUTES,
+        "height": BAR_HEIGHT,
         "views": sum(minute.views for minute in snapshot.minutes),
         "events": sum(minute.events for minute in snapshot.minutes),
         "bars": [_heights(minute, highest) for minute in snapshot.minutes],
-    }  # fmt: skip
+    }
 
 
 def _heights(minute: Minute, highest: int) -> tuple[int, int]:
@@ -118,7 +125,4 @@ def _heights(minute: Minute, highest: int) -> tuple[int, int]:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/live"
-ROUTES = [
-    Route(_PATH, show_live, methods=["GET"]),
-    Route(f"{_PATH}/latest", show_latest, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_live, methods=["GET"]), Route(f"{_PATH}/latest", show_latest, methods=["GET"])]

@@ -89,9 +89,8 @@ async def post_check(request: Request) -> Response:
         except (Invalid, Conflict) as error:
             errors = error.errors if isinstance(error, Invalid) else {"page": [error.message]}
             return await _page(
-                request, connection, inside, job, status=error.status, reading=reading,
-                errors=errors,
-            )  # fmt: skip
+                request, connection, inside, job, status=error.status, reading=reading, errors=errors
+            )
     return redirect(request, _path(inside, job))
 
 
@@ -99,16 +98,15 @@ def _chosen(form: PostedForm, kind: str) -> Reading:
     columns = dict(zip(form.texts("column"), form.texts("field"), strict=False))
     if kind == "spend":
         constants = {
-            name: form.text(name).strip() for name in SPEND_CONSTANTS
+            name: form.text(name).strip()
+            for name in SPEND_CONSTANTS
             if form.text(name).strip() and name not in columns.values()
-        }  # fmt: skip
+        }
         return Reading(columns, constants, decimals=form.text("decimals"), dates=form.text("dates"))
     constants = {"event_name": form.text("event_name")} if form.text("event_name") else {}
     if "event_name" in columns.values():
         constants = {}
-    return Reading(
-        columns, constants, form.text("timezone"), form.text("decimals"), form.text("dates")
-    )
+    return Reading(columns, constants, form.text("timezone"), form.text("decimals"), form.text("dates"))
 
 
 async def post_start(request: Request) -> Response:
@@ -166,9 +164,14 @@ async def send_refused(request: Request) -> Response:
 
 
 async def _page(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob, *,
-    status: int = 200, **values: Any,
-) -> Response:  # fmt: skip
+    request: Request,
+    connection: AsyncConnection,
+    inside: SpaceVisitor,
+    job: ImportJob,
+    *,
+    status: int = 200,
+    **values: Any,
+) -> Response:
     space = inside.space
     sample = FileHead()
     if job.file and job.status in ("uploaded", "checking", "checked"):
@@ -183,19 +186,35 @@ async def _page(
     if chosen is not None and not is_edited:
         preview = preview_rows(space, job, chosen, sample.rows[:PREVIEWED])
     return render(
-        request, "import.html", status=status, job=job, sample=sample, errors=errors,
-        reading=typed or chosen or guessed, guessed=guessed, is_edited=is_edited, preview=preview,
+        request,
+        "import.html",
+        status=status,
+        job=job,
+        sample=sample,
+        errors=errors,
+        reading=typed or chosen or guessed,
+        guessed=guessed,
+        is_edited=is_edited,
+        preview=preview,
         preview_columns=list(dict.fromkeys(name for row in preview for name in row.values)),
-        fields=KINDS[job.kind].fields, kind=KINDS_IN_WORDS[job.kind], zones=sorted(zone_names()),
-        decimals=DECIMALS, dates=DATES, event_names=EVENT_NAMES,
-        has_time=KINDS[job.kind].times, known=_known(job, sample),
-        has_amount=bool(KINDS[job.kind].numbers), separator=DELIMITERS.get(job.delimiter, ""),
-        notation=_unclear(job, typed or chosen or guessed, sample), kept=REFUSED_KEPT.days,
+        fields=KINDS[job.kind].fields,
+        kind=KINDS_IN_WORDS[job.kind],
+        zones=sorted(zone_names()),
+        decimals=DECIMALS,
+        dates=DATES,
+        event_names=EVENT_NAMES,
+        has_time=KINDS[job.kind].times,
+        known=_known(job, sample),
+        has_amount=bool(KINDS[job.kind].numbers),
+        separator=DELIMITERS.get(job.delimiter, ""),
+        notation=_unclear(job, typed or chosen or guessed, sample),
+        kept=REFUSED_KEPT.days,
         former=await fetch_former(connection, space.id, job) if job.status == "checked" else None,
         reasons=await count_reasons(connection, space.id, job.id) if job.refused else [],
         refused=await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
-        orders=orders_path(space.id), here=_path(inside, job),
-    )  # fmt: skip
+        orders=orders_path(space.id),
+        here=_path(inside, job),
+    )
 
 
 def _path(inside: SpaceVisitor, job: ImportJob) -> str:

@@ -43,9 +43,20 @@ LATEST = 20
 NEVER = "-"
 """The event name of a topic that is ignored, in the form."""
 USUAL_FIELDS = (
-    "email", "amount", "currency", "order_id", "event_time", "trk_token", "first_name",
-    "last_name", "phone", "url", "order_name", "idempotency_key", "heard_about_us",
-)  # fmt: skip
+    "email",
+    "amount",
+    "currency",
+    "order_id",
+    "event_time",
+    "trk_token",
+    "first_name",
+    "last_name",
+    "phone",
+    "url",
+    "order_name",
+    "idempotency_key",
+    "heard_about_us",
+)
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,7 @@ def _read(webhook: Webhook, pairs: dict[str, str], repeated: Errors) -> WebhookS
 def _pairs(settings: WebhookSettings) -> dict[str, str]:
     """Settings as the KEY=VALUE pairs of the command line."""
     events = {
-        "event" if topic == ANYTHING else f"event.{topic}": name
-        for topic, name in settings.events.items()
+        "event" if topic == ANYTHING else f"event.{topic}": name for topic, name in settings.events.items()
     }
     mapping = {f"map.{name}": text for name, text in settings.mapping.items()}
     single = {"topic": settings.topic, "signature_header": settings.signature_header}
@@ -151,34 +161,47 @@ async def _latest_kept(
 
 
 async def _page(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor, webhook: Webhook,
-    pairs: dict[str, str], **values: Any,
-) -> Response:  # fmt: skip
+    request: Request,
+    connection: AsyncConnection,
+    inside: SpaceVisitor,
+    webhook: Webhook,
+    pairs: dict[str, str],
+    **values: Any,
+) -> Response:
     provider, rules = PROVIDERS[webhook.type], values.get("errors", {})
     topics = [
         MappingRow(key[6:], name or NEVER, rules=rules.get(key, []))
-        for key, name in pairs.items() if key.startswith("event.")
-    ]  # fmt: skip
+        for key, name in pairs.items()
+        if key.startswith("event.")
+    ]
     fields = [
         MappingRow(name, text, only, rules.get(key, []))
-        for key, text in pairs.items() if key.startswith("map.")
+        for key, text in pairs.items()
+        if key.startswith("map.")
         for name, _, only in [key[4:].partition("@")]
-    ]  # fmt: skip
+    ]
     spare = [MappingRow("", "") for _ in range(SPARE_ROWS)]
     return render(
-        request, "webhook_mapping.html", status=422 if rules else 200, webhook=webhook,
+        request,
+        "webhook_mapping.html",
+        status=422 if rules else 200,
+        webhook=webhook,
         provider=provider,
-        topics=[*topics, *spare], fields=[*fields, *spare], pairs=pairs, errors=rules,
-        is_generic=webhook.type == GENERIC.type, event_names=EVENT_NAMES, never=NEVER,
-        usual=USUAL_FIELDS, others=[name for name in DESTINATIONS if name not in USUAL_FIELDS],
+        topics=[*topics, *spare],
+        fields=[*fields, *spare],
+        pairs=pairs,
+        errors=rules,
+        is_generic=webhook.type == GENERIC.type,
+        event_names=EVENT_NAMES,
+        never=NEVER,
+        usual=USUAL_FIELDS,
+        others=[name for name in DESTINATIONS if name not in USUAL_FIELDS],
         latest=await _latest_kept(connection, inside, webhook),
-        here=webhook_path(inside.space.id, webhook.id), orders=orders_path(inside.space.id),
+        here=webhook_path(inside.space.id, webhook.id),
+        orders=orders_path(inside.space.id),
         tried=values.get("tried"),
-    )  # fmt: skip
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/orders/webhooks/{{webhook_id}}/mapping"
-ROUTES = [
-    Route(_PATH, show_mapping, methods=["GET"]),
-    Route(_PATH, post_mapping, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_mapping, methods=["GET"]), Route(_PATH, post_mapping, methods=["POST"])]

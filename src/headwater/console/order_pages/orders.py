@@ -7,11 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.list_page import PER_PAGE, read_list_page
-from headwater.console.order_pages.webhook_view import (
-    ROWS,
-    list_senders,
-    orders_path,
-)
+from headwater.console.order_pages.webhook_view import ROWS, list_senders, orders_path
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.endpoints.services import services
@@ -38,11 +34,21 @@ async def show_orders(request: Request) -> Response:
         jobs = await list_jobs(connection, space_id, ROWS)
         keys, key_used_at = await fetch_key_use(connection, space_id)
     return render(
-        request, "orders.html", webhooks=webhooks, listed=listed, summaries=summaries,
-        deleted=deleted[: -PER_PAGE - 1 : -1], deleted_before=len(deleted) - PER_PAGE,
-        providers=PROVIDERS, senders=list_senders(), jobs=jobs, keys=keys, key_used_at=key_used_at,
-        base=f"{HOME}/spaces/{space_id}", here=orders_path(space_id),
-    )  # fmt: skip
+        request,
+        "orders.html",
+        webhooks=webhooks,
+        listed=listed,
+        summaries=summaries,
+        deleted=deleted[: -PER_PAGE - 1 : -1],
+        deleted_before=len(deleted) - PER_PAGE,
+        providers=PROVIDERS,
+        senders=list_senders(),
+        jobs=jobs,
+        keys=keys,
+        key_used_at=key_used_at,
+        base=f"{HOME}/spaces/{space_id}",
+        here=orders_path(space_id),
+    )
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/orders", show_orders, methods=["GET"])]

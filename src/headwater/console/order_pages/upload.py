@@ -27,10 +27,7 @@ KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click that no event carries."),
-    "spend": (
-        "Spend",
-        "What ads have cost, as the ad platforms export it. Each is known by its header.",
-    ),
+    "spend": ("Spend", "What ads have cost, as the ad platforms export it. Each is known by its header."),
     "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
 }
 NO_FILE = "Choose the file to import."
@@ -80,9 +77,7 @@ async def _receive(
         raise Invalid({"kind": ["Choose what the rows of the file are."]})
     async with shared.database.transaction() as connection:
         await spend(connection, form)
-        job_id, file = await create_job(
-            connection, space_id, kind, name, inside.visitor.user.id
-        )  # fmt: skip
+        job_id, file = await create_job(connection, space_id, kind, name, inside.visitor.user.id)
     upload = Upload(space_id, job_id, file, kind)
     try:
         await receive_file(shared.database, shared.storage, upload, multipart.pieces())
@@ -92,14 +87,20 @@ async def _receive(
 
 
 def _page(
-    request: Request, inside: SpaceVisitor, *, kind: str = "events", status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    request: Request, inside: SpaceVisitor, *, kind: str = "events", status: int = 200, **values: Any
+) -> Response:
     once = hidden_token(once_token(inside.visitor.form_key, FORM))
     return render(
-        request, "import_new.html", status=status, once=once, kind=kind, kinds=KINDS_IN_WORDS,
-        most=services(request).settings.max_upload_mb, here=orders_path(inside.space.id), **values,
-    )  # fmt: skip
+        request,
+        "import_new.html",
+        status=status,
+        once=once,
+        kind=kind,
+        kinds=KINDS_IN_WORDS,
+        most=services(request).settings.max_upload_mb,
+        here=orders_path(inside.space.id),
+        **values,
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/orders/imports"

@@ -31,11 +31,7 @@ from headwater.console.pages import hidden_token, render
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
-from headwater.intake.webhooks.deliveries import (
-    fetch_delivery,
-    list_deliveries,
-    summarize_deliveries,
-)
+from headwater.intake.webhooks.deliveries import fetch_delivery, list_deliveries, summarize_deliveries
 from headwater.intake.webhooks.models import Webhook, WebhookRequest
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.intake.webhooks.webhooks import PATH, fetch_webhook
@@ -72,9 +68,15 @@ async def post_test(request: Request) -> Response:
         except Invalid as error:
             errors = error.errors
         return await render_webhook(
-            request, connection, inside, webhook.id, status=422 if errors else 200, errors=errors,
-            tried=tried, typed={name: form.text(name) for name in ("body", "topic", "delivery")},
-        )  # fmt: skip
+            request,
+            connection,
+            inside,
+            webhook.id,
+            status=422 if errors else 200,
+            errors=errors,
+            tried=tried,
+            typed={name: form.text(name) for name in ("body", "topic", "delivery")},
+        )
 
 
 async def _read_message(
@@ -112,17 +114,30 @@ async def show_delivery(request: Request) -> Response:
             context = read_context(webhook)
             tried = await try_body(connection, space, context, message)
     return render(
-        request, "webhook_delivery.html", webhook=webhook, delivery=delivery, tried=tried,
-        body=None if delivery.body is None else pretty_body(delivery.body), statuses=STATUSES,
-        advice=advise(webhook, delivery.detail), here=webhook_path(space.id, webhook.id),
-        orders=orders_path(space.id), base=f"{HOME}/spaces/{space.id}",
-    )  # fmt: skip
+        request,
+        "webhook_delivery.html",
+        webhook=webhook,
+        delivery=delivery,
+        tried=tried,
+        body=None if delivery.body is None else pretty_body(delivery.body),
+        statuses=STATUSES,
+        advice=advise(webhook, delivery.detail),
+        here=webhook_path(space.id, webhook.id),
+        orders=orders_path(space.id),
+        base=f"{HOME}/spaces/{space.id}",
+    )
 
 
 async def render_webhook(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor, webhook_id: int, *,
-    status: int = 200, token: str | None = None, **values: Any,
-) -> Response:  # fmt: skip
+    request: Request,
+    connection: AsyncConnection,
+    inside: SpaceVisitor,
+    webhook_id: int,
+    *,
+    status: int = 200,
+    token: str | None = None,
+    **values: Any,
+) -> Response:
     """The page of a webhook; `values` are those of a form that was sent. With the `token` of its
     URL, which is known only while it is made, the page shows the URL.
     """

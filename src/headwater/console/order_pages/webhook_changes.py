@@ -14,12 +14,7 @@ from starlette.routing import Route
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, read_form_once, spend
 from headwater.console.order_pages.webhook import ADDRESS, SECRET, render_webhook
-from headwater.console.order_pages.webhook_view import (
-    orders_path,
-    read_path_id,
-    read_webhook,
-    webhook_path,
-)
+from headwater.console.order_pages.webhook_view import orders_path, read_path_id, read_webhook, webhook_path
 from headwater.console.order_pages.webhook_wizard import make_secret, read_secret
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
@@ -61,9 +56,13 @@ async def _refuse(request: Request, permission: Permission, error: Conflict) -> 
     async with services(request).database.connection() as connection:
         inside = await enter(connection, request, visitor, permission)
         return await render_webhook(
-            request, connection, inside, read_path_id(request, "webhook_id"), status=409,
+            request,
+            connection,
+            inside,
+            read_path_id(request, "webhook_id"),
+            status=409,
             problem=error.message,
-        )  # fmt: skip
+        )
 
 
 async def post_secret(request: Request) -> Response:

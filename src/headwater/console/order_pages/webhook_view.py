@@ -57,9 +57,7 @@ class OutcomeView:
 
 def list_senders() -> list[tuple[str, Provider]]:
     """The types of webhooks by the names that people know, whatever else can send at the end."""
-    return sorted(
-        PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title)
-    )
+    return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
 
 
 def orders_path(space_id: int) -> str:
@@ -124,9 +122,7 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
 
 def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
     """Return the fields of a refund that has no event yet, by their names in words."""
-    amounts = [
-        statement.amount or "everything" for statement in refund.statements if not statement.failed
-    ]
+    amounts = [statement.amount or "everything" for statement in refund.statements if not statement.failed]
     return {
         "event_time": refund.at,
         "refund of order": " or ".join(refund.order_ids),

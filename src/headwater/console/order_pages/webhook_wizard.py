@@ -11,13 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.console.forms import (
-    PostedForm,
-    once_token,
-    read_form_once,
-    spend,
-    without_keys,
-)
+from headwater.console.forms import PostedForm, once_token, read_form_once, spend, without_keys
 from headwater.console.order_pages.webhook import render_webhook
 from headwater.console.order_pages.webhook_view import list_senders, orders_path
 from headwater.console.pages import hidden_token, render
@@ -71,9 +65,8 @@ async def post_create(request: Request) -> Response:
 
 
 async def _create(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor, form: PostedForm,
-    secret: str | None,
-) -> tuple[str, int]:  # fmt: skip
+    request: Request, connection: AsyncConnection, inside: SpaceVisitor, form: PostedForm, secret: str | None
+) -> tuple[str, int]:
     kind = form.text("type")
     pairs = {"event": form.text("event")} if kind == GENERIC.type else {}
     new = NewWebhook(kind, form.text("name"), read_settings(kind, pairs), secret)
@@ -114,17 +107,29 @@ def make_secret() -> str:
 
 
 def _page(
-    request: Request, inside: SpaceVisitor, kind: str | None, *, status: int = 200,
-    form: PostedForm | None = None, **values: Any,
-) -> Response:  # fmt: skip
+    request: Request,
+    inside: SpaceVisitor,
+    kind: str | None,
+    *,
+    status: int = 200,
+    form: PostedForm | None = None,
+    **values: Any,
+) -> Response:
     once = hidden_token(once_token(inside.visitor.form_key, FORM))
     provider = PROVIDERS[kind] if kind else None
     typed = {name: form.text(name) for name in ("name", "event", "signing")} if form else {}
     return render(
-        request, "webhook_new.html", status=status, provider=provider, senders=list_senders(),
-        typed={"name": "", "event": "", "signing": MADE, **typed}, once=once,
-        event_names=STANDARD_NAMES, here=orders_path(inside.space.id), **values,
-    )  # fmt: skip
+        request,
+        "webhook_new.html",
+        status=status,
+        provider=provider,
+        senders=list_senders(),
+        typed={"name": "", "event": "", "signing": MADE, **typed},
+        once=once,
+        event_names=STANDARD_NAMES,
+        here=orders_path(inside.space.id),
+        **values,
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/orders/webhooks"

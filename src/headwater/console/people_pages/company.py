@@ -39,9 +39,11 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "company.sql")
 
 CONTACTS_AFTER = Parameter(
-    name="contacts_after", kind=whole_number(0, 10**18 - 1), default=0,
+    name="contacts_after",
+    kind=whole_number(0, 10**18 - 1),
+    default=0,
     description="The contact after which the list of a company's contacts goes on.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,23 @@ async def show_company(request: Request) -> Response:
     async with shared.database.transaction() as connection:
         content = await _load(connection, space, company_id, at, after_id)
     return render(
-        request, "company.html", page=content, head=content.head, figures=figures,
-        revenue=Measure.REVENUE, most=MOST_EVENTS, statuses=STATUSES, skipped=SKIPPED,
-        senders=SENDERS, at=at, after_id=after_id,
+        request,
+        "company.html",
+        page=content,
+        head=content.head,
+        figures=figures,
+        revenue=Measure.REVENUE,
+        most=MOST_EVENTS,
+        statuses=STATUSES,
+        skipped=SKIPPED,
+        senders=SENDERS,
+        at=at,
+        after_id=after_id,
         links=page_links(content.timeline, path, cursors),
         more=f"{path}?{urlencode({CONTACTS_AFTER.name: content.more_after})}#contacts",
         event_title=partial(conversion_title, space),
         base=f"{HOME}/spaces/{space.id}",
-    )  # fmt: skip
+    )
 
 
 async def _load(
@@ -109,9 +120,13 @@ async def _load(
 ) -> CompanyContent:
     await connection.execute(contact_queries["snapshot"])
     values = {
-        "space_id": space.id, "company_id": company_id, "after_id": after_id,
-        "limit": PER_PAGE + 1, "most": MOST_EVENTS + 1, "sales": [*SALES_EVENTS],
-    }  # fmt: skip
+        "space_id": space.id,
+        "company_id": company_id,
+        "after_id": after_id,
+        "limit": PER_PAGE + 1,
+        "most": MOST_EVENTS + 1,
+        "sales": [*SALES_EVENTS],
+    }
     head = await fetch_optional(
         connection.cursor(row_factory=class_row(CompanyHead)), queries["company"], values
     )
@@ -123,12 +138,12 @@ async def _load(
     ids = [row[0] for row in await fetch_all(connection, queries["contacts"], values)]
     listed = ids[:PER_PAGE]
     return CompanyContent(
-        head, totals, await fetch_people(connection, space.id, listed),
+        head,
+        totals,
+        await fetch_people(connection, space.id, listed),
         listed[-1] if len(ids) > PER_PAGE else None,
         await list_company_timeline(connection, space, company_id, at),
-    )  # fmt: skip
+    )
 
 
-ROUTES = [
-    Route(f"{HOME}/spaces/{{space_id}}/companies/{{company_id}}", show_company, methods=["GET"])
-]
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/companies/{{company_id}}", show_company, methods=["GET"])]

@@ -47,9 +47,14 @@ MOST_EVENTS = 10_000
 MOST_IDENTIFIERS = 500
 MOST_MERGES = 100
 IDENTIFIER_KINDS = {
-    "email": "E-mail", "name": "Name", "phone": "Phone", "tracking_id": "Tracking id",
-    "location": "Location", "trk_token": "Browser (trk_token)", "fingerprint": "Fingerprint",
-}  # fmt: skip
+    "email": "E-mail",
+    "name": "Name",
+    "phone": "Phone",
+    "tracking_id": "Tracking id",
+    "location": "Location",
+    "trk_token": "Browser (trk_token)",
+    "fingerprint": "Fingerprint",
+}
 
 
 @dataclass(frozen=True)
@@ -123,10 +128,7 @@ class ContactContent:
     @property
     def parts(self) -> list[LoggedMerge]:
         """The merges that made the contact what it is, which can be undone."""
-        return [
-            merge for merge in self.merges
-            if merge.undone_at is None and merge.merged_id != self.head.id
-        ]  # fmt: skip
+        return [merge for merge in self.merges if merge.undone_at is None and merge.merged_id != self.head.id]
 
 
 async def show_contact(request: Request) -> Response:
@@ -147,9 +149,14 @@ def contact_path(space_id: int, contact_id: int) -> str:
 
 
 async def contact_page(
-    request: Request, inside: SpaceVisitor, contact_id: int, *, status: int = 200,
-    problem: str | None = None, errors: Errors | None = None,
-) -> Response:  # fmt: skip
+    request: Request,
+    inside: SpaceVisitor,
+    contact_id: int,
+    *,
+    status: int = 200,
+    problem: str | None = None,
+    errors: Errors | None = None,
+) -> Response:
     """Render the page of a contact by its canonical id."""
     shared, space = services(request), inside.space
     path = contact_path(space.id, contact_id)
@@ -160,13 +167,26 @@ async def contact_page(
     async with shared.database.transaction() as connection:
         content = await load_contact(connection, space, contact_id, at)
     return render(
-        request, "contact.html", status=status, page=content, head=content.head, here=path,
-        problem=problem, errors=errors or {}, figures=figures, revenue=Measure.REVENUE,
-        event_title=partial(conversion_title, space), senders=SENDERS,
-        kinds=IDENTIFIER_KINDS, statuses=STATUSES, skipped=SKIPPED,
-        links=page_links(content.timeline, path, cursors), at=at,
-        base=f"{HOME}/spaces/{space.id}", may_write=inside.may("write_data"),
-    )  # fmt: skip
+        request,
+        "contact.html",
+        status=status,
+        page=content,
+        head=content.head,
+        here=path,
+        problem=problem,
+        errors=errors or {},
+        figures=figures,
+        revenue=Measure.REVENUE,
+        event_title=partial(conversion_title, space),
+        senders=SENDERS,
+        kinds=IDENTIFIER_KINDS,
+        statuses=STATUSES,
+        skipped=SKIPPED,
+        links=page_links(content.timeline, path, cursors),
+        at=at,
+        base=f"{HOME}/spaces/{space.id}",
+        may_write=inside.may("write_data"),
+    )
 
 
 def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, str]:
@@ -187,22 +207,27 @@ async def load_contact(
     """
     await connection.execute(contact_queries["snapshot"])
     values = {
-        "space_id": space.id, "contact_id": contact_id, "sales": [*SALES_EVENTS],
+        "space_id": space.id,
+        "contact_id": contact_id,
+        "sales": [*SALES_EVENTS],
         "most": MOST_EVENTS + 1,
-    }  # fmt: skip
-    head = await fetch_one(
-        connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values
-    )
+    }
+    head = await fetch_one(connection.cursor(row_factory=class_row(ContactHead)), queries["contact"], values)
     contact = await fetch_contact(connection, space, contact_id, GetContact(labels=True))
     events, revenue, currencies = await fetch_one(connection, queries["totals"], values)
     identifiers = await _fetch_identifiers(connection, space.id, contact_id)
     return ContactContent(
-        head, _first_source(head, space), msgspec.json.decode(contact), events, revenue, currencies,
+        head,
+        _first_source(head, space),
+        msgspec.json.decode(contact),
+        events,
+        revenue,
+        currencies,
         identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
         await list_contact_timeline(connection, space, contact_id, at),
-    )  # fmt: skip
+    )
 
 
 def _first_source(head: ContactHead, space: Space) -> str | None:
@@ -218,15 +243,11 @@ async def _fetch_identifiers(
     return await fetch_all(cursor, queries["identifiers"], values)
 
 
-async def fetch_erasure(
-    connection: AsyncConnection, space_id: int, contact_id: int
-) -> ErasureState | None:
+async def fetch_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> ErasureState | None:
     """Return the latest request to erase a contact, or None."""
     values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_MERGES}
     cursor = connection.cursor(row_factory=class_row(ErasureState))
     return await fetch_optional(cursor, queries["erasures"], values)
 
 
-ROUTES = [
-    Route(f"{HOME}/spaces/{{space_id}}/contacts/{{contact_id}}", show_contact, methods=["GET"])
-]
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/contacts/{{contact_id}}", show_contact, methods=["GET"])]

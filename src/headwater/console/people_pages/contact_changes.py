@@ -87,9 +87,15 @@ async def show_erasure(request: Request) -> Response:
         contact_id = await resolve(connection, inside.space.id, read_id(request, "contact_id"))
         erasure = await fetch_erasure(connection, inside.space.id, contact_id)
     return render(
-        request, "erasure.html", erasure=erasure, contact_id=contact_id, erased=ERASED, kept=KEPT,
-        here=contact_path(inside.space.id, contact_id), base=f"{HOME}/spaces/{inside.space.id}",
-    )  # fmt: skip
+        request,
+        "erasure.html",
+        erasure=erasure,
+        contact_id=contact_id,
+        erased=ERASED,
+        kept=KEPT,
+        here=contact_path(inside.space.id, contact_id),
+        base=f"{HOME}/spaces/{inside.space.id}",
+    )
 
 
 async def _read(request: Request, form: str) -> PostedForm:

@@ -19,13 +19,13 @@ from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
-_REASONS: Mapping[str, str] = {
-    **REASONS, NOT_FITTED: "it goes by a fit, and there is none for such events",
-}  # fmt: skip
+_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "it goes by a fit, and there is none for such events"}
 _AD = (
-    ("campaign", "campaign_name", "campaign_id"), ("ad set", "adset_name", "adset_id"),
-    ("ad", "ad_name", "ad_id"), ("keyword", "keyword", "keyword"),
-)  # fmt: skip
+    ("campaign", "campaign_name", "campaign_id"),
+    ("ad set", "adset_name", "adset_id"),
+    ("ad", "ad_name", "ad_id"),
+    ("keyword", "keyword", "keyword"),
+)
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,16 @@ def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
     """Return a touchpoint of an explanation."""
     rule, url, referrer = touch["source_rule"], touch["event_url"], touch["referrer_host"]
     return PathTouch(
-        touch["id"], datetime.fromisoformat(touch["event_time_utc"]), touch["contact_id"],
-        touch["source"], explain_rule(rule, url, referrer), url, touch["sender"],
+        touch["id"],
+        datetime.fromisoformat(touch["event_time_utc"]),
+        touch["contact_id"],
+        touch["source"],
+        explain_rule(rule, url, referrer),
+        url,
+        touch["sender"],
         ad_levels(touch),
         tuple(list_findings(url, referrer, exclusions)) if rule == "direct" else (),
-    )  # fmt: skip
+    )
 
 
 def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -18,19 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.pages import render
-from headwater.console.people_pages.credits import (
-    ModelColumn,
-    PathTouch,
-    columns_of,
-    exclusions_in,
-    path_of,
-)
-from headwater.console.people_pages.origin import (
-    SENDERS,
-    OriginAnswer,
-    Surroundings,
-    explain_origin,
-)
+from headwater.console.people_pages.credits import ModelColumn, PathTouch, columns_of, exclusions_in, path_of
+from headwater.console.people_pages.origin import SENDERS, OriginAnswer, Surroundings, explain_origin
 from headwater.console.people_pages.path_view import PathView
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title, model_title
@@ -133,13 +122,25 @@ async def show_event(request: Request) -> Response:
     async with shared.database.transaction() as connection:
         content = await load_event(connection, inside.space, event_id, view)
     return render(
-        request, "event.html", status=problem.status if problem else 200, page=content,
-        event=content.event, view=view, menus=view.menus(request.url.path), problem=problem,
-        figures=figures, measure=Measure.CREDITED_REVENUE, model_title=model_title,
-        senders=SENDERS, statuses=STATUSES, skipped=SKIPPED, platforms=PLATFORMS,
-        source_title=title_of, title=conversion_title(inside.space, content.event.event_name),
+        request,
+        "event.html",
+        status=problem.status if problem else 200,
+        page=content,
+        event=content.event,
+        view=view,
+        menus=view.menus(request.url.path),
+        problem=problem,
+        figures=figures,
+        measure=Measure.CREDITED_REVENUE,
+        model_title=model_title,
+        senders=SENDERS,
+        statuses=STATUSES,
+        skipped=SKIPPED,
+        platforms=PLATFORMS,
+        source_title=title_of,
+        title=conversion_title(inside.space, content.event.event_name),
         base=f"{HOME}/spaces/{inside.space.id}",
-    )  # fmt: skip
+    )
 
 
 def read_id(request: Request, name: str) -> int:
@@ -160,26 +161,27 @@ async def load_event(
         connection, space.id, event_id, view.window_days, by_company=view.by_company
     )
     values = {"space_id": space.id, "event_id": event_id}
-    event = await fetch_one(
-        connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values
-    )
+    event = await fetch_one(connection.cursor(row_factory=class_row(EventDetails)), queries["event"], values)
     owner = _OF_COMPANY if view.by_company and event.company_id is not None else _OF_CONTACT
     around = await fetch_one(
         connection.cursor(row_factory=class_row(Surroundings)),
-        queries["surroundings"].format(owner=owner), values,
-    )  # fmt: skip
+        queries["surroundings"].format(owner=owner),
+        values,
+    )
     path = path_of(explanation, exclusions_in(space))
     return EventContent(
-        event, await sum_refunds(connection, space.id, event_id),
-        await fetch_receipt(connection, space.id, event_id), explanation, path,
-        columns_of(explanation), explain_origin(explanation, path, around, view, space.sources),
+        event,
+        await sum_refunds(connection, space.id, event_id),
+        await fetch_receipt(connection, space.id, event_id),
+        explanation,
+        path,
+        columns_of(explanation),
+        explain_origin(explanation, path, around, view, space.sources),
         await _deliveries(connection, space.id, event_id),
-    )  # fmt: skip
+    )
 
 
-async def _deliveries(
-    connection: AsyncConnection, space_id: int, event_id: int
-) -> list[dict[str, Any]]:
+async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:
     """The event's deliveries, each with its destination's row."""
     lines = await list_of_event(connection, space_id, event_id)
     deliveries = [json.loads(line) for line in lines]

@@ -17,10 +17,13 @@ from headwater.sources.source_names import SourceNames
 from headwater.sources.titles import title_of
 
 SENDERS = {
-    Sender.API_KEY: "an API key", Sender.WEBHOOK: "a webhook", Sender.IMPORT: "an import",
-    Sender.ASSISTANT: "an assistant", Sender.BROWSER: "a page in a browser",
+    Sender.API_KEY: "an API key",
+    Sender.WEBHOOK: "a webhook",
+    Sender.IMPORT: "an import",
+    Sender.ASSISTANT: "an assistant",
+    Sender.BROWSER: "a page in a browser",
     Sender.SIGNED_BROWSER: "a page in a browser, signed by the business",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,12 @@ class OriginAnswer:
 
 
 def explain_origin(
-    explanation: EventExplanation, path: Sequence[PathTouch], around: Surroundings, view: PathView,
+    explanation: EventExplanation,
+    path: Sequence[PathTouch],
+    around: Surroundings,
+    view: PathView,
     sources: SourceNames,
-) -> OriginAnswer | None:  # fmt: skip
+) -> OriginAnswer | None:
     """Return why an event is direct or has no credit under any model; None when it is neither."""
     reason = explanation.unattributed_reason("linear")
     event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
@@ -84,15 +90,16 @@ def _outside(
             f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
             f"earlier; only those within {view.window} count."
         )
-    return OriginAnswer(
-        "Why unattributed?", tuple(sentences), view.with_window(0), "Look back over any time"
-    )
+    return OriginAnswer("Why unattributed?", tuple(sentences), view.with_window(0), "Look back over any time")
 
 
 def _untouched(
-    explanation: EventExplanation, around: Surroundings, event_time: datetime, view: PathView,
+    explanation: EventExplanation,
+    around: Surroundings,
+    event_time: datetime,
+    view: PathView,
     sources: SourceNames,
-) -> OriginAnswer:  # fmt: skip
+) -> OriginAnswer:
     whose = "this contact or its company" if view.by_company else "this contact"
     sentences = [f"There is no touchpoint of {whose} up to the time of the event."]
     if around.after_at is not None and around.after_source is not None:

@@ -55,9 +55,7 @@ class PathView:
     def menus(self, path: str) -> tuple[Menu, ...]:
         """Return the menus of the page at a path."""
         windows = tuple(
-            Choice(
-                window_title(str(days)), self.with_window(days).link(path), days == self.window_days
-            )
+            Choice(window_title(str(days)), self.with_window(days).link(path), days == self.window_days)
             for days in WINDOWS
         )
         modes = tuple(

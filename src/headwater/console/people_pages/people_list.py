@@ -88,29 +88,29 @@ async def list_newest(
 async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
     """Return the contacts and companies that a text leads to, PER_PAGE of each at most."""
     text = " ".join(text.split())[:LONGEST]
-    ids = list(dict.fromkeys([
-        *await _exact(connection, space, text), *await _beginning(connection, space.id, text),
-    ]))[:PER_PAGE]  # fmt: skip
+    ids = list(
+        dict.fromkeys([*await _exact(connection, space, text), *await _beginning(connection, space.id, text)])
+    )[:PER_PAGE]
     if not ids and len(text) >= SHORTEST_PART and "@" not in text:
         ids = await _parts(connection, space.id, text)
     values = {
-        "space_id": space.id, "text": text.lower(), "written": text, "limit": PER_PAGE,
-        "most": MOST_NAMES, "last_character": LAST_CHARACTER,
-    }  # fmt: skip
+        "space_id": space.id,
+        "text": text.lower(),
+        "written": text,
+        "limit": PER_PAGE,
+        "most": MOST_NAMES,
+        "last_character": LAST_CHARACTER,
+    }
     cursor = connection.cursor(row_factory=class_row(CompanyRow))
     companies = await fetch_all(cursor, queries["companies"], values)
     return SearchResult(await fetch_people(connection, space.id, ids), companies)
 
 
-async def fetch_people(
-    connection: AsyncConnection, space_id: int, ids: Sequence[int]
-) -> list[PersonRow]:
+async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence[int]) -> list[PersonRow]:
     """Return the rows of contacts, in the order of their ids."""
     if not ids:
         return []
-    values = {
-        "space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS,
-    }  # fmt: skip
+    values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
     cursor = connection.cursor(row_factory=class_row(PersonRow))
     return await fetch_all(cursor, queries["rows"], values)
 
@@ -121,9 +121,11 @@ async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[i
     phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
     wanted += [("phone", phone) for phone in sorted(phones)]
     values = {
-        "space_id": space.id, "kinds": [kind for kind, _ in wanted],
-        "values": [value for _, value in wanted], "limit": PER_PAGE,
-    }  # fmt: skip
+        "space_id": space.id,
+        "kinds": [kind for kind, _ in wanted],
+        "values": [value for _, value in wanted],
+        "limit": PER_PAGE,
+    }
     ids = [row[0] for row in await fetch_all(connection, queries["exact"], values)]
     if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
         by_id = {"space_id": space.id, "ids": [int(text)]}
@@ -138,18 +140,19 @@ async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> l
     ids: list[int] = []
     for kind, written in (("email", [text.lower()]), ("name", _spellings(text))):
         values = {
-            "space_id": space_id, "kind": kind, "values": written, "limit": PER_PAGE,
+            "space_id": space_id,
+            "kind": kind,
+            "values": written,
+            "limit": PER_PAGE,
             "last_character": LAST_CHARACTER,
-        }  # fmt: skip
+        }
         ids += [row[0] for row in await fetch_all(connection, queries["beginning"], values)]
     return ids
 
 
 async def _parts(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
     """The latest contacts with the text in their name."""
-    values = {
-        "space_id": space_id, "values": _spellings(text), "limit": PER_PAGE, "most": MOST_NAMES,
-    }  # fmt: skip
+    values = {"space_id": space_id, "values": _spellings(text), "limit": PER_PAGE, "most": MOST_NAMES}
     return [row[0] for row in await fetch_all(connection, queries["parts"], values)]
 
 

@@ -40,11 +40,19 @@ async def show_people(request: Request) -> Response:
             page, people = await list_newest(connection, space, at)
             links = page_links(page, path, cursors)
     return render(
-        request, "people.html", q=text, people_rows=people, companies=companies, links=links,
-        figures=figures, revenue=Measure.REVENUE, longest=LONGEST, first=at is None,
+        request,
+        "people.html",
+        q=text,
+        people_rows=people,
+        companies=companies,
+        links=links,
+        figures=figures,
+        revenue=Measure.REVENUE,
+        longest=LONGEST,
+        first=at is None,
         event_title=partial(conversion_title, space),
         base=f"{HOME}/spaces/{space.id}",
-    )  # fmt: skip
+    )
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/people", show_people, methods=["GET"])]

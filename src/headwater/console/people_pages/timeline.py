@@ -59,9 +59,11 @@ async def list_contact_timeline(
     values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
     members = [row[0] for row in await fetch_all(connection, queries["members"], values)]
     bound = {
-        "space_id": space.id, "owner_id": contact_id, "members": members,
+        "space_id": space.id,
+        "owner_id": contact_id,
+        "members": members,
         "source_names": list(space.sources.by_number),
-    }  # fmt: skip
+    }
     page = await _page(connection, _OF_CONTACT, "contact_id", bound, at)
     return await _timeline(connection, space, page)
 
@@ -70,9 +72,7 @@ async def list_company_timeline(
     connection: AsyncConnection, space: Space, company_id: int, at: Position | None
 ) -> Timeline:
     """One page of the events and touchpoints of a company's contacts, likewise."""
-    bound = {
-        "space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number),
-    }  # fmt: skip
+    bound = {"space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number)}
     page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
     return await _timeline(connection, space, page)
 
@@ -136,13 +136,14 @@ async def _timeline(connection: AsyncConnection, space: Space, page: Page) -> Ti
 
 def _visit(page_view: dict[str, Any]) -> dict[str, Any]:
     return {
-        "kind": "visit", "id": page_view["visit_id"], "at": page_view["at"],
+        "kind": "visit",
+        "id": page_view["visit_id"],
+        "at": page_view["at"],
         "page_views": [page_view],
         "device": ", ".join(
-            page_view[name]
-            for name in ("browser", "os", "device_type", "country") if page_view[name]
+            page_view[name] for name in ("browser", "os", "device_type", "country") if page_view[name]
         ),
-    }  # fmt: skip
+    }
 
 
 def _read_event(item: dict[str, Any], _: Exclusions) -> None:
@@ -169,9 +170,11 @@ def _read_page_view(_item: dict[str, Any], _: Exclusions) -> None:
 
 
 _READERS = {
-    "event": _read_event, "touchpoint": _read_touchpoint, "merge": _read_merge,
+    "event": _read_event,
+    "touchpoint": _read_touchpoint,
+    "merge": _read_merge,
     "page_view": _read_page_view,
-}  # fmt: skip
+}
 
 
 async def _add_amounts(

@@ -30,9 +30,7 @@ async def show_delivery(request: Request) -> Response:
     delivery_id = read_id(request, "delivery_id")
     async with services(request).database.connection() as connection:
         inside, row = await enter_destination(connection, request)
-        delivery: dict[str, Any] = json.loads(
-            await fetch_delivery(connection, inside.space.id, delivery_id)
-        )
+        delivery: dict[str, Any] = json.loads(await fetch_delivery(connection, inside.space.id, delivery_id))
     if delivery["destination_id"] != row.id:
         raise NotFound("Page")
     for name in _MOMENTS:
@@ -42,11 +40,18 @@ async def show_delivery(request: Request) -> Response:
     is_over = delivery["status"] in FINISHED
     replayable = is_over and (delivery["reason"] is None or delivery["reason"] in REPLAYABLE)
     return render(
-        request, "delivery.html", row=row, delivery=delivery, base=base_of(inside),
-        platform=standing.platform_of(row), statuses=STATUSES, skipped=REASONS,
-        sent=_indented(delivery["request"]), answer=_laid_out(delivery["answer"]),
+        request,
+        "delivery.html",
+        row=row,
+        delivery=delivery,
+        base=base_of(inside),
+        platform=standing.platform_of(row),
+        statuses=STATUSES,
+        skipped=REASONS,
+        sent=_indented(delivery["request"]),
+        answer=_laid_out(delivery["answer"]),
         is_replayable=replayable,
-    )  # fmt: skip
+    )
 
 
 def _laid_out(text: str | None) -> str | None:
@@ -67,6 +72,7 @@ def _indented(value: Any) -> str | None:
 ROUTES = [
     Route(
         f"{HOME}/spaces/{{space_id}}/platforms/{{destination_id}}/deliveries/{{delivery_id}}",
-        show_delivery, methods=["GET"],
-    ),
-]  # fmt: skip
+        show_delivery,
+        methods=["GET"],
+    )
+]

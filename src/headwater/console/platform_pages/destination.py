@@ -101,14 +101,30 @@ async def show_destination(request: Request) -> Response:
         return choice.link(path, cursor=cursors.write(position)) if position else None
 
     return render(
-        request, "destination.html", status=problem.status if problem else 200, problem=problem,
-        row=row, days=days, waiting=waiting, causes=causes, choice=choice, destination_path=path,
+        request,
+        "destination.html",
+        status=problem.status if problem else 200,
+        problem=problem,
+        row=row,
+        days=days,
+        waiting=waiting,
+        causes=causes,
+        choice=choice,
+        destination_path=path,
         deliveries=[_read(line) for line in page.lines],
-        older=turned(page.next), newer=turned(page.previous), base=base_of(inside),
-        outcomes=OUTCOMES, statuses=STATUSES, skipped=REASONS, replayable=REPLAYABLE,
-        most=MOST_COUNTED, most_replayed=MOST_REPLAYED, standing=standing,
-        moment=datetime.fromisoformat, **_setup(row, space),
-    )  # fmt: skip
+        older=turned(page.next),
+        newer=turned(page.previous),
+        base=base_of(inside),
+        outcomes=OUTCOMES,
+        statuses=STATUSES,
+        skipped=REASONS,
+        replayable=REPLAYABLE,
+        most=MOST_COUNTED,
+        most_replayed=MOST_REPLAYED,
+        standing=standing,
+        moment=datetime.fromisoformat,
+        **_setup(row, space),
+    )
 
 
 def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
@@ -120,9 +136,7 @@ def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
     names = effective(platform, row.event_names, space.event_labels)
     return {
         "platform": platform,
-        "settings": [
-            each for each in fields if each.value and each.group is not FieldGroup.ADVANCED
-        ],
+        "settings": [each for each in fields if each.value and each.group is not FieldGroup.ADVANCED],
         "sent": [name for name in names if name.sent_as],
         "unsent": [name for name in names if not name.sent_as],
     }
@@ -140,9 +154,7 @@ def _read_choice(
 ) -> tuple[DeliveryChoice, Position | None]:
     """Return the deliveries that the address names, and the place in them. Raises Invalid."""
     query = Query(request.scope["query_string"])
-    choice = DeliveryChoice(
-        STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query)
-    )
+    choice = DeliveryChoice(STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query))
     today = datetime.now(UTC).astimezone(space.zone).date()
     earliest = today - timedelta(days=MOST_DAYS - 1)
     if bool(choice.first) != bool(choice.last):
@@ -166,9 +178,14 @@ async def _filter(
     days: TimeRange = whole_days(choice.first, choice.last, space.zone)
     first_id, last_id = await find_span(connection, space.id, destination_id, days)
     return DeliveryFilter(
-        destination_id, status=choice.status, reason=choice.reason, start=days.start, end=days.end,
-        first_id=first_id, last_id=last_id,
-    )  # fmt: skip
+        destination_id,
+        status=choice.status,
+        reason=choice.reason,
+        start=days.start,
+        end=days.end,
+        first_id=first_id,
+        last_id=last_id,
+    )
 
 
 # ------------------------------------------------------------------------------------- actions
@@ -226,11 +243,7 @@ async def _replay(
         body["delivery_ids"] = [form.number("delivery")]
     result = await delivery_log.replay(connection, space_id, destination_id, read_replay(body))
     if result.queued:
-        return (
-            FlashMessage.DELIVERIES_REPLAYED_IN_PART
-            if result.more
-            else FlashMessage.DELIVERIES_REPLAYED
-        )
+        return FlashMessage.DELIVERIES_REPLAYED_IN_PART if result.more else FlashMessage.DELIVERIES_REPLAYED
     return FlashMessage.DELIVERIES_TOO_OLD if result.too_old else FlashMessage.NOTHING_CHANGED
 
 

@@ -35,13 +35,14 @@ def name_fields(platform: Platform, own: OwnNames, labels: Mapping[str, str]) ->
     """
     return [
         NameField(
-            FIELD + each.event_name, each.event_name,
+            FIELD + each.event_name,
+            each.event_name,
             labels.get(each.event_name) or each.event_name.replace("_", " "),
             each.sent_as or "",
             platform.sent_as(each.event_name, {}, labels.get(each.event_name)) or "",
         )
         for each in effective(platform, own, labels)
-    ]  # fmt: skip
+    ]
 
 
 def read_names(

@@ -30,10 +30,19 @@ async def show_platforms(request: Request) -> Response:
         days = await read_outcome_days(connection, inside.space, ids)
         waiting = await count_waiting(connection, inside.space.id, ids)
     return render(
-        request, "platforms.html", rows=rows, days=days, waiting=waiting, outcomes=OUTCOMES,
-        standing=standing, platforms=PLATFORMS, day=DAY, title_of=title_of,
-        moment=datetime.fromisoformat, base=f"{HOME}/spaces/{inside.space.id}/platforms",
-    )  # fmt: skip
+        request,
+        "platforms.html",
+        rows=rows,
+        days=days,
+        waiting=waiting,
+        outcomes=OUTCOMES,
+        standing=standing,
+        platforms=PLATFORMS,
+        day=DAY,
+        title_of=title_of,
+        moment=datetime.fromisoformat,
+        base=f"{HOME}/spaces/{inside.space.id}/platforms",
+    )
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/platforms", show_platforms, methods=["GET"])]

@@ -76,18 +76,20 @@ def secret_fields(platform: Platform) -> list[SettingField]:
     """Return the fields of a platform's tokens, which are never filled in."""
     return [
         SettingField(
-            SECRET + name, label_of(name), about, "", FieldGroup.ACCOUNT,
-            name not in platform.optional_secrets, "",
+            SECRET + name,
+            label_of(name),
+            about,
+            "",
+            FieldGroup.ACCOUNT,
+            name not in platform.optional_secrets,
+            "",
         )
         for name, about in platform.secrets.items()
-    ]  # fmt: skip
+    ]
 
 
 def read_settings(
-    form: PostedForm,
-    platform: Platform,
-    stored: Mapping[str, Any],
-    asks: Callable[[FieldGroup], bool],
+    form: PostedForm, platform: Platform, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
 ) -> dict[str, Any]:
     """Return all settings: those that the form asks for as they were typed, others as stored."""
     settings = dict(stored)
@@ -128,11 +130,16 @@ def _field(
     value = values.get(name, schema.get("default"))
     is_switch = schema.get("type") == "boolean"
     return SettingField(
-        SETTING + name, label_of(name), str(schema.get("description", "")), str(examples[0]),
-        _group(platform, name, needed), needed,
+        SETTING + name,
+        label_of(name),
+        str(schema.get("description", "")),
+        str(examples[0]),
+        _group(platform, name, needed),
+        needed,
         _YES if value is True else "" if value is None or value is False else str(value),
-        tuple((each, _CHOICES.get((name, each), str(each))) for each in allowed), is_switch,
-    )  # fmt: skip
+        tuple((each, _CHOICES.get((name, each), str(each))) for each in allowed),
+        is_switch,
+    )
 
 
 def _group(platform: Platform, name: str, needed: bool) -> FieldGroup:

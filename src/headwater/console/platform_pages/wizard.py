@@ -67,9 +67,7 @@ async def enter_destination(
     """
     inside = await enter(connection, request, await require_visitor(request), permission)
     destination_id = read_id(request, "destination_id")
-    row = await destinations.fetch_destination(
-        connection, inside.space.id, destination_id, most_counted=0
-    )
+    row = await destinations.fetch_destination(connection, inside.space.id, destination_id, most_counted=0)
     return inside, row
 
 
@@ -112,16 +110,16 @@ async def post_new(request: Request) -> Response:
     platform, shared = _named_platform(request), services(request)
     settings = read_settings(form, platform, {}, _is_account)
     body: dict[str, Any] = {
-        "platform": platform.name, "name": form.text("name"), "settings": settings,
+        "platform": platform.name,
+        "name": form.text("name"),
+        "settings": settings,
         "secrets": read_secrets(form, platform),
-    }  # fmt: skip
+    }
     async with shared.database.transaction() as connection:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         try:
             new = read_new(body, as_text=True)
-            row = await destinations.create_destination(
-                connection, inside.space.id, new, shared.sealing_key
-            )
+            row = await destinations.create_destination(connection, inside.space.id, new, shared.sealing_key)
         except Invalid as error:
             typed = Typed(form.text("name"), settings, error.errors)
             return _account_page(request, inside, platform, typed)
@@ -134,9 +132,7 @@ async def show_account(request: Request) -> Response:
     """Show the form of a destination's account."""
     async with services(request).database.connection() as connection:
         inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-    return _account_page(
-        request, inside, known_platform(row), Typed(row.name, row.settings, {}), row
-    )
+    return _account_page(request, inside, known_platform(row), Typed(row.name, row.settings, {}), row)
 
 
 async def post_account(request: Request) -> Response:
@@ -181,20 +177,30 @@ def _named_platform(request: Request) -> Platform:
 
 
 def _account_page(
-    request: Request, inside: SpaceVisitor, platform: Platform, typed: Typed,
+    request: Request,
+    inside: SpaceVisitor,
+    platform: Platform,
+    typed: Typed,
     row: DestinationRow | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     fields = setting_fields(platform, typed.settings)
     key = inside.visitor.form_key
     return render(
-        request, "platform_account.html", status=422 if typed.errors else 200,
-        platform=platform, row=row, name=typed.name, errors=worded(typed.errors),
+        request,
+        "platform_account.html",
+        status=422 if typed.errors else 200,
+        platform=platform,
+        row=row,
+        name=typed.name,
+        errors=worded(typed.errors),
         needed=[field for field in fields if field.group is FieldGroup.ACCOUNT],
         advanced=[field for field in fields if field.group is FieldGroup.ADVANCED],
-        secrets=secret_fields(platform), base=base_of(inside),
-        is_step=row is None or _is_step(request), connecting=CONNECTING,
+        secrets=secret_fields(platform),
+        base=base_of(inside),
+        is_step=row is None or _is_step(request),
+        connecting=CONNECTING,
         once=hidden_token(once_token(key, FORM)) if row is None else None,
-    )  # fmt: skip
+    )
 
 
 # -------------------------------------------------------------------------------------- events
@@ -233,18 +239,23 @@ async def post_events(request: Request) -> Response:
     return _next(request, inside, row, "test", FlashMessage.SETTINGS_SAVED)
 
 
-def _events_page(
-    request: Request, inside: SpaceVisitor, row: DestinationRow, errors: Errors
-) -> Response:
+def _events_page(request: Request, inside: SpaceVisitor, row: DestinationRow, errors: Errors) -> Response:
     platform, labels = known_platform(row), inside.space.event_labels
     fields = setting_fields(platform, row.settings)
     return render(
-        request, "platform_events.html", status=422 if errors else 200, platform=platform, row=row,
-        names=name_fields(platform, row.event_names, labels), errors=worded(errors),
+        request,
+        "platform_events.html",
+        status=422 if errors else 200,
+        platform=platform,
+        row=row,
+        names=name_fields(platform, row.event_names, labels),
+        errors=worded(errors),
         warnings=warnings(platform, effective(platform, row.event_names, labels)),
         conditions=[field for field in fields if field.group is FieldGroup.CONDITION],
-        base=base_of(inside), is_step=_is_step(request), connecting=CONNECTING,
-    )  # fmt: skip
+        base=base_of(inside),
+        is_step=_is_step(request),
+        connecting=CONNECTING,
+    )
 
 
 # ---------------------------------------------------------------------------------------- test
@@ -257,10 +268,16 @@ async def show_test(request: Request) -> Response:
     platform = known_platform(row)
     lacks_code = platform.test_code is not None and not row.settings.get(platform.test_code)
     return render(
-        request, "platform_test.html", platform=platform, row=row, base=base_of(inside),
-        lacks_code=lacks_code, moment=datetime.fromisoformat, is_step=_is_step(request),
+        request,
+        "platform_test.html",
+        platform=platform,
+        row=row,
+        base=base_of(inside),
+        lacks_code=lacks_code,
+        moment=datetime.fromisoformat,
+        is_step=_is_step(request),
         connecting=CONNECTING,
-    )  # fmt: skip
+    )
 
 
 async def post_test(request: Request) -> Response:
@@ -272,13 +289,14 @@ async def post_test(request: Request) -> Response:
         inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
     try:
         await check_destination(
-            shared.database.transaction, shared.egress, (inside.space.id, row.id), shared.settings,
+            shared.database.transaction,
+            shared.egress,
+            (inside.space.id, row.id),
+            shared.settings,
             shared.sealing_key,
-        )  # fmt: skip
-    except Invalid:  # its tokens cannot be opened any more
-        return redirect(
-            request, f"{base_of(inside)}/{row.id}/settings", FlashMessage.TOKENS_UNREADABLE
         )
+    except Invalid:  # its tokens cannot be opened any more
+        return redirect(request, f"{base_of(inside)}/{row.id}/settings", FlashMessage.TOKENS_UNREADABLE)
     step = f"?{CONNECTING}" if _is_step(request) else ""
     return redirect(request, f"{base_of(inside)}/{row.id}/test{step}")
 

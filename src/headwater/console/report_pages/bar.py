@@ -20,10 +20,17 @@ from headwater.sources.titles import platform_title, title_of
 from headwater.spaces.models import Space
 
 PERIODS = {
-    "d": "today", "y": "yesterday", "w": "last 7 days", "t": "last 30 days", "m": "this month",
-    "l": "last month", "q": "this quarter", "n": "last 90 days", "a": "this year",
+    "d": "today",
+    "y": "yesterday",
+    "w": "last 7 days",
+    "t": "last 30 days",
+    "m": "this month",
+    "l": "last month",
+    "q": "this quarter",
+    "n": "last 90 days",
+    "a": "this year",
     "b": "last 12 months",
-}  # fmt: skip
+}
 """The periods that have a key of their own, by that key."""
 COMPARISONS = {
     Comparison.PREVIOUS_PERIOD: "the period before",
@@ -31,10 +38,7 @@ COMPARISONS = {
     Comparison.NONE: "nothing",
 }
 MODES = {"profile": "person", "company": "company"}
-BASES = {
-    DateBasis.CONVERSION: "date of the conversion",
-    DateBasis.TOUCH: "date of the touchpoint",
-}
+BASES = {DateBasis.CONVERSION: "date of the conversion", DateBasis.TOUCH: "date of the touchpoint"}
 SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
 """The pages that can be shared, by the end of their address: those that show no people."""
 OF_TOUCHPOINTS = "of_touchpoints"
@@ -43,19 +47,30 @@ ONLY_PLACES = "only_places"
 """Where that is left out, filters are only of places in ad accounts."""
 PLACE_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
 FILTER_GROUPS = (
-    Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.AD, Group.KEYWORD, Group.LANDING_PAGE,
-    Group.COUNTRY, Group.COMPANY, Group.CONTACT,
-)  # fmt: skip
+    Group.PLATFORM,
+    Group.SOURCE,
+    Group.CAMPAIGN,
+    Group.AD,
+    Group.KEYWORD,
+    Group.LANDING_PAGE,
+    Group.COUNTRY,
+    Group.COMPANY,
+    Group.CONTACT,
+)
 """Groups whose key is typed, as they can have many."""
 _GROUP_TITLES = {
-    Group.LANDING_PAGE: "landing page", Group.ADSET: "ad set", Group.CHANNEL_PATH: "path",
-    Group.FIRST_SOURCE: "first source", Group.LAST_SOURCE: "last source",
-    Group.TOUCH_RANGE: "touchpoints", Group.DAYS_RANGE: "days",
+    Group.LANDING_PAGE: "landing page",
+    Group.ADSET: "ad set",
+    Group.CHANNEL_PATH: "path",
+    Group.FIRST_SOURCE: "first source",
+    Group.LAST_SOURCE: "last source",
+    Group.TOUCH_RANGE: "touchpoints",
+    Group.DAYS_RANGE: "days",
     Group.SELF_REPORTED_SOURCE: "self-reported source",
-}  # fmt: skip
-_OF_SOURCES = frozenset({
-    Group.CHANNEL, Group.SOURCE, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.SELF_REPORTED_SOURCE,
-})  # fmt: skip
+}
+_OF_SOURCES = frozenset(
+    {Group.CHANNEL, Group.SOURCE, Group.FIRST_SOURCE, Group.LAST_SOURCE, Group.SELF_REPORTED_SOURCE}
+)
 
 
 @dataclass(frozen=True)
@@ -128,10 +143,14 @@ class ReportBar:
 
 
 def read_bar(
-    space: Space, view: ReportView, path: str, *,
-    without: frozenset[str] = frozenset(), also: Mapping[str, str | Sequence[str]] | None = None,
+    space: Space,
+    view: ReportView,
+    path: str,
+    *,
+    without: frozenset[str] = frozenset(),
+    also: Mapping[str, str | Sequence[str]] | None = None,
     filters: tuple[Filter, ...] = (),
-) -> ReportBar:  # fmt: skip
+) -> ReportBar:
     """Return the bar of the page at a path. `without` names choices that the page does not have,
     `also` has those of its own, which links keep, and `filters` the filters that it sets itself.
     """
@@ -145,12 +164,17 @@ def read_bar(
         links.menu("date_basis", "Dated by", BASES),
     ]
     return ReportBar(
-        path, links.periods(), tuple(menu for menu in menus if menu.name not in without),
-        (*links.filters(space), *filters), tuple(links.pairs), view.start_date[:10],
-        view.end_date[:10], datetime.now(space.zone).date().isoformat(),
+        path,
+        links.periods(),
+        tuple(menu for menu in menus if menu.name not in without),
+        (*links.filters(space), *filters),
+        tuple(links.pairs),
+        view.start_date[:10],
+        view.end_date[:10],
+        datetime.now(space.zone).date().isoformat(),
         () if ONLY_PLACES in without else links.new_filters(of_events=of_events),
         {str(group): _GROUP_TITLES.get(group, str(group)) for group in _typed_groups(without)},
-    )  # fmt: skip
+    )
 
 
 def _typed_groups(without: frozenset[str]) -> list[Group]:
@@ -178,9 +202,7 @@ class ChoiceLinks:
         )
         return Menu(name, title, options.get(chosen) or chosen, choices)
 
-    def own_menu(
-        self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str
-    ) -> Menu:
+    def own_menu(self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str) -> Menu:
         """Return the menu of a choice that only this page has."""
         choices: list[Choice] = []
         for option, text in options.items():
@@ -195,11 +217,13 @@ class ChoiceLinks:
         view = self.view
         choices = tuple(
             Choice(
-                text.capitalize(), self._to(view.changed(period=text, start_date="", end_date="")),
-                text == view.period, key,
+                text.capitalize(),
+                self._to(view.changed(period=text, start_date="", end_date="")),
+                text == view.period,
+                key,
             )
             for key, text in PERIODS.items()
-        )  # fmt: skip
+        )
         dates = f"{view.start_date[:10]} to {view.end_date[:10]}"
         return Menu("period", "Period", (view.period or dates).capitalize(), choices)
 
@@ -223,12 +247,9 @@ class ChoiceLinks:
         if not of_events:
             texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
         return tuple(
-            Choice(
-                title[:1].upper() + title[1:], self._to(self.view.narrowed(text)),
-                text in self.view.only,
-            )
+            Choice(title[:1].upper() + title[1:], self._to(self.view.narrowed(text)), text in self.view.only)
             for text, title in texts.items()
-        )  # fmt: skip
+        )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -73,9 +73,10 @@ NEW: MadeOf = {"only": "customer:new", "amount_min": SMALLEST_AMOUNT}
 CONVERTING: MadeOf = {"only": ("kind:order", "kind:conversion")}
 """The events that count as conversions."""
 MADE_OF: Mapping[Measure, MadeOf] = {
-    Measure.NEW_CUSTOMERS: NEW, Measure.CREDITED_CONVERSIONS: CONVERTING,
+    Measure.NEW_CUSTOMERS: NEW,
+    Measure.CREDITED_CONVERSIONS: CONVERTING,
     Measure.CONVERSIONS: CONVERTING,
-}  # fmt: skip
+}
 """The parameters that leave only what a column counts, where that is not every event."""
 MONEY = Basis(
     Measure.CREDITED_REVENUE,
@@ -127,13 +128,22 @@ _TITLES = {
 }
 """The heads of columns, except those that count conversions."""
 _CONVERSION_TITLES = {
-    SALES: "Orders", ANY: "Conversions", "lead_generated": "Leads", "sign_up": "Sign-ups",
-    "start_trial": "Trials", "subscribe": "Subscriptions", "contact": "Enquiries",
-    "complete_registration": "Registrations", "submit_application": "Applications",
-    "schedule": "Appointments", "webinar_registration": "Webinar registrations",
-    "view_content": "Content views", "add_to_cart": "Adds to cart",
-    "initiate_checkout": "Checkouts", "add_payment_info": "Payment details",
-}  # fmt: skip
+    SALES: "Orders",
+    ANY: "Conversions",
+    "lead_generated": "Leads",
+    "sign_up": "Sign-ups",
+    "start_trial": "Trials",
+    "subscribe": "Subscriptions",
+    "contact": "Enquiries",
+    "complete_registration": "Registrations",
+    "submit_application": "Applications",
+    "schedule": "Appointments",
+    "webinar_registration": "Webinar registrations",
+    "view_content": "Content views",
+    "add_to_cart": "Adds to cart",
+    "initiate_checkout": "Checkouts",
+    "add_payment_info": "Payment details",
+}
 
 
 def basis_of(view: ReportView) -> Basis:

@@ -85,12 +85,15 @@ class Breakdown:
     def _row(self, place: Place, row: ReportRow, inner: Report | None) -> BreakdownRow:
         others = [each for each in self.opened if each[: len(place)] != place]
         return BreakdownRow(
-            place, title(LEVELS[len(place) - 1], row.keys[0]), row, self.filters(place),
+            place,
+            title(LEVELS[len(place) - 1], row.keys[0]),
+            row,
+            self.filters(place),
             opens=len(place) < len(LEVELS),
             is_open=inner is not None,
             toggled=tuple(map(written, [*others, place] if inner is None else others)),
             left_out=inner.left_out if inner else 0,
-        )  # fmt: skip
+        )
 
 
 def title(group: Group, key: GroupKey) -> str:

@@ -16,12 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.report_pages import figures
-from headwater.console.report_pages.bar import (
-    ONLY_PLACES,
-    ChoiceLinks,
-    model_title,
-    read_bar,
-)
+from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import CONVERTING, NEW, MadeOf, conversions_title
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
@@ -32,15 +27,7 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.credit_models import CreditFilter
-from headwater.reports.models import (
-    OF_TOUCHES,
-    DateTimeSpan,
-    Figure,
-    Group,
-    GroupKey,
-    Measure,
-    ReportQuery,
-)
+from headwater.reports.models import OF_TOUCHES, DateTimeSpan, Figure, Group, GroupKey, Measure, ReportQuery
 from headwater.reports.plan.time_buckets import SHORTEST
 from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spend_answer import read_spend_query, spend_csv
@@ -50,21 +37,31 @@ from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice
 
 GROUPS = {
-    Group.PLATFORM: "platform", Group.SOURCE: "source", Group.CAMPAIGN: "campaign",
-    Group.ADSET: "ad set", Group.AD: "ad", Group.COUNTRY: "country", Group.DAY: "day",
-    Group.WEEK: "week", Group.MONTH: "month",
-}  # fmt: skip
+    Group.PLATFORM: "platform",
+    Group.SOURCE: "source",
+    Group.CAMPAIGN: "campaign",
+    Group.ADSET: "ad set",
+    Group.AD: "ad",
+    Group.COUNTRY: "country",
+    Group.DAY: "day",
+    Group.WEEK: "week",
+    Group.MONTH: "month",
+}
 BELOW = {
-    Group.PLATFORM: Group.CAMPAIGN, Group.SOURCE: Group.CAMPAIGN,
-    Group.CAMPAIGN: Group.ADSET, Group.ADSET: Group.AD,
-}  # fmt: skip
+    Group.PLATFORM: Group.CAMPAIGN,
+    Group.SOURCE: Group.CAMPAIGN,
+    Group.CAMPAIGN: Group.ADSET,
+    Group.ADSET: Group.AD,
+}
 """The rows that a row opens into."""
 MOST_LISTED = 200
 _NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in GROUPS]), default="platform",
+    name="group",
+    kind=one_of([str(group) for group in GROUPS]),
+    default="platform",
     description="What the rows are.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -165,9 +162,7 @@ class CampaignTable:
         counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
-    def change(
-        self, column: CostColumn, now: CostFigures, then: CostFigures | None
-    ) -> Change | None:
+    def change(self, column: CostColumn, now: CostFigures, then: CostFigures | None) -> Change | None:
         """Return how a figure changed; None where nothing is to be compared."""
         if then is None:
             return None
@@ -179,9 +174,10 @@ class CampaignTable:
         now = self.now
         of_rows = now.total.spend - now.without_place.spend
         return (
-            figures.digits(of_rows), figures.digits(now.without_place.spend),
+            figures.digits(of_rows),
+            figures.digits(now.without_place.spend),
             figures.digits(now.total.spend),
-        )  # fmt: skip
+        )
 
 
 def _figure(column: CostColumn, of: CostFigures) -> Figure:
@@ -208,9 +204,7 @@ class CampaignReports:
         query = self.query(limit=str(MOST_LISTED))
         now = await query_spend(connection, space_id, query)
         ledger = await count_spend(connection, space_id, SpendChoice())
-        return CampaignTable(
-            self.group, now, [self._row(row, now.span) for row in now.rows], ledger
-        )
+        return CampaignTable(self.group, now, [self._row(row, now.span) for row in now.rows], ledger)
 
     def _row(self, row: CostRow, span: DateTimeSpan) -> CampaignRow:
         name = title(self.group, GroupKey(row.key, row.label))
@@ -252,13 +246,19 @@ async def show_campaigns(request: Request) -> Response:
     also = {"group": str(group)} if group is not Group.PLATFORM else {}
     menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.PLATFORM)
     return page.render(
-        "campaigns.html", read_bar(page.space, view, path, without=_NOT_HERE, also=also), problem,
-        page=content, menu=menu, group=GROUPS[group], columns=columns, changes=CHANGES,
+        "campaigns.html",
+        read_bar(page.space, view, path, without=_NOT_HERE, also=also),
+        problem,
+        page=content,
+        menu=menu,
+        group=GROUPS[group],
+        columns=columns,
+        changes=CHANGES,
         headlines=[column for column in columns if column.figure in HEADLINES],
         conversions=conversions_title(page.space, view.conversion),
         model=model_title(view.attribution_model).lower(),
         csv=view.link(f"{page.base}/campaigns.csv", **also),
-    )  # fmt: skip
+    )
 
 
 async def send_csv(request: Request) -> Response:
@@ -272,7 +272,4 @@ async def send_csv(request: Request) -> Response:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/campaigns"
-ROUTES = [
-    Route(_PATH, show_campaigns, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_campaigns, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

@@ -41,38 +41,41 @@ def _parse_since(text: str) -> date | ReportReading:
 
 
 _SINCE = Parameter(
-    name="since", kind=written({"type": "string"}, _parse_since),
+    name="since",
+    kind=written({"type": "string"}, _parse_since),
     description="The day from whose beginning on changes count, or the reading of a report.",
-)  # fmt: skip
+)
 _NOT_HERE = frozenset({"compare", "query_mode"})
 WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.NEW_EVENTS: ("New events", "Conversions of since then."),
     ChangeCause.LATE_EVENTS: ("Late events", "Conversions of before that came in after it."),
     ChangeCause.LATE_TOUCHES: (
-        "Late touchpoints", "Touchpoints that came in after conversions that they precede.",
+        "Late touchpoints",
+        "Touchpoints that came in after conversions that they precede.",
     ),
     ChangeCause.WITHDRAWN_TOUCHES: (
-        "Withdrawn touchpoints", "Page views that lead a visit no more, as earlier ones came in.",
+        "Withdrawn touchpoints",
+        "Page views that lead a visit no more, as earlier ones came in.",
     ),
     ChangeCause.MERGES: ("Merges", "People who turned out to be one."),
     ChangeCause.UNMERGES: ("Unmerges", "Merges that were undone."),
     ChangeCause.EDITS: ("Edits", "Amounts that were changed."),
     ChangeCause.DELETIONS: ("Deletions", "Conversions that were deleted."),
     ChangeCause.REPLACEMENTS: (
-        "Replacements", "Reports of pages that gave way to the same ones from a server.",
+        "Replacements",
+        "Reports of pages that gave way to the same ones from a server.",
     ),
-    ChangeCause.CLASSIFICATION: (
-        "Names of sources", "Your own names of sources, applied to the past.",
-    ),
+    ChangeCause.CLASSIFICATION: ("Names of sources", "Your own names of sources, applied to the past."),
     ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Rows of spend that were deleted."),
     ChangeCause.SPEND_REPLACEMENTS: (
-        "Restated spend", "Later reports of platforms, with other figures for the same ads.",
+        "Restated spend",
+        "Later reports of platforms, with other figures for the same ads.",
     ),
     ChangeCause.SPEND_IMPORTS: ("New spend", "Rows of spend that came in."),
     ChangeCause.RATES: ("Exchange rates", "Rates of currencies were added or changed."),
     ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
-}  # fmt: skip
+}
 """What causes are called, and what they mean."""
 
 
@@ -105,9 +108,11 @@ class Since:
     def words(self) -> str:
         """The moment in a sentence."""
         day = figures.day(self.moment)
-        return f"{self.moment:%H:%M} on {day}" if isinstance(self.start, ReportReading) else (
-            f"the beginning of {day}"
-        )  # fmt: skip
+        return (
+            f"{self.moment:%H:%M} on {day}"
+            if isinstance(self.start, ReportReading)
+            else (f"the beginning of {day}")
+        )
 
 
 def read_since(page: ReportPage) -> Since:
@@ -125,9 +130,7 @@ def read_since(page: ReportPage) -> Since:
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
     """Return what has changed since then in a report of the page's choices. Raises Invalid."""
     measure = basis_of(page.view).credited
-    report = page.view.report(
-        page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none"
-    )
+    report = page.view.report(page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none")
     return ChangeQuery(report, since.start)
 
 
@@ -145,12 +148,17 @@ async def show_changes(request: Request) -> Response:
     basis = basis_of(page.view)
     return page.render(
         "changes.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
-        change=report, since=since, measure=basis.credited, column=FigureColumn(basis.credited),
-        words=WORDS, labels=page.space.event_labels,
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),
+        problem,
+        change=report,
+        since=since,
+        measure=basis.credited,
+        column=FigureColumn(basis.credited),
+        words=WORDS,
+        labels=page.space.event_labels,
         of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),
         csv=page.view.link(f"{page.path}.csv", **also),
-    )  # fmt: skip
+    )
 
 
 async def send_csv(request: Request) -> Response:
@@ -162,7 +170,4 @@ async def send_csv(request: Request) -> Response:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/changes"
-ROUTES = [
-    Route(_PATH, show_changes, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_changes, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

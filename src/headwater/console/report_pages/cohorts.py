@@ -25,13 +25,7 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.http.inputs.timerange import months_after
-from headwater.reports.cohort_models import (
-    GROUPS,
-    Cohort,
-    CohortGroup,
-    CohortQuery,
-    CohortReport,
-)
+from headwater.reports.cohort_models import GROUPS, Cohort, CohortGroup, CohortQuery, CohortReport
 from headwater.reports.credit_models import CreditFilter
 from headwater.reports.models import DateTimeSpan, Group, GroupKey, Measure
 from headwater.reports.questions.cohort_answer import cohorts_csv
@@ -56,13 +50,17 @@ SHADES = 8
 _SMALLEST_ORDER = "0.0001"
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in GROUPS]), default="source",
+    name="group",
+    kind=one_of([str(group) for group in GROUPS]),
+    default="source",
     description="What the credit of first orders is of.",
-)  # fmt: skip
+)
 _FIGURE = Parameter(
-    name="figure", kind=one_of([*FIGURES]), default=CUMULATIVE,
+    name="figure",
+    kind=one_of([*FIGURES]),
+    default=CUMULATIVE,
     description="What the table has of each month since.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,7 @@ class CohortReports:
     async def load(self, connection: AsyncConnection) -> CohortTable:
         """Return the page's report. Raises Invalid and ReportRefused."""
         report = await query_cohorts(connection, self._page.space.id, self.query())
-        most = max(
-            (self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0
-        )
+        most = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
         rows = tuple(self._row(cohort, Fraction(most)) for cohort in report.total.cohorts)
         return CohortTable(report, rows, tuple(self._key(of) for of in report.groups))
 
@@ -155,9 +151,7 @@ class CohortReports:
         """
         first = 1 if self.figure in ("customers", "retention") else 0
         return [
-            (cohort, since)
-            for cohort in report.total.cohorts
-            for since in range(first, len(cohort.revenue))
+            (cohort, since) for cohort in report.total.cohorts for since in range(first, len(cohort.revenue))
         ]
 
     def _value(self, cohort: Cohort, since: int) -> Decimal | Fraction | int | None:
@@ -189,10 +183,11 @@ class CohortReports:
         made_of = {"amount_min": _SMALLEST_ORDER} if of_people else {}
         has_events = bool(cohort.revenue[since] or cohort.customers[since])
         return CohortCell(
-            figures.figure(measure, value), max(0, shade),
+            figures.figure(measure, value),
+            max(0, shade),
             self._behind(cohort, since, **made_of) if has_events else "",
             since < cohort.complete_months,
-        )  # fmt: skip
+        )
 
     def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
         """Return the address of the events of one month of a cohort; of figures so far these are
@@ -202,14 +197,19 @@ class CohortReports:
         last = months_after(first, 1) - timedelta(days=1)
         by_company = self._view.query_mode == "company"
         events = self._view.changed(
-            period="", start_date=f"{first}", end_date=f"{last}",
+            period="",
+            start_date=f"{first}",
+            end_date=f"{last}",
             only=(only,) if only and not by_company else (),
-        )  # fmt: skip
+        )
         by = {"acquired_by": [*self._view.only]} if self._view.only else {}
         return events.link(
-            f"{self._page.base}/events", credit=CreditFilter.ALL,
-            acquired=f"{cohort.month:%Y-%m}", **by, **made_of,
-        )  # fmt: skip
+            f"{self._page.base}/events",
+            credit=CreditFilter.ALL,
+            acquired=f"{cohort.month:%Y-%m}",
+            **by,
+            **made_of,
+        )
 
     def _key(self, of: CohortGroup) -> KeyRow:
         may_open = self.group in (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
@@ -250,21 +250,27 @@ async def show_cohorts(request: Request) -> Response:
         problem = error
     links = ChoiceLinks(view, path, reports.also)
     known = {
-        name: text for name, text in FIGURES.items()
+        name: text
+        for name, text in FIGURES.items()
         if name != CONTRIBUTION or page.space.cost_rate is not None
-    }  # fmt: skip
+    }
     menus = (
         links.own_menu("group", "Acquired by", GROUP_TITLES, reports.group, Group.SOURCE),
         links.own_menu("figure", "Figure", known, reports.figure, CUMULATIVE),
     )
     return page.render(
         "cohorts.html",
-        read_bar(page.space, view, path, without=_NOT_HERE, also=reports.also), problem,
-        page=content, menus=menus, group=GROUP_TITLES[reports.group],
-        figure=FIGURES[reports.figure], model=model_title(view.attribution_model).lower(),
+        read_bar(page.space, view, path, without=_NOT_HERE, also=reports.also),
+        problem,
+        page=content,
+        menus=menus,
+        group=GROUP_TITLES[reports.group],
+        figure=FIGURES[reports.figure],
+        model=model_title(view.attribution_model).lower(),
         customers="companies and people" if view.query_mode == "company" else "people",
-        Measure=Measure, csv=view.link(f"{page.base}/cohorts.csv", **reports.also),
-    )  # fmt: skip
+        Measure=Measure,
+        csv=view.link(f"{page.base}/cohorts.csv", **reports.also),
+    )
 
 
 async def send_csv(request: Request) -> Response:
@@ -287,7 +293,4 @@ def _span(months: tuple[date, ...]) -> DateTimeSpan:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/cohorts"
-ROUTES = [
-    Route(_PATH, show_cohorts, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_cohorts, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

@@ -9,13 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from headwater.console.report_pages.basis import Basis
-from headwater.console.report_pages.charts.charts import (
-    WIDTH,
-    Series,
-    StackedChart,
-    sparkline,
-    stacked,
-)
+from headwater.console.report_pages.charts.charts import WIDTH, Series, StackedChart, sparkline, stacked
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.models import (
@@ -84,32 +78,25 @@ class Course:
         """The reports that the course is made of."""
         plain = replace(self._query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
         by_step = replace(plain, group_by=(self.group,))
-        both = replace(
-            plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,)
-        )
+        both = replace(plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,))
         if self._query.compare is Comparison.NONE:
             return [by_step, both]
         then = compared_span(replace(plain, compare=self._query.compare))
-        before = replace(
-            by_step, start=then.start, end=then.end, measures=(self._basis.whole,)
-        )  # fmt: skip
+        before = replace(by_step, start=then.start, end=then.end, measures=(self._basis.whole,))
         return [by_step, both, before]
 
     def sparkline(self, measure: Measure, by_step: Report) -> str:
         """Return the points of one measure's course."""
         values = _by_key(by_step, FigureColumn(measure))
         empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
-        return sparkline([
-            empty if (value := values.get(key)) is None else float(value) for key in self.keys
-        ])  # fmt: skip
+        return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
 
     def unattributed_line(self, by_step: Report) -> str:
         """Return the points of the course of the share that nobody did."""
         wholes = _by_key(by_step, self._basis.whole_column)
         credited = _by_key(by_step, self._basis.column)
         parts = (
-            share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key))
-            for key in self.keys
+            share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key)) for key in self.keys
         )
         return sparkline([None if part is None else float(part) for part in parts])
 
@@ -125,27 +112,29 @@ class Course:
             }
         before = self._before(reports[2]) if len(reports) > 2 else {}
         chart = stacked(
-            [Series(name, [float(values.get(key) or 0) for key in self.keys], _colour(name))
-             for name, values in bands.items()],
+            [
+                Series(name, [float(values.get(key) or 0) for key in self.keys], _colour(name))
+                for name, values in bands.items()
+            ],
             [float(before.get(key) or 0) for key in self.keys] if before else None,
-        )  # fmt: skip
+        )
         steps = tuple(
             CourseStep(
-                _step_title(self.group, key), self._view_of(view, key),
+                _step_title(self.group, key),
+                self._view_of(view, key),
                 tuple(values.get(key, 0) for values in bands.values()),
-                wholes.get(key, 0), before.get(key),
+                wholes.get(key, 0),
+                before.get(key),
             )
             for key in self.keys
-        )  # fmt: skip
+        )
         return CourseChart(chart, tuple(bands), steps, self.group, tuple(self.keys))
 
     def _before(self, report: Report) -> dict[str, Figure]:
         """Return what is compared by the keys of the present steps: the first with the first."""
         values = _by_key(report, self._basis.whole_column)
         keys = self._keys_of(report.span)
-        return {
-            key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)
-        }  # fmt: skip
+        return {key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)}
 
     def _keys_of(self, span: DateTimeSpan) -> list[str]:
         if self.group is Group.HOUR:
@@ -161,9 +150,9 @@ class Course:
         return view.changed(period="", start_date=str(start), end_date=str(end))
 
 
-_UNKNOWN_OF_NOTHING = frozenset({
-    Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION,
-})  # fmt: skip
+_UNKNOWN_OF_NOTHING = frozenset(
+    {Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
+)
 
 
 _TITLES = [title_of(channel) for channel in CHANNELS]

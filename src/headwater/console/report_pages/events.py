@@ -133,15 +133,24 @@ async def show_events(request: Request) -> Response:
     return page.render(
         "events.html",
         read_bar(
-            page.space, view, path, without=frozenset({"compare"}), also=choices.pairs,
+            page.space,
+            view,
+            path,
+            without=frozenset({"compare"}),
+            also=choices.pairs,
             filters=_own_filters(page, choices.pairs),
         ),
-        problem, listed=listed, Measure=Measure, reasons=REASONS, source_title=title_of,
+        problem,
+        listed=listed,
+        Measure=Measure,
+        reasons=REASONS,
+        source_title=title_of,
         menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),
-        csv=view.link(f"{page.base}/events.csv", **choices.pairs), zone=page.space.timezone,
-    )  # fmt: skip
+        csv=view.link(f"{page.base}/events.csv", **choices.pairs),
+        zone=page.space.timezone,
+    )
 
 
 def _listed(listed: EventList | None) -> CreditFilter:
@@ -167,8 +176,7 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
     if by := pairs.get("acquired_by"):
         texts = [by] if isinstance(by, str) else by
         of = " or ".join(
-            text if ":" not in text else filter_text(page.space, *text.split(":", 1))
-            for text in texts
+            text if ":" not in text else filter_text(page.space, *text.split(":", 1)) for text in texts
         )
         filters.append(Filter(f"first order by {of}", without("acquired_by")))
     return tuple(filters)
@@ -183,7 +191,4 @@ async def send_events_csv(request: Request) -> Response:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/events"
-ROUTES = [
-    Route(_PATH, show_events, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_events_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_events, methods=["GET"]), Route(f"{_PATH}.csv", send_events_csv, methods=["GET"])]

@@ -13,27 +13,22 @@ from fractions import Fraction
 from markupsafe import Markup
 
 from headwater.reports.engine.measures import rounded
-from headwater.reports.models import (
-    DateTimeSpan,
-    Figure,
-    FigureColumn,
-    Measure,
-    MeasureChange,
-    ReportRow,
-)
+from headwater.reports.models import DateTimeSpan, Figure, FigureColumn, Measure, MeasureChange, ReportRow
 from headwater.reports.report_answer import in_digits, number
 
 NONE = "\u2013"
 
-MONEY = frozenset({
-    Measure.REVENUE, Measure.GROSS_REVENUE, Measure.REFUNDS, Measure.AVERAGE_ORDER_VALUE,
-    Measure.CREDITED_REVENUE, Measure.TOUCHED_REVENUE,
-})  # fmt: skip
-_DECIMALS = {
-    **dict.fromkeys(MONEY, 2),
-    Measure.DAYS_TO_CONVERSION: 1,
-    Measure.TOUCHES_TO_CONVERSION: 1,
-}
+MONEY = frozenset(
+    {
+        Measure.REVENUE,
+        Measure.GROSS_REVENUE,
+        Measure.REFUNDS,
+        Measure.AVERAGE_ORDER_VALUE,
+        Measure.CREDITED_REVENUE,
+        Measure.TOUCHED_REVENUE,
+    }
+)
+_DECIMALS = {**dict.fromkeys(MONEY, 2), Measure.DAYS_TO_CONVERSION: 1, Measure.TOUCHES_TO_CONVERSION: 1}
 
 
 @dataclass(frozen=True)

@@ -78,15 +78,17 @@ async def show_fit(request: Request) -> Response:
     """Show one fit with its weights."""
     inside, fit, weights = await _load(request)
     return render(
-        request, "fit.html", fit=fit, here=_path(inside), title=_title(inside.space, fit),
-        models={
-            model: [each for each in weights if each.model == model] for model in FITTED_MODELS
-        },
-        model_title=model_title, source_title=title_of, window_title=window_title,
-        compared=ReportView(fit=fit.name).link(
-            f"{HOME}/spaces/{inside.space.id}/models", models=COMPARED
-        ),
-    )  # fmt: skip
+        request,
+        "fit.html",
+        fit=fit,
+        here=_path(inside),
+        title=_title(inside.space, fit),
+        models={model: [each for each in weights if each.model == model] for model in FITTED_MODELS},
+        model_title=model_title,
+        source_title=title_of,
+        window_title=window_title,
+        compared=ReportView(fit=fit.name).link(f"{HOME}/spaces/{inside.space.id}/models", models=COMPARED),
+    )
 
 
 async def send_weights(request: Request) -> Response:
@@ -128,33 +130,45 @@ def _read_form(form: PostedForm, space: Space) -> NamedRequest:
 
 
 async def _page(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor,
-    typed: Mapping[str, str], errors: Errors | None = None,
-) -> Response:  # fmt: skip
+    request: Request,
+    connection: AsyncConnection,
+    inside: SpaceVisitor,
+    typed: Mapping[str, str],
+    errors: Errors | None = None,
+) -> Response:
     space = inside.space
     fits = await list_fits(connection, space.id)
     monthly = await list_monthly(connection, space.id)
     return render(
-        request, "fits.html", status=422 if errors else 200, typed=typed, errors=errors or {},
-        fits=[(fit, _title(space, fit)) for fit in fits], here=_path(inside),
+        request,
+        "fits.html",
+        status=422 if errors else 200,
+        typed=typed,
+        errors=errors or {},
+        fits=[(fit, _title(space, fit)) for fit in fits],
+        here=_path(inside),
         monthly=[(each, conversion_title(space, each.event_name)) for each in monthly],
-        fewest=FEWEST_CONVERSIONS, window_title=window_title,
+        fewest=FEWEST_CONVERSIONS,
+        window_title=window_title,
         events={
-            name: conversion_title(space, name) for name in EVENT_NAMES
+            name: conversion_title(space, name)
+            for name in EVENT_NAMES
             if not name.startswith("custom_event_") or name in space.event_labels
         },
         windows={str(days): window_title(str(days)) for days in WINDOWS},
-    )  # fmt: skip
+    )
 
 
 def _usual(space: Space) -> dict[str, str]:
     """Return what the form has at first: sales of the last days."""
     today = datetime.now(UTC).astimezone(space.zone).date()
     return {
-        "event_name": "purchase", "start_date": f"{today - timedelta(days=USUAL_DAYS)}",
-        "end_date": f"{today - timedelta(days=1)}", "attribution_window": str(USUAL_WINDOW),
+        "event_name": "purchase",
+        "start_date": f"{today - timedelta(days=USUAL_DAYS)}",
+        "end_date": f"{today - timedelta(days=1)}",
+        "attribution_window": str(USUAL_WINDOW),
         "name": f"purchase {today:%Y-%m}",
-    }  # fmt: skip
+    }
 
 
 def _title(space: Space, fit: Fit) -> tuple[str, str]:

@@ -54,9 +54,19 @@ MOST_SUMMED = 200_000
 MOST_IN_CSV = 50_000
 _FIELDS = tuple(parameter.name for parameter in CHOICE)
 _COLUMNS = (
-    "date", "platform", *LEVELS, "country", "currency", "amount", "impressions", "clicks",
-    "platform_conversions", "platform_revenue", "timezone", "as_of",
-)  # fmt: skip
+    "date",
+    "platform",
+    *LEVELS,
+    "country",
+    "currency",
+    "amount",
+    "impressions",
+    "clicks",
+    "platform_conversions",
+    "platform_revenue",
+    "timezone",
+    "as_of",
+)
 
 
 class StoredSpend(msgspec.Struct, frozen=True):
@@ -140,9 +150,7 @@ async def read_ledger_choice(
         return choice
     today = datetime.now(UTC).astimezone(inside.space.zone).date()
     first = today - timedelta(days=USUAL_DAYS)
-    return SpendChoice(
-        first, today, choice.platform, choice.account_id, choice.campaign_id, choice.currency
-    )
+    return SpendChoice(first, today, choice.platform, choice.account_id, choice.campaign_id, choice.currency)
 
 
 def _texts(choice: SpendChoice) -> dict[str, str]:
@@ -150,9 +158,11 @@ def _texts(choice: SpendChoice) -> dict[str, str]:
     values = {
         "start_date": choice.first_day if choice.first_day > date.min else "",
         "end_date": choice.last_day if choice.last_day < date.max else "",
-        "platform": choice.platform, "account_id": choice.account_id,
-        "campaign_id": choice.campaign_id, "currency": choice.currency,
-    }  # fmt: skip
+        "platform": choice.platform,
+        "account_id": choice.account_id,
+        "campaign_id": choice.campaign_id,
+        "currency": choice.currency,
+    }
     return {name: f"{value}" for name, value in values.items() if value}
 
 
@@ -161,9 +171,7 @@ async def show_ledger(request: Request) -> Response:
     return await _show(request)
 
 
-async def _show(
-    request: Request, posted: PostedForm | None = None, errors: Errors | None = None
-) -> Response:
+async def _show(request: Request, posted: PostedForm | None = None, errors: Errors | None = None) -> Response:
     """Show the page, of an address or of a form that was refused."""
     visitor = await require_visitor(request)
     database = services(request).database
@@ -180,10 +188,19 @@ async def _show(
             refused = {**error.errors, **refused}
         link = f"{_path(inside)}.csv?{urlencode({n: t for n, t in typed.items() if t})}"
         return render(
-            request, "ledger.html", status=422 if refused else 200, page=page, typed=typed,
-            errors=refused, here=_path(inside), base=f"{HOME}/spaces/{inside.space.id}",
-            figures=figures, csv=link, most_summed=MOST_SUMMED, most_in_csv=MOST_IN_CSV,
-        )  # fmt: skip
+            request,
+            "ledger.html",
+            status=422 if refused else 200,
+            page=page,
+            typed=typed,
+            errors=refused,
+            here=_path(inside),
+            base=f"{HOME}/spaces/{inside.space.id}",
+            figures=figures,
+            csv=link,
+            most_summed=MOST_SUMMED,
+            most_in_csv=MOST_IN_CSV,
+        )
 
 
 def _query(request: Request, posted: PostedForm | None) -> Input:
@@ -198,9 +215,7 @@ async def _load(
     texts = _texts(choice)
     address = Query(request.scope["query_string"] if request.method == "GET" else b"")
     writer = cursors(JsonInput(texts), services(request).signing_key, inside.space.id)
-    listed = await list_spend(
-        connection, inside.space.id, choice, PER_PAGE, writer.read_from(address)
-    )
+    listed = await list_spend(connection, inside.space.id, choice, PER_PAGE, writer.read_from(address))
     chosen = await count_spend(connection, inside.space.id, choice)
     few = chosen.rows <= MOST_SUMMED
     sums = await _add_up(connection, inside, choice, chosen) if few else None
@@ -234,10 +249,14 @@ async def _add_up(
 
 def _is_chosen(row: LedgerRow, choice: SpendChoice) -> bool:
     account, campaign = (*row.path[:2], "", "")[:2]
-    return all((
-        choice.platform in (None, row.platform), choice.currency in (None, row.currency),
-        choice.account_id in (None, account), choice.campaign_id in (None, campaign),
-    ))  # fmt: skip
+    return all(
+        (
+            choice.platform in (None, row.platform),
+            choice.currency in (None, row.currency),
+            choice.account_id in (None, account),
+            choice.campaign_id in (None, campaign),
+        )
+    )
 
 
 def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
@@ -259,9 +278,9 @@ async def send_csv(request: Request) -> Response:
                 table.add([_cell(getattr(row, name)) for name in _COLUMNS])
             if (at := page.next) is None:
                 break
-    first, last = (datetime.combine(each, datetime.min.time()) for each in (
-        choice.first_day, choice.last_day
-    ))  # fmt: skip
+    first, last = (
+        datetime.combine(each, datetime.min.time()) for each in (choice.first_day, choice.last_day)
+    )
     return csv_response("spend-ledger", DateTimeSpan(first, last), table.content())
 
 

@@ -26,24 +26,20 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import ListParameter, Parameter, Query
 from headwater.reports.engine.measures import rounded
-from headwater.reports.models import (
-    Figure,
-    FigureColumn,
-    Group,
-    Measure,
-    Report,
-    ReportQuery,
-    ReportRow,
-)
+from headwater.reports.models import Figure, FigureColumn, Group, Measure, Report, ReportQuery, ReportRow
 from headwater.reports.questions.report import query_report
 from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.models import Space
 
 GROUPS = {
-    Group.CHANNEL: "channel", Group.SOURCE: "source", Group.CAMPAIGN: "campaign",
-    Group.ADSET: "ad set", Group.AD: "ad", Group.KEYWORD: "keyword",
+    Group.CHANNEL: "channel",
+    Group.SOURCE: "source",
+    Group.CAMPAIGN: "campaign",
+    Group.ADSET: "ad set",
+    Group.AD: "ad",
+    Group.KEYWORD: "keyword",
     Group.LANDING_PAGE: "landing page",
-}  # fmt: skip
+}
 ORDERS = {"disagreement": "disagreement", "amount": "amount"}
 USUAL = ("last_touch", "first_touch", "linear", "u_shaped")
 FEWEST = 2
@@ -52,21 +48,29 @@ MOST_LISTED = 200
 _NOT_HERE = frozenset({"compare", "attribution_model"})
 
 _MODELS = ListParameter(
-    name="models", kind=one_of(tuple(MODELS)), most=len(MODELS), default=[*USUAL],
+    name="models",
+    kind=one_of(tuple(MODELS)),
+    most=len(MODELS),
+    default=[*USUAL],
     description="The models to compare.",
-)  # fmt: skip
+)
 _BASE = Parameter(
-    name="base", kind=one_of(tuple(MODELS)),
+    name="base",
+    kind=one_of(tuple(MODELS)),
     description="The model that the others are held against; if left out, the first.",
-)  # fmt: skip
+)
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in GROUPS]), default="channel",
+    name="group",
+    kind=one_of([str(group) for group in GROUPS]),
+    default="channel",
     description="What the rows are.",
-)  # fmt: skip
+)
 _ORDER = Parameter(
-    name="sort", kind=one_of(tuple(ORDERS)), default="disagreement",
+    name="sort",
+    kind=one_of(tuple(ORDERS)),
+    default="disagreement",
     description="Whether the rows on which models disagree most come first, or the largest.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -172,23 +176,17 @@ class ModelComparison:
         )
 
 
-def compare(
-    basis: Basis, view: ReportView, choices: ModelChoices, report: Report
-) -> ModelComparison:
+def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: Report) -> ModelComparison:
     """Return a report of several models as the page shows it."""
     credit = [
-        tuple(
-            Fraction(row.figures[FigureColumn(basis.credited, model)] or 0)
-            for model in choices.columns
-        )
+        tuple(Fraction(row.figures[FigureColumn(basis.credited, model)] or 0) for model in choices.columns)
         for row in report.rows
     ]
     order = list(range(len(credit)))
     if choices.order == "disagreement":
         order.sort(key=lambda place: max(credit[place]) - min(credit[place]), reverse=True)
     rows = [
-        _compared_row(view, choices.group, report.rows[place], credit[place])
-        for place in order[:MOST_LISTED]
+        _compared_row(view, choices.group, report.rows[place], credit[place]) for place in order[:MOST_LISTED]
     ]
     left_out = report.left_out + len(order) - len(rows)
     return ModelComparison(basis, choices, report, rows, left_out)
@@ -222,22 +220,30 @@ async def render_models(page: ReportPage) -> Response:
     links = ChoiceLinks(view, path, choices.pairs)
     return page.render(
         "models.html",
-        read_bar(page.space, view, path, without=_NOT_HERE, also=choices.pairs), problem,
-        page=content, choices=choices, models={name: model_title(name) for name in MODELS},
+        read_bar(page.space, view, path, without=_NOT_HERE, also=choices.pairs),
+        problem,
+        page=content,
+        choices=choices,
+        models={name: model_title(name) for name in MODELS},
         menus=(
             links.own_menu(
-                "base", "Against", {name: model_title(name) for name in choices.models},
-                choices.base, choices.models[0],
+                "base",
+                "Against",
+                {name: model_title(name) for name in choices.models},
+                choices.base,
+                choices.models[0],
             ),
             links.own_menu("group", "Rows", GROUPS, choices.group, Group.CHANNEL),
             links.own_menu("sort", "Sorted by", ORDERS, choices.order, "disagreement"),
         ),
         hidden=[pair for pair in links.pairs if pair[0] != "models"],
         csv=view.csv_link(
-            f"{page.base}/report.csv", (basis.credited, basis.touched), (choices.group,),
+            f"{page.base}/report.csv",
+            (basis.credited, basis.touched),
+            (choices.group,),
             **_of_models(view, choices),
         ),
-    )  # fmt: skip
+    )
 
 
 def model_choices_report(
@@ -257,9 +263,12 @@ def _report(
 def _of_models(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
     """Return the parameters of a report of several models."""
     return {
-        "attribution_model": "", "attribution_models": [*choices.models],
-        "limit": str(MOST_ROWS), "compare": "none", "fit": view.fit_of(choices.models),
-    }  # fmt: skip
+        "attribution_model": "",
+        "attribution_models": [*choices.models],
+        "limit": str(MOST_ROWS),
+        "compare": "none",
+        "fit": view.fit_of(choices.models),
+    }
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/models", show_models, methods=["GET"])]

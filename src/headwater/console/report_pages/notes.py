@@ -96,37 +96,58 @@ async def post_remove(request: Request) -> Response:
 
 
 async def _list(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *,
-    typed: dict[str, str] | None = None, errors: Errors | None = None,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection,
+    request: Request,
+    inside: SpaceVisitor,
+    *,
+    typed: dict[str, str] | None = None,
+    errors: Errors | None = None,
+) -> Response:
     page = _read_page(request)
     notes = await list_notes(connection, inside.space.id, page)
     day = request.query_params.get("day", "")
     return render(
-        request, "notes.html", status=422 if errors else 200, notes=notes[:LISTED], page=page,
-        follows=len(notes) > LISTED and page < LAST_PAGE, errors=errors or {},
+        request,
+        "notes.html",
+        status=422 if errors else 200,
+        notes=notes[:LISTED],
+        page=page,
+        follows=len(notes) > LISTED and page < LAST_PAGE,
+        errors=errors or {},
         typed=typed or {"day": day if _is_day(day) else _today(inside), "text": ""},
         **await _common(connection, inside),
-    )  # fmt: skip
+    )
 
 
 async def _one(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, note: ChartNote, *,
-    typed: dict[str, str] | None = None, errors: Errors | None = None,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection,
+    request: Request,
+    inside: SpaceVisitor,
+    note: ChartNote,
+    *,
+    typed: dict[str, str] | None = None,
+    errors: Errors | None = None,
+) -> Response:
     return render(
-        request, "note.html", status=422 if errors else 200, note=note, errors=errors or {},
+        request,
+        "note.html",
+        status=422 if errors else 200,
+        note=note,
+        errors=errors or {},
         typed=typed or {"day": note.day.isoformat(), "text": note.text},
         **await _common(connection, inside),
-    )  # fmt: skip
+    )
 
 
 async def _common(connection: AsyncConnection, inside: SpaceVisitor) -> dict[str, Any]:
     base = f"{HOME}/spaces/{inside.space.id}"
     return {
-        "base": base, "here": _path(inside), "longest": LONGEST, "most": MOST,
+        "base": base,
+        "here": _path(inside),
+        "longest": LONGEST,
+        "most": MOST,
         "authors": await read_authors(connection, inside.space.id),
-    }  # fmt: skip
+    }
 
 
 def _back(inside: SpaceVisitor, form: PostedForm) -> str:

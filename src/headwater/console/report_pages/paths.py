@@ -24,14 +24,7 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.models import DateBasis, Group, Measure, ReportQuery
-from headwater.reports.path_models import (
-    BY,
-    TOUCHES,
-    PathFigures,
-    PathReport,
-    PathsQuery,
-    TouchPath,
-)
+from headwater.reports.path_models import BY, TOUCHES, PathFigures, PathReport, PathsQuery, TouchPath
 from headwater.reports.questions.path_parameters import read_paths_query
 from headwater.reports.questions.path_report import query_paths
 from headwater.sources.titles import title_of
@@ -47,9 +40,11 @@ COLOURS = 7
 
 _NOT_HERE = frozenset({"compare", "attribution_model", "date_basis"})
 _STEPS = Parameter(
-    name="steps", kind=one_of([str(group) for group in STEPS]), default="source",
+    name="steps",
+    kind=one_of([str(group) for group in STEPS]),
+    default="source",
     description="What the steps of a path are.",
-)  # fmt: skip
+)
 REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
 """The filters that leave the events with a touchpoint in the window."""
 
@@ -119,9 +114,10 @@ class PathsReader:
             [self._path_row(path, of, report.total) for path, of in report.paths],
             self._ranges(Group.TOUCH_RANGE, report.touches, report.total),
             self._ranges(Group.DAYS_RANGE, report.days, report.total),
-            self._matrix(report), flow(pairs, coloured),
+            self._matrix(report),
+            flow(pairs, coloured),
             tuple((title_of(source), colour) for source, colour in coloured.items()),
-        )  # fmt: skip
+        )
 
     def _query(self) -> PathsQuery:
         unused = dict.fromkeys(_NOT_HERE, "")
@@ -131,16 +127,12 @@ class PathsReader:
     def _path_row(self, path: TouchPath, of: PathFigures, whole: PathFigures) -> PathRow:
         steps = tuple(title_of(step) for step in path.steps)
         return PathRow(
-            self._only({BY[self._group]: str(path)}), of, _share(of, whole), steps=steps,
-            more=path.more,
-        )  # fmt: skip
+            self._only({BY[self._group]: str(path)}), of, _share(of, whole), steps=steps, more=path.more
+        )
 
-    def _ranges(
-        self, group: Group, ranges: Mapping[str, PathFigures], whole: PathFigures
-    ) -> list[PathRow]:
+    def _ranges(self, group: Group, ranges: Mapping[str, PathFigures], whole: PathFigures) -> list[PathRow]:
         return [
-            PathRow(self._only({group: name}), of, _share(of, whole), name)
-            for name, of in ranges.items()
+            PathRow(self._only({group: name}), of, _share(of, whole), name) for name, of in ranges.items()
         ]
 
     def _matrix(self, report: PathReport) -> SourceMatrix:
@@ -149,12 +141,11 @@ class PathsReader:
         lasts = _most_frequent((last, of.events) for (_, last), of in pairs.items())
         cells = {
             (first, last): PathRow(
-                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}), of,
-                _share(of, report.total),
+                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}), of, _share(of, report.total)
             )
             for (first, last), of in pairs.items()
             if first in firsts and last in lasts
-        }  # fmt: skip
+        }
         most = max((of.events for of in pairs.values()), default=0)
         return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), most)
 
@@ -162,15 +153,14 @@ class PathsReader:
         return self._view.narrowed(*(f"{group}:{key}" for group, key in keys.items())).only
 
 
-def paths_csv_report(
-    space: Space, view: ReportView, parameters: Query, now: datetime
-) -> ReportQuery:
+def paths_csv_report(space: Space, view: ReportView, parameters: Query, now: datetime) -> ReportQuery:
     """Return the report that the CSV file of an address of this page has. Raises Invalid."""
     group = Group(_STEPS.read(parameters) or Group.SOURCE)
     parameters.finish()
     view = view.changed(date_basis=str(DateBasis.CONVERSION))
-    return view.report(space, now, MEASURES, (BY[group],), compare="", limit="1000",
-                       only=[*view.only, *REACHED])  # fmt: skip
+    return view.report(
+        space, now, MEASURES, (BY[group],), compare="", limit="1000", only=[*view.only, *REACHED]
+    )
 
 
 def _share(part: PathFigures, whole: PathFigures) -> Fraction | None:
@@ -206,20 +196,26 @@ async def render_paths(page: ReportPage) -> Response:
         content = await page.load(PathsReader(page.space, view, group).load)
     except REFUSED as error:
         problem = error
-    pairs: dict[str, str | Sequence[str]] = (
-        {} if group is Group.SOURCE else {_STEPS.name: str(group)}
-    )
+    pairs: dict[str, str | Sequence[str]] = {} if group is Group.SOURCE else {_STEPS.name: str(group)}
     links = ChoiceLinks(view, path, pairs)
     return page.render(
         "paths.html",
-        read_bar(page.space, view, path, without=_NOT_HERE | {OF_TOUCHPOINTS}, also=pairs), problem,
-        page=content, Measure=Measure, reached=REACHED, source_title=title_of,
+        read_bar(page.space, view, path, without=_NOT_HERE | {OF_TOUCHPOINTS}, also=pairs),
+        problem,
+        page=content,
+        Measure=Measure,
+        reached=REACHED,
+        source_title=title_of,
         menu=links.own_menu("steps", "Steps", STEPS, group, Group.SOURCE),
         csv=view.csv_link(
-            f"{page.base}/report.csv", MEASURES, (BY[group],), compare="", limit=1000,
+            f"{page.base}/report.csv",
+            MEASURES,
+            (BY[group],),
+            compare="",
+            limit=1000,
             only=[*view.only, *REACHED],
         ),
-    )  # fmt: skip
+    )
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/paths", show_paths, methods=["GET"])]

@@ -90,10 +90,12 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
 def _of_fields(errors: Errors, day: str) -> Errors:
     """Return rules about a row of a request as the form's fields have them."""
     named: Mapping[str, tuple[str, str]] = {
-        "rates.0.date": (day, "day"), "rates.0.base": ("base", "currency"),
-        "rates.0.currency": ("currency", "currency"), "rates.0.rate": ("rate", "rate"),
+        "rates.0.date": (day, "day"),
+        "rates.0.base": ("base", "currency"),
+        "rates.0.currency": ("currency", "currency"),
+        "rates.0.rate": ("rate", "rate"),
         "rates.0": ("currency", "rate"),
-    }  # fmt: skip
+    }
     fields: Errors = {}
     for key, rules in errors.items():
         name, word = named[key]
@@ -102,22 +104,32 @@ def _of_fields(errors: Errors, day: str) -> Errors:
 
 
 async def _page(
-    request: Request, connection: AsyncConnection, inside: SpaceVisitor, typed: dict[str, str],
+    request: Request,
+    connection: AsyncConnection,
+    inside: SpaceVisitor,
+    typed: dict[str, str],
     errors: Errors | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     space_id = inside.space.id
     writer = cursors(services(request).signing_key, space_id)
     query = Query(request.scope["query_string"] if request.method == "GET" else b"")
     page = await list_rates(connection, space_id, PER_PAGE, writer.read_from(query))
     newer, older = (
-        f"{_path(inside)}?cursor={writer.write(at)}" if at else None
-        for at in (page.previous, page.next)
+        f"{_path(inside)}?cursor={writer.write(at)}" if at else None for at in (page.previous, page.next)
     )
     return render(
-        request, "rates.html", status=422 if errors else 200, typed=typed, errors=errors or {},
-        rates=_decoded(page), here=_path(inside), most=MOST_DAYS,
-        reference_day=await fetch_reference_day(connection), newer=newer, older=older,
-    )  # fmt: skip
+        request,
+        "rates.html",
+        status=422 if errors else 200,
+        typed=typed,
+        errors=errors or {},
+        rates=_decoded(page),
+        here=_path(inside),
+        most=MOST_DAYS,
+        reference_day=await fetch_reference_day(connection),
+        newer=newer,
+        older=older,
+    )
 
 
 def _decoded(page: Page) -> list[Rate]:
@@ -129,7 +141,4 @@ def _path(inside: SpaceVisitor) -> str:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/rates"
-ROUTES = [
-    Route(_PATH, show_rates, methods=["GET"]),
-    Route(f"{_PATH}/add", post_rates, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_rates, methods=["GET"]), Route(f"{_PATH}/add", post_rates, methods=["POST"])]

@@ -62,19 +62,26 @@ class ReportPage:
         async with database.transaction(CONNECTION_SECONDS) as connection:
             return await work(connection)
 
-    def render(
-        self, template: str, bar: ReportBar, problem: Problem | None, **values: Any
-    ) -> Response:
+    def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or its bar above the reason for which there is no report. `errors` are
         of a form on it that was refused.
         """
         refused = 422 if values.get("errors") else 200
         return render(
-            self.request, template, status=problem.status if problem else refused, bar=bar,
-            problem=problem, view=self.view, views=self.views, base=self.base, figures=figures,
-            space=self.space, shared=self.shared,
-            window=window_title(self.view.attribution_window), **values,
-        )  # fmt: skip
+            self.request,
+            template,
+            status=problem.status if problem else refused,
+            bar=bar,
+            problem=problem,
+            view=self.view,
+            views=self.views,
+            base=self.base,
+            figures=figures,
+            space=self.space,
+            shared=self.shared,
+            window=window_title(self.view.attribution_window),
+            **values,
+        )
 
 
 async def open_page(request: Request) -> ReportPage:

@@ -15,14 +15,7 @@ from starlette.routing import Route
 from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
-from headwater.console.report_pages.basis import (
-    MADE_OF,
-    REASONS,
-    Basis,
-    HeadlineMeasure,
-    basis_of,
-    titles_of,
-)
+from headwater.console.report_pages.basis import MADE_OF, REASONS, Basis, HeadlineMeasure, basis_of, titles_of
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.course import Course, CourseChart
@@ -157,21 +150,22 @@ class RevenueReports:
         places = self._breakdown.wanted()
         queries = [by_channel, *course.queries]
         queries += [
-            self._query(LEVELS[len(place)], only=[*self._breakdown.filters(place)])
-            for place in places
+            self._query(LEVELS[len(place)], only=[*self._breakdown.filters(place)]) for place in places
         ]
         first, *others = await query_reports(connection, self._space.id, queries)
         of_course = others[: len(course.queries)]
         within = dict(zip(places, others[len(of_course) :], strict=True))
         return RevenueContent(
-            self.basis, first, self._headlines(first, course, of_course[0]),
-            self._unattributed(first, course, of_course[0]), course.chart(self._view, of_course),
-            self._breakdown.rows(first, within), await self._notes(connection, course, first),
-        )  # fmt: skip
+            self.basis,
+            first,
+            self._headlines(first, course, of_course[0]),
+            self._unattributed(first, course, of_course[0]),
+            course.chart(self._view, of_course),
+            self._breakdown.rows(first, within),
+            await self._notes(connection, course, first),
+        )
 
-    async def _notes(
-        self, connection: AsyncConnection, course: Course, report: Report
-    ) -> ChartNotes:
+    async def _notes(self, connection: AsyncConnection, course: Course, report: Report) -> ChartNotes:
         if not self._with_notes:
             return ChartNotes()
         first, last = report.span.start.date(), report.span.end.date()
@@ -192,7 +186,7 @@ class RevenueReports:
                 course.sparkline(about.measure, by_step),
             )
             for about in self.basis.headlines
-        )  # fmt: skip
+        )
 
     def _unattributed(self, report: Report, course: Course, by_step: Report) -> Headline | None:
         if report.unattributed is None or report.overall is None:
@@ -226,12 +220,20 @@ async def render_revenue(page: ReportPage) -> Response:
         return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
-        "revenue.html", read_bar(page.space, view, page.path), problem, page=content,
-        reasons=REASONS, titles=titles_of(page.space, view), column=FigureColumn, made_of=MADE_OF,
+        "revenue.html",
+        read_bar(page.space, view, page.path),
+        problem,
+        page=content,
+        reasons=REASONS,
+        titles=titles_of(page.space, view),
+        column=FigureColumn,
+        made_of=MADE_OF,
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
-        model=model_title(view.attribution_model).lower(), longest_note=LONGEST, ripeness=note,
+        model=model_title(view.attribution_model).lower(),
+        longest_note=LONGEST,
+        ripeness=note,
         unripe_from=content.course.place_of(note.first_day) if content and note else None,
-    )  # fmt: skip
+    )
 
 
 ROUTES = [Route(f"{HOME}/spaces/{{space_id}}", show_revenue, methods=["GET"])]

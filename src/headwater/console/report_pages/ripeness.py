@@ -30,7 +30,7 @@ REASONS = {
     NotJudged.TOO_LITTLE_HISTORY: (
         f"There is too little history to say: it takes {LEAST_HISTORY} days with conversions of "
         "which everything is in."
-    ),
+    )
 }
 
 
@@ -100,11 +100,18 @@ async def show_ripeness(request: Request) -> Response:
         problem = error
     measure = measure_of(view)
     return page.render(
-        "ripeness.html", read_bar(page.space, view, page.path, without=_NOT_HERE), problem,
-        report_of=report, measure=measure, column=FigureColumn(measure), reasons=REASONS,
-        estimate=estimate, share=Measure.SHARE, csv=view.link(f"{page.path}.csv"),
+        "ripeness.html",
+        read_bar(page.space, view, page.path, without=_NOT_HERE),
+        problem,
+        report_of=report,
+        measure=measure,
+        column=FigureColumn(measure),
+        reasons=REASONS,
+        estimate=estimate,
+        share=Measure.SHARE,
+        csv=view.link(f"{page.path}.csv"),
         by_touch=view.date_basis == DateBasis.TOUCH,
-    )  # fmt: skip
+    )
 
 
 async def send_csv(request: Request) -> Response:
@@ -117,7 +124,4 @@ async def send_csv(request: Request) -> Response:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/ripeness"
-ROUTES = [
-    Route(_PATH, show_ripeness, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_ripeness, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

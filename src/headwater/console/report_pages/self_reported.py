@@ -79,25 +79,35 @@ def _measures(basis: Basis) -> tuple[Measure, ...]:
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
     """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
     basis, now = basis_of(view), datetime.now(UTC)
-    by_answer, both = await query_reports(connection, space.id, [
-        view.report(space, now, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
-        view.report(
-            space, now, (basis.credited,), (Group.SELF_REPORTED_SOURCE, Group.SOURCE),
-            compare="none", limit=str(MOST_ROWS),
-        ),
-    ])  # fmt: skip
+    by_answer, both = await query_reports(
+        connection,
+        space.id,
+        [
+            view.report(space, now, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
+            view.report(
+                space,
+                now,
+                (basis.credited,),
+                (Group.SELF_REPORTED_SOURCE, Group.SOURCE),
+                compare="none",
+                limit=str(MOST_ROWS),
+            ),
+        ],
+    )
     clicked: dict[str | None, list[tuple[str, ReportRow]]] = {}
     for row in both.rows:
         own, source = row.keys
         clicked.setdefault(own.value, []).append((source.value or "", row))
     rows = [
         SelfReportedRow(
-            key, row, view.narrowed(f"{Group.SELF_REPORTED_SOURCE}:{key or ''}").only,
+            key,
+            row,
+            view.narrowed(f"{Group.SELF_REPORTED_SOURCE}:{key or ''}").only,
             clicked.get(key, [])[:MOST_CLICKED],
         )
         for row in by_answer.rows
         for key in (row.keys[0].value,)
-    ]  # fmt: skip
+    ]
     limits = {"looked_at": LOOKED_AT, "most": MOST_UNREAD}
     unread = await fetch_all(connection, queries["unread"], {"space_id": space.id, **limits})
     return SelfReportedContent(basis, by_answer, rows, unread)
@@ -117,17 +127,26 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
     basis = basis_of(view)
     path = f"{page.base}/self-reported"
     return page.render(
-        "self_reported.html", read_bar(page.space, view, path, without=_NOT_HERE), problem,
-        page=content, page_path=path, errors=errors, typed={"phrase": "", "source": ""} | typed,
-        phrases=sorted(page.space.answer_phrases.items()), title_of=title_of,
-        column=FigureColumn, events=basis.counted, made_of=MADE_OF,
-        titles=titles_of(page.space, view), contacts=Measure.CONTACTS, share=Measure.SHARE,
+        "self_reported.html",
+        read_bar(page.space, view, path, without=_NOT_HERE),
+        problem,
+        page=content,
+        page_path=path,
+        errors=errors,
+        typed={"phrase": "", "source": ""} | typed,
+        phrases=sorted(page.space.answer_phrases.items()),
+        title_of=title_of,
+        column=FigureColumn,
+        events=basis.counted,
+        made_of=MADE_OF,
+        titles=titles_of(page.space, view),
+        contacts=Measure.CONTACTS,
+        share=Measure.SHARE,
         choices=sorted((title_of(key), key) for key in SELF_REPORTED),
         csv=view.csv_link(
-            f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,),
-            compare="none",
+            f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"
         ),
-    )  # fmt: skip
+    )
 
 
 async def _add_phrase(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
@@ -143,9 +162,7 @@ async def _add_phrase(connection: AsyncConnection, space: Space, form: PostedFor
     return FlashMessage.PHRASE_ADDED
 
 
-async def _remove_phrase(
-    connection: AsyncConnection, space: Space, form: PostedForm
-) -> FlashMessage:
+async def _remove_phrase(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
     await _change(connection, space, form.text("phrase"), "")
     return FlashMessage.PHRASE_REMOVED
 

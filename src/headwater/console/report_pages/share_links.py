@@ -137,31 +137,47 @@ async def _create(connection: AsyncConnection, inside: SpaceVisitor, form: Poste
         raise Invalid.of("query", "cannot be shared: it is about one contact or company.")
     token = secrets.token_urlsafe(32)
     values: dict[str, Any] = {
-        **view, "space_id": inside.space.id, "token_hash": hash_secret(token), "most": MOST,
-        "user_id": inside.visitor.user.id, "lifetime": timedelta(days=int(days)),
+        **view,
+        "space_id": inside.space.id,
+        "token_hash": hash_secret(token),
+        "most": MOST,
+        "user_id": inside.visitor.user.id,
+        "lifetime": timedelta(days=int(days)),
         "with_notes": form.text("notes") == "yes",
-    }  # fmt: skip
+    }
     if await fetch_optional(connection, queries["create"], values) is None:
         raise Invalid.of("name", f"cannot be made: there are {MOST} links, revoke one first.")
     return token
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *,
-    typed: dict[str, str], made: str | None = None, errors: Errors | None = None,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection,
+    request: Request,
+    inside: SpaceVisitor,
+    *,
+    typed: dict[str, str],
+    made: str | None = None,
+    errors: Errors | None = None,
+) -> Response:
     cursor = connection.cursor(row_factory=class_row(ShareLink))
     values = {"space_id": inside.space.id, "most": MOST}
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(connection, inside.space.id)
     usual = {"name": "", "page": "", "query": "", "days": USUAL_LIFETIME, "notes": ""}
     return render(
-        request, "share_links.html", status=422 if errors else 200, links=links, made=made,
-        typed=usual | typed, errors=errors or {}, pages=SHAREABLE, lifetimes=LIFETIMES,
+        request,
+        "share_links.html",
+        status=422 if errors else 200,
+        links=links,
+        made=made,
+        typed=usual | typed,
+        errors=errors or {},
+        pages=SHAREABLE,
+        lifetimes=LIFETIMES,
         base=f"{HOME}/spaces/{inside.space.id}",
         makers={member.user_id: member.display_name for member in members},
         once=hidden_token(once_token(inside.visitor.form_key, _CREATE)),
-    )  # fmt: skip
+    )
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/share-links"

@@ -22,8 +22,10 @@ from headwater.http.inputs.parameters import Query
 from headwater.spaces.spaces import fetch_space
 
 _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
-    "": render_revenue, "/models": render_models, "/paths": render_paths,
-}  # fmt: skip
+    "": render_revenue,
+    "/models": render_models,
+    "/paths": render_paths,
+}
 
 
 async def show_shared(request: Request) -> Response:
@@ -34,8 +36,7 @@ async def show_shared(request: Request) -> Response:
         space = await fetch_space(connection, shared.space_id)
         await note_opening(connection, shared)
     query = Query(shared.query.encode())
-    page = ReportPage(request, space, [], query, SharedView.read(query), shared.name,
-                      shared.with_notes)  # fmt: skip
+    page = ReportPage(request, space, [], query, SharedView.read(query), shared.name, shared.with_notes)
     return await _RENDERERS[shared.page](page)
 
 

@@ -26,12 +26,7 @@ from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter
 from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
 from headwater.reports.changes.spend_change_answer import spend_changes_csv
-from headwater.reports.changes.spend_change_models import (
-    RATIOS,
-    ChangedCost,
-    CostChange,
-    CostChangeReport,
-)
+from headwater.reports.changes.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
 from headwater.reports.changes.spend_change_report import query_spend_changes
 from headwater.reports.models import Figure, Group, GroupKey
 from headwater.reports.questions.cost_figures import MILLIONTHS, CostFigures
@@ -41,9 +36,11 @@ from headwater.spend.changes import ChangedSpend
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
 _GROUPS = {group: name for group, name in GROUPS.items() if group in SPLIT_GROUPS}
 _GROUP = Parameter(
-    name="group", kind=one_of([str(group) for group in _GROUPS]), default="platform",
+    name="group",
+    kind=one_of([str(group) for group in _GROUPS]),
+    default="platform",
     description="What the rows are.",
-)  # fmt: skip
+)
 _IN_ROWS = ("spend", "credited_revenue", "roas")
 """The figures that each row has."""
 _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")
@@ -136,16 +133,21 @@ async def show_spend_changes(request: Request) -> Response:
         content = SpendChangesPage(report, columns)
     except REFUSED as error:
         problem = error
-    menu = ChoiceLinks(page.view, page.path, also).own_menu(
-        "group", "Rows", _GROUPS, group, Group.SOURCE
-    )
+    menu = ChoiceLinks(page.view, page.path, also).own_menu("group", "Rows", _GROUPS, group, Group.SOURCE)
     return page.render(
         "spend_changes.html",
-        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also), problem,
-        page=content, since=since, menu=menu, group=GROUPS[group], words=WORDS,
-        labels=page.space.event_labels, place_title=place_title, amount_of=amount_of,
+        read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),
+        problem,
+        page=content,
+        since=since,
+        menu=menu,
+        group=GROUPS[group],
+        words=WORDS,
+        labels=page.space.event_labels,
+        place_title=place_title,
+        amount_of=amount_of,
         csv=page.view.link(f"{page.path}.csv", **also),
-    )  # fmt: skip
+    )
 
 
 async def send_csv(request: Request) -> Response:
@@ -157,7 +159,4 @@ async def send_csv(request: Request) -> Response:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/campaigns/changes"
-ROUTES = [
-    Route(_PATH, show_spend_changes, methods=["GET"]),
-    Route(f"{_PATH}.csv", send_csv, methods=["GET"]),
-]
+ROUTES = [Route(_PATH, show_spend_changes, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

@@ -84,14 +84,18 @@ class ReportView:
     def parameters(self) -> dict[str, str | list[str]]:
         """The choices as parameters of the API's reports, without those not made."""
         values: dict[str, str | list[str]] = {
-            "event_names": self.event_names, "period": self.period,
+            "event_names": self.event_names,
+            "period": self.period,
             "start_date": _moment(self.start_date, "00:00:00"),
-            "end_date": _moment(self.end_date, "23:59:59"), "compare": self.compare,
+            "end_date": _moment(self.end_date, "23:59:59"),
+            "compare": self.compare,
             "attribution_model": self.attribution_model,
             "attribution_window": self.attribution_window,
-            "query_mode": self.query_mode, "date_basis": self.date_basis, "only": [*self.only],
+            "query_mode": self.query_mode,
+            "date_basis": self.date_basis,
+            "only": [*self.only],
             "fit": self.fit_of((self.attribution_model,)),
-        }  # fmt: skip
+        }
         return {name: value for name, value in values.items() if value}
 
     def fit_of(self, models: Sequence[str]) -> str:
@@ -99,9 +103,13 @@ class ReportView:
         return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 
     def report(
-        self, space: Space, now: datetime, measures: tuple[Measure, ...],
-        group_by: tuple[Group, ...] = (), **changes: Any,
-    ) -> ReportQuery:  # fmt: skip
+        self,
+        space: Space,
+        now: datetime,
+        measures: tuple[Measure, ...],
+        group_by: tuple[Group, ...] = (),
+        **changes: Any,
+    ) -> ReportQuery:
         """Return a report of these choices; `changes` are parameters in place of the view's own.
         Raises Invalid with every rule that the choices break.
         """
@@ -159,9 +167,12 @@ class ReportView:
         return f"{path}?{urlencode({k: v for k, v in values.items() if v}, doseq=True)}"
 
     def behind(
-        self, path: str, credit: str, made_of: Mapping[str, str | tuple[str, ...]],
+        self,
+        path: str,
+        credit: str,
+        made_of: Mapping[str, str | tuple[str, ...]],
         only: tuple[str, ...] | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Return the address of the list behind a figure: the page at `path`, of the credit of a
         kind, with the parameters that leave just what the figure is made of.
         """

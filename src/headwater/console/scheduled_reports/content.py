@@ -73,24 +73,26 @@ async def make_notice(
         paragraphs=[
             f"{space.name}: {SHAREABLE[scheduled.page]}, {terms_of(sent, report)}.",
             *(f"{money.words}." for money in report.left_out_money),
-            *(["The CSV file is too large to be sent: it is on the page."]
-              if scheduled.with_csv and not is_whole else []),
+            *(
+                ["The CSV file is too large to be sent: it is on the page."]
+                if scheduled.with_csv and not is_whole
+                else []
+            ),
         ],
         table=table_of(sent, report),
-        link=f"/console/spaces/{space.id}{scheduled.end}", link_text="Open the report",
-        file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv"
-        if is_whole else None,
+        link=f"/console/spaces/{space.id}{scheduled.end}",
+        link_text="Open the report",
+        file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv" if is_whole else None,
         file=content if is_whole else None,
-    )  # fmt: skip
+    )
 
 
 def headline_of(sent: SentQuery, report: Report) -> str:
     """Return the first figure of a report, and its change."""
     whole = report.overall or report.total
     first = next(
-        (each for each in (sent.basis.whole, sent.columns[0])
-         if FigureColumn(each) in whole.figures), None,
-    )  # fmt: skip
+        (each for each in (sent.basis.whole, sent.columns[0]) if FigureColumn(each) in whole.figures), None
+    )
     row: ReportRow = whole
     if first is None:  # of several models: the first one's
         column = report.columns[0]

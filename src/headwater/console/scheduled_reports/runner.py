@@ -15,11 +15,7 @@ from headwater.alerts.notifications.messages import add_message
 from headwater.alerts.notifications.models import Notice
 from headwater.alerts.notifications.watcher import WatcherDuty
 from headwater.console.scheduled_reports.content import make_notice
-from headwater.console.scheduled_reports.scheduled_reports import (
-    ScheduledReport,
-    due_spaces,
-    queries,
-)
+from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport, due_spaces, queries
 from headwater.database.pool import Database
 from headwater.database.queries import fetch_optional
 from headwater.http.errors import Invalid
@@ -87,15 +83,18 @@ class _Outcome:
 
 
 async def _finish(
-    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, lease: UUID,
-    outcome: _Outcome,
-) -> bool:  # fmt: skip
+    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, lease: UUID, outcome: _Outcome
+) -> bool:
     again = outcome.again
     values: dict[str, Any] = {
-        "space_id": space.id, "id": scheduled.id, "lease": lease, "now": outcome.at,
-        "error": outcome.error, "attempts": scheduled.attempts if again else 0,
+        "space_id": space.id,
+        "id": scheduled.id,
+        "lease": lease,
+        "now": outcome.at,
+        "error": outcome.error,
+        "attempts": scheduled.attempts if again else 0,
         "next_at": again or scheduled.schedule.next_after(outcome.at, space.zone),
-    }  # fmt: skip
+    }
     return await fetch_optional(connection, queries["finish"], values) is not None
 
 

@@ -80,9 +80,7 @@ async def list_reports(connection: AsyncConnection, space_id: int) -> list[Sched
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
 
 
-async def schedule_report(
-    connection: AsyncConnection, space: Space, new: NewReport, now: datetime
-) -> int:
+async def schedule_report(connection: AsyncConnection, space: Space, new: NewReport, now: datetime) -> int:
     """Schedule a report and return its id. Raises Invalid."""
     view = read_view(new.name, new.page, new.query, SHAREABLE)
     only = ReportView.read(Query(view["query"].encode())).only
@@ -93,11 +91,17 @@ async def schedule_report(
     if not new.channel_ids or not set(new.channel_ids) <= set(known):
         raise Invalid.of("channels", "must be at least one of those that there are.")
     values: dict[str, Any] = {
-        **view, "space_id": space.id, "cadence": schedule.cadence, "day": schedule.day,
-        "hour": schedule.hour, "with_csv": new.with_csv, "user_id": new.user_id, "most": MOST,
+        **view,
+        "space_id": space.id,
+        "cadence": schedule.cadence,
+        "day": schedule.day,
+        "hour": schedule.hour,
+        "with_csv": new.with_csv,
+        "user_id": new.user_id,
+        "most": MOST,
         "channel_ids": sorted({known[text] for text in new.channel_ids}),
         "next_at": schedule.next_after(now, space.zone),
-    }  # fmt: skip
+    }
     row = await fetch_optional(connection, queries["create"], values)
     if row is None:
         raise Invalid.of("name", f"cannot be scheduled: there are {MOST}, remove one first.")

@@ -41,9 +41,9 @@ from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import Reclassification, list_reclassified_names
 
 FORM = "data-quality"
-OTHER_CHOICES = frozenset({
-    "compare", "conversion", "attribution_model", "attribution_window", "query_mode", "date_basis",
-})  # fmt: skip
+OTHER_CHOICES = frozenset(
+    {"compare", "conversion", "attribution_model", "attribution_window", "query_mode", "date_basis"}
+)
 """The choices of reports that this page does not have."""
 SEVERITIES = {
     Severity.BAD: "Figures are wrong",
@@ -77,15 +77,26 @@ async def _page(
     except Invalid as error:
         status, problem = error.status, error.message
     return render(
-        request, "data_quality.html", status=status, view=view, base=base, page_path=path,
-        bar=read_bar(inside.space, view, path, without=OTHER_CHOICES), report=report,
-        problem=problem, under_way=under_way, severities=SEVERITIES,
-        grouped_sources=GROUPED_SOURCES, title_of=title_of,
-        names=sorted(inside.space.source_names.items()), most_names=PER_PAGE,
-        advice_of=advice_of, places_of=places_of,
+        request,
+        "data_quality.html",
+        status=status,
+        view=view,
+        base=base,
+        page_path=path,
+        bar=read_bar(inside.space, view, path, without=OTHER_CHOICES),
+        report=report,
+        problem=problem,
+        under_way=under_way,
+        severities=SEVERITIES,
+        grouped_sources=GROUPED_SOURCES,
+        title_of=title_of,
+        names=sorted(inside.space.source_names.items()),
+        most_names=PER_PAGE,
+        advice_of=advice_of,
+        places_of=places_of,
         includes_today=view.period == DEFAULT_PERIOD,
         actions={verb: view.link(f"{path}/{verb}") for verb, _, _ in _FORMS},
-    )  # fmt: skip
+    )
 
 
 def _read_view(request: Request) -> ReportView:
@@ -101,9 +112,7 @@ def _period(view: ReportView, space: Space) -> TimeRange:
     now = datetime.now(UTC)
     query = view.report(space, now, (Measure.EVENTS,))
     period = between(query.start, query.end, space.zone)
-    return (
-        TimeRange(period.start, max(period.end, now)) if view.period == DEFAULT_PERIOD else period
-    )
+    return TimeRange(period.start, max(period.end, now)) if view.period == DEFAULT_PERIOD else period
 
 
 def _mending(permission: Permission, mend: Mend) -> Callable[[Request], Awaitable[Response]]:

@@ -22,8 +22,7 @@ class RemedyPlace:
 
 _ADVICE = {
     FindingKind.LEFT_OUT_MONEY: (
-        "Add exchange rates, and correct or delete events that nobody meant: each example leads to "
-        "its event."
+        "Add exchange rates, and correct or delete events that nobody meant: each example leads to its event."
     ),
     FindingKind.DESTINATION_HELD: TEXTS[Rule.DESTINATION_HELD].advice,
     FindingKind.DELIVERIES_LATE: TEXTS[Rule.DELIVERIES_LATE].advice,
@@ -43,22 +42,18 @@ _PLACES = {
     FindingKind.REFUNDS_WITHOUT_ORDER: (_ORDERS,),
     FindingKind.PAYMENT_REFERRERS: (_SOURCES_HOSTS,),
     FindingKind.SELF_REFERRALS: (_SOURCES_HOSTS,),
-    FindingKind.UNKNOWN_NETWORKS: (
-        RemedyPlace("All paid networks of your own", "/sources#networks"),
-    ),
+    FindingKind.UNKNOWN_NETWORKS: (RemedyPlace("All paid networks of your own", "/sources#networks"),),
     FindingKind.UNKNOWN_UTM_SOURCES: (
         RemedyPlace("All names of your own", "/sources#names"),
         RemedyPlace("Test an address", "/sources"),
     ),
     FindingKind.NO_UTM_SOURCE: (_LINKS,),
-    FindingKind.UNTAGGED_CLICKS: (
-        RemedyPlace("Parameters for ad platforms", "/links#templates"), _LINKS,
-    ),
+    FindingKind.UNTAGGED_CLICKS: (RemedyPlace("Parameters for ad platforms", "/links#templates"), _LINKS),
     FindingKind.ORDERS_WITHOUT_VISIT: (_SITES, _ORDERS),
     FindingKind.ORDERS_WITHOUT_EMAIL: (_ORDERS,),
     FindingKind.LEFT_OUT_MONEY: (RemedyPlace("Exchange rates", "/rates"), _ORDERS),
     FindingKind.FUTURE_EVENTS: (_ORDERS,),
-}  # fmt: skip
+}
 
 
 def advice_of(problem: Alert | Finding) -> str:

@@ -96,13 +96,28 @@ async def show_setup(request: Request) -> Response:
     site_key = setup.state.site_key
     snippet = Snippet(installation_of(shared), site_key).tag if site_key else None
     return render(
-        request, "setup.html", setup=setup, backup=backup, backup_days=OLD.days, days=days,
-        bars=bars, height=BAR_HEIGHT, events=events, state=state, base_url=shared.base_url,
-        snippet=snippet, labels=inside.space.event_labels,
-        merge_alert=shared.settings.merge_alert, share_days=SHARE_DAYS, enough=ENOUGH,
-        advice_of=advice_of, place_of_alert=place_of_alert, percent=percent, counted=counted,
+        request,
+        "setup.html",
+        setup=setup,
+        backup=backup,
+        backup_days=OLD.days,
+        days=days,
+        bars=bars,
+        height=BAR_HEIGHT,
+        events=events,
+        state=state,
+        base_url=shared.base_url,
+        snippet=snippet,
+        labels=inside.space.event_labels,
+        merge_alert=shared.settings.merge_alert,
+        share_days=SHARE_DAYS,
+        enough=ENOUGH,
+        advice_of=advice_of,
+        place_of_alert=place_of_alert,
+        percent=percent,
+        counted=counted,
         base=f"{HOME}/spaces/{inside.space.id}",
-    )  # fmt: skip
+    )
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:

@@ -16,12 +16,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import redirect, render
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
-from headwater.console.site_pages.sites import (
-    read_site,
-    site_errors,
-    sites_path,
-    typed_site,
-)
+from headwater.console.site_pages.sites import read_site, site_errors, sites_path, typed_site
 from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
 from headwater.endpoints.services import Services, services
 from headwater.http.errors import Invalid, NotFound
@@ -110,11 +105,12 @@ async def _page(
         "needs_consent": needs_consent,
         "instructions": describe_shop(shop, snippet, accepts_amounts=site.accepts_amounts),
         "typed": {
-            "name": site.name, "origins": "\n".join(site.origins),
+            "name": site.name,
+            "origins": "\n".join(site.origins),
             "amounts": "accept" if site.accepts_amounts else "refuse",
             "identify": "signed" if site.signed_only else "any",
         },
-    }  # fmt: skip
+    }
     status = 422 if "errors" in values else 200
     return render(request, "site.html", status=status, **(common | values))
 

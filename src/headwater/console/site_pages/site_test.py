@@ -41,10 +41,7 @@ STEPS = {
         "Identify",
         "In the shop, log in, sign up or order, so that the page calls `trk.identify(…)`.",
     ),
-    StepName.PURCHASE: (
-        "Purchase",
-        "Place an order there: the page, your server or a webhook reports it.",
-    ),
+    StepName.PURCHASE: ("Purchase", "Place an order there: the page, your server or a webhook reports it."),
 }
 """The title of each step, and what to do for it."""
 
@@ -108,21 +105,23 @@ async def _page(
     test = await fetch_test(connection, inside.space.id, site.id)
     verdict = None
     if test is not None:
-        facts = SiteFacts(
-            site.site_key, site.origins, installation_of(services(request)).script_url
-        )
+        facts = SiteFacts(site.site_key, site.origins, installation_of(services(request)).script_url)
         verdict = await judge_test(
-            connection, inside.space.id, facts, site.id, test,
-            declines_tracking=_declines_tracking(request),
-        )  # fmt: skip
+            connection, inside.space.id, facts, site.id, test, declines_tracking=_declines_tracking(request)
+        )
     here = f"{sites_path(inside.space.id)}/{site.id}"
     common: dict[str, Any] = {
-        "base": f"{HOME}/spaces/{inside.space.id}", "site": site, "here": here,
-        "test": test, "verdict": verdict, "steps": STEPS,
+        "base": f"{HOME}/spaces/{inside.space.id}",
+        "site": site,
+        "here": here,
+        "test": test,
+        "verdict": verdict,
+        "steps": STEPS,
         "is_over": test is not None and test.is_over(now),
         "opened": with_click(test.url, test.click_id) if test else "",
-        "parameter": CLICK_PARAMETER, "typed": _first_page(site, test),
-    }  # fmt: skip
+        "parameter": CLICK_PARAMETER,
+        "typed": _first_page(site, test),
+    }
     status = 422 if "errors" in values else 200
     return render(request, "site_test.html", status=status, **(common | values))
 
@@ -141,7 +140,4 @@ def _declines_tracking(request: Request) -> bool:
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/sites/{{site_id}}/test"
-ROUTES = [
-    Route(_PATH, show_test, methods=["GET"]),
-    Route(f"{_PATH}/start", post_start, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_test, methods=["GET"]), Route(f"{_PATH}/start", post_start, methods=["POST"])]

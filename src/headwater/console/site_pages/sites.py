@@ -10,13 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import (
-    PostedForm,
-    once_token,
-    read_form_once,
-    spend,
-    without_keys,
-)
+from headwater.console.forms import PostedForm, once_token, read_form_once, spend, without_keys
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
@@ -46,13 +40,9 @@ async def post_create(request: Request) -> Response:
         inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
         try:
             new = read_site(form)
-            site, _ = await create_site(
-                connection, inside.space.id, new, services(request).sealing_key
-            )
+            site, _ = await create_site(connection, inside.space.id, new, services(request).sealing_key)
         except Invalid as error:
-            values: dict[str, Any] = {
-                "typed": typed_site(form), "errors": site_errors(error.errors),
-            }  # fmt: skip
+            values: dict[str, Any] = {"typed": typed_site(form), "errors": site_errors(error.errors)}
             return await _page(connection, request, inside, status=422, **values)
         await spend(connection, form)
     return redirect(request, f"{sites_path(inside.space.id)}/{site.id}", FlashMessage.SITE_CREATED)
@@ -80,9 +70,11 @@ def read_site(form: PostedForm) -> NewSite:
     if errors:
         raise Invalid(errors)
     return NewSite(
-        name, origins, accepts_amounts=form.text("amounts") != "refuse",
+        name,
+        origins,
+        accepts_amounts=form.text("amounts") != "refuse",
         signed_only=form.text("identify") == "signed",
-    )  # fmt: skip
+    )
 
 
 def typed_site(form: PostedForm) -> dict[str, str]:
@@ -97,9 +89,8 @@ def site_errors(errors: Errors) -> Errors:
 
 
 async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200,
-    **values: Any,
-) -> Response:  # fmt: skip
+    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200, **values: Any
+) -> Response:
     sites = await list_sites(connection, inside.space.id)
     active = [site for site in sites if site.revoked_at is None]
     ended = [site for site in sites if site.revoked_at is not None]
@@ -118,7 +109,4 @@ async def _page(
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/sites"
-ROUTES = [
-    Route(_PATH, show_sites, methods=["GET"]),
-    Route(f"{_PATH}/create", post_create, methods=["POST"]),
-]
+ROUTES = [Route(_PATH, show_sites, methods=["GET"]), Route(f"{_PATH}/create", post_create, methods=["POST"])]

@@ -155,13 +155,11 @@ def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> Non
 def _require_first_node(connection: Connection[Any]) -> None:
     if not is_cluster(connection):
         raise MoveError(
-            MoveRefusal.NO_CLUSTER,
-            "the database is a single PostgreSQL, which has no other node for a Space",
+            MoveRefusal.NO_CLUSTER, "the database is a single PostgreSQL, which has no other node for a Space"
         )
     if not is_first_node(connection):
         raise MoveError(
-            MoveRefusal.NOT_FIRST_NODE,
-            "only the first node moves Spaces: name it in HEADWATER_DATABASE_URL",
+            MoveRefusal.NOT_FIRST_NODE, "only the first node moves Spaces: name it in HEADWATER_DATABASE_URL"
         )
 
 
@@ -203,6 +201,5 @@ def _require_followed(connection: Connection[Any]) -> None:
     if keyless:
         names = ", ".join(name for (name,) in keyless)
         raise MoveError(
-            MoveRefusal.NO_KEY,
-            f"rows of {names} have no primary key or replica identity to follow them by",
+            MoveRefusal.NO_KEY, f"rows of {names} have no primary key or replica identity to follow them by"
         )

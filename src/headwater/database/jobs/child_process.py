@@ -90,9 +90,7 @@ class ChildProcess:
             self.process.stdin.close()
 
 
-def make_process_duty(
-    command: str, settings: Settings, waiting: Waiting, look_seconds: float
-) -> Duty:
+def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_seconds: float) -> Duty:
     """Return the duty to run `headwater <command>`, of one or more words, while `waiting`, called
     every so many seconds, returns Spaces.
     """

@@ -1,4 +1,4 @@
-"""Spaces in which work of one sort is due, by a statement of the room whose work it is: looked for
+"""Spaces in which work of one sort is due, by a statement of the package whose work it is: looked for
 by workers, which start the process that does it, and by that process.
 """
 

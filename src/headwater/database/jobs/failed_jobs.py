@@ -22,9 +22,12 @@ NOTE, CLEAR = queries["note"], queries["clear"]
 def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
     """Return what NOTE binds."""
     return {
-        "space_id": space_id, "job": job, "error": type(error).__name__,
-        "now": datetime.now(UTC), "forgotten": FORGOTTEN,
-    }  # fmt: skip
+        "space_id": space_id,
+        "job": job,
+        "error": type(error).__name__,
+        "now": datetime.now(UTC),
+        "forgotten": FORGOTTEN,
+    }
 
 
 def success(space_id: int, job: str) -> dict[str, Any]:

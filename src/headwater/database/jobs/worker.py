@@ -202,9 +202,7 @@ class Worker:
         self._put_offs.forget(duty, space_id)
         return done
 
-    def _fail(
-        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
-    ) -> None:
+    def _fail(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
         """Leave a Space's work alone for a while after a fault in our own code, and note it."""
         if connection.closed:
             raise error
@@ -217,9 +215,7 @@ class Worker:
             with suppress(psycopg.Error):
                 connection.execute(NOTE, failure(space_id, duty.name, error))
 
-    def _put_off(
-        self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception
-    ) -> None:
+    def _put_off(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
         """Put work off that has failed. Raises its error when the connection is closed."""
         if connection.closed:
             raise error

@@ -71,20 +71,46 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     """As in AcceptedEvent."""
 
 
-PERSONAL_OF_HITS = frozenset({
-    "trk_token", "fingerprint", "ip", "url", "referrer", "event_name", "cookies", "country",
-    "state", "city", "device_type", "browser", "os", "language",
-})  # fmt: skip
+PERSONAL_OF_HITS = frozenset(
+    {
+        "trk_token",
+        "fingerprint",
+        "ip",
+        "url",
+        "referrer",
+        "event_name",
+        "cookies",
+        "country",
+        "state",
+        "city",
+        "device_type",
+        "browser",
+        "os",
+        "language",
+    }
+)
 """The members of a page view that erasing a person removes from a payload: nearly all of it. The
 rest is a page view of nobody.
 """
 
 KEPT_OF_HITS = frozenset({"occurred_at", "key"})
 
-PERSONAL_OF_PEOPLE = frozenset({
-    "email", "tracking_id", "trk_token", "fingerprint", "ip", "full_name", "first_name",
-    "last_name", "phone", "profile_fields", "landing", "address_key",
-})  # fmt: skip
+PERSONAL_OF_PEOPLE = frozenset(
+    {
+        "email",
+        "tracking_id",
+        "trk_token",
+        "fingerprint",
+        "ip",
+        "full_name",
+        "first_name",
+        "last_name",
+        "phone",
+        "profile_fields",
+        "landing",
+        "address_key",
+    }
+)
 """The members that identify a person."""
 
 KEPT_OF_PEOPLE = frozenset({"occurred_at", "join_rule"})

@@ -27,7 +27,7 @@ _DEVICES = tuple(
         ("mobile", r"Mobi|iPhone|iPod|Android|Windows Phone|Opera Mini|BlackBerry"),
         ("desktop", r"Windows|Macintosh|X11|CrOS|Linux"),
     )
-)  # fmt: skip
+)
 _HEADLESS = "HeadlessChrome/"
 
 _crawlers = CrawlerDetect()

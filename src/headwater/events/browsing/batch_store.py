@@ -79,9 +79,7 @@ class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
     last: int
 
 
-def request_keys(
-    connection: Connection[Any], space_id: int, keys: Collection[str]
-) -> Callable[[], set[str]]:
+def request_keys(connection: Connection[Any], space_id: int, keys: Collection[str]) -> Callable[[], set[str]]:
     """Ask for the keys that stored page views have; calling the result fetches them."""
     if not keys:
         return set
@@ -149,9 +147,7 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
         connection.execute(queries["write_hits"], {"space_id": space_id, "hits": rows(hits)})
 
 
-def write_origins(
-    connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]
-) -> None:
+def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
     """Give stored page views, by id, other sources. Those that made a touchpoint are told from
     others by it, so it has to get the same one.
     """
@@ -166,10 +162,7 @@ def write_origins(
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:
     """Store clicks that are new, or were seen earlier than the stored time."""
-    new = [
-        {"click": click, "device": device, "first_seen": at}
-        for click, (at, device) in clicks.new.items()
-    ]
+    new = [{"click": click, "device": device, "first_seen": at} for click, (at, device) in clicks.new.items()]
     if new:
         connection.execute(queries["write_clicks"], {"space_id": space_id, "clicks": rows(new)})
 

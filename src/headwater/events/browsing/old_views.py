@@ -86,9 +86,7 @@ def see_to(
 class _Piece:
     """A piece of work, in a transaction that has the Space's lock."""
 
-    def __init__(
-        self, connection: Connection[Any], space_id: int, most: int, now: datetime
-    ) -> None:
+    def __init__(self, connection: Connection[Any], space_id: int, most: int, now: datetime) -> None:
         self._connection = connection
         self._space_id = space_id
         self._most = most

@@ -42,10 +42,24 @@ class View:
     """A page view, as far as visits and touchpoints are concerned."""
 
     __slots__ = (
-        "at", "campaign", "claims", "device", "id", "is_candidate", "is_context", "is_touch",
-        "key", "made", "origin", "origin_id", "owner", "referrer_host", "url", "visit",
+        "at",
+        "campaign",
+        "claims",
+        "device",
+        "id",
+        "is_candidate",
+        "is_context",
+        "is_touch",
+        "key",
+        "made",
+        "origin",
+        "origin_id",
+        "owner",
+        "referrer_host",
+        "url",
+        "visit",
         "was_touch",
-    )  # fmt: skip
+    )
 
     visit: Any
     """The visits.Visit it was placed in, which may have become part of another since."""
@@ -81,9 +95,14 @@ class View:
         origin = self.origin
         assert origin.source_id is not None
         return Touch(
-            at=self.at, source_id=origin.source_id, source_rule=origin.rule, ad=origin.ad,
-            url=self.url, referrer_host=self.referrer_host, cookies=origin.cookies or None,
-        )  # fmt: skip
+            at=self.at,
+            source_id=origin.source_id,
+            source_rule=origin.rule,
+            ad=origin.ad,
+            url=self.url,
+            referrer_host=self.referrer_host,
+            cookies=origin.cookies or None,
+        )
 
 
 _UNKNOWN = ViewOrigin(DIRECTLY, SOURCE_IDS["direct"])
@@ -102,9 +121,7 @@ def read_view(
     """
     view = View(visitor.receipt_id, visitor.at, device_of(visitor), owner)
     classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions, names)
-    stale = (
-        clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
-    )
+    stale = clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
     if stale:
         classified = _explained(hit.url, hit.referrer, stale, exclusions, names)
     outcome = classified.outcome
@@ -139,11 +156,7 @@ def digest(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _explained(
-    url: str,
-    referrer: str | None,
-    stale: frozenset[str],
-    exclusions: Exclusions,
-    names: SourceNames,
+    url: str, referrer: str | None, stale: frozenset[str], exclusions: Exclusions, names: SourceNames
 ) -> Classification:
     return explain(Landing(url, referrer, stale=stale), exclusions, names)
 
@@ -164,9 +177,7 @@ def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
     """
     view_id, at, campaign, url, referrer_host, touch, origin_id, is_touch = row
     view = View(view_id, at, device, owner)
-    view.campaign, view.url, view.referrer_host, view.origin_id = (
-        campaign, url, referrer_host, origin_id,
-    )  # fmt: skip
+    view.campaign, view.url, view.referrer_host, view.origin_id = (campaign, url, referrer_host, origin_id)
     view.origin = read_origin(touch)
     view.is_candidate = True
     view.is_touch = view.was_touch = is_touch

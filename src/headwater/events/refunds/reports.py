@@ -118,8 +118,7 @@ def _returned(reports: list[RefundReport], order: OrderMoney | None) -> dict[str
     if EVERYTHING in amounts.values():
         return {own: most}
     return {
-        currency: min(amount, most) if currency == own else amount
-        for currency, amount in amounts.items()
+        currency: min(amount, most) if currency == own else amount for currency, amount in amounts.items()
     }
 
 
@@ -166,15 +165,12 @@ def _newest(reports: list[RefundReport], currency: str | None) -> RefundReport:
     return max(fitting or reports, key=lambda report: report.receipt)
 
 
-def _add(
-    refunds: list[Refund], report: RefundReport, amount: Decimal, currency: str | None
-) -> None:
+def _add(refunds: list[Refund], report: RefundReport, amount: Decimal, currency: str | None) -> None:
     for index, refund in enumerate(refunds):
         if (refund.receipt, refund.currency) == (report.receipt, currency):
             refunds[index] = msgspec.structs.replace(refund, amount=refund.amount + amount)
             return
     refund = Refund(
-        receipt=report.receipt, at=report.at, amount=amount, currency=currency,
-        sender=report.sender,
-    )  # fmt: skip
+        receipt=report.receipt, at=report.at, amount=amount, currency=currency, sender=report.sender
+    )
     refunds.append(refund)

@@ -60,9 +60,7 @@ def request_refunds(
     """
     if not order_ids:
         return dict
-    cursor = connection.execute(
-        queries["load"], {"space_id": space_id, "order_ids": list(order_ids)}
-    )
+    cursor = connection.execute(queries["load"], {"space_id": space_id, "order_ids": list(order_ids)})
 
     def fetch() -> dict[str, OrderRefunds]:
         by_id: dict[str, OrderRefunds] = {}
@@ -71,9 +69,13 @@ def request_refunds(
             if main_id not in by_main:
                 refunds = _read_refunds(counted)
                 by_main[main_id] = OrderRefunds(
-                    main_id, names, _read_reports(reports), refunds, waiting_since,
+                    main_id,
+                    names,
+                    _read_reports(reports),
+                    refunds,
+                    waiting_since,
                     tuple(refund for refund in refunds if refund.is_event),
-                )  # fmt: skip
+                )
             by_id[order_id] = by_id[main_id] = by_main[main_id]
         return by_id
 
@@ -86,25 +88,25 @@ def load_orders(
     """Return the stored orders with some ids."""
     if not order_ids:
         return {}
-    values = {
-        "space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)
-    }  # fmt: skip
+    values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)}
     orders = (StoredOrder(*row) for row in connection.execute(queries["orders"], values))
     return {order.order_id: order for order in orders}
 
 
-def save_refunds(
-    connection: Connection[Any], space_id: int, changed: Iterable[OrderRefunds]
-) -> None:
+def save_refunds(connection: Connection[Any], space_id: int, changed: Iterable[OrderRefunds]) -> None:
     """Store what has been reported of orders."""
     orders: list[dict[str, Any]] = []
     links: list[dict[str, str]] = []
     for refunds in changed:
-        orders.append({
-            "order_id": refunds.order_id, "order_ids": refunds.order_ids,
-            "reports": refunds.reports, "counted": refunds.counted,
-            "waiting_since": refunds.waiting_since,
-        })  # fmt: skip
+        orders.append(
+            {
+                "order_id": refunds.order_id,
+                "order_ids": refunds.order_ids,
+                "reports": refunds.reports,
+                "counted": refunds.counted,
+                "waiting_since": refunds.waiting_since,
+            }
+        )
         others = (name for name in refunds.order_ids if name != refunds.order_id)
         links += [{"order_id": name, "main_id": refunds.order_id} for name in others]
     if orders:

@@ -38,8 +38,21 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
 PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
 """The members that identify a person: erasing the person removes them from a payload."""
 
-KEPT = frozenset({
-    "occurred_at", "source", "url", "referrer", "campaign_id", "campaign_name", "adset_id",
-    "adset_name", "ad_id", "ad_name", "account_id", "account_name", "keyword",
-})  # fmt: skip
+KEPT = frozenset(
+    {
+        "occurred_at",
+        "source",
+        "url",
+        "referrer",
+        "campaign_id",
+        "campaign_name",
+        "adset_id",
+        "adset_name",
+        "ad_id",
+        "ad_name",
+        "account_id",
+        "account_name",
+        "keyword",
+    }
+)
 """The members that hold the time and the source: they stay with the touchpoint."""

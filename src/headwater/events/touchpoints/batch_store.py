@@ -97,20 +97,14 @@ def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collecti
 
 
 def write_touchpoints(
-    connection: Connection[Any],
-    space_id: int,
-    touchpoints: Collection[StoredTouchpoint],
-    tag_sets: TagSets,
+    connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint], tag_sets: TagSets
 ) -> None:
     """Store new touchpoints, whose tag sets are among `tag_sets`."""
     _write(connection, space_id, "write", touchpoints, tag_sets)
 
 
 def write_sources(
-    connection: Connection[Any],
-    space_id: int,
-    sources: Collection[TouchpointSource],
-    tag_sets: TagSets,
+    connection: Connection[Any], space_id: int, sources: Collection[TouchpointSource], tag_sets: TagSets
 ) -> None:
     """Give stored touchpoints other sources, and the ads of these, which are among `tag_sets`."""
     _write(connection, space_id, "write_sources", sources, tag_sets)
@@ -127,9 +121,5 @@ def _write(
         values = {"space_id": space_id, "tag_sets": rows(unwritten)}
         connection.execute(queries["write_tag_sets"], values)
     if touchpoints:
-        values = {
-            "space_id": space_id,
-            "touchpoints": rows(touchpoints),
-            "digests": array(tag_sets.digests),
-        }
+        values = {"space_id": space_id, "touchpoints": rows(touchpoints), "digests": array(tag_sets.digests)}
         connection.execute(queries[statement], values)

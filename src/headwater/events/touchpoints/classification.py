@@ -20,16 +20,12 @@ from headwater.sources.space_rules import SHIPPED_RULES, SourceRules
 _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 
 
-def touch_of_event(
-    event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_RULES
-) -> Touch | None:
+def touch_of_event(event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_RULES) -> Touch | None:
     """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one, or a
     referrer that would make one on a page, and does not come back from a payment; `rules` are the
     Space's.
     """
-    declared = SourceParameters(
-        named(event.trk_source), named(event.trk_network), named(event.trk_type)
-    )
+    declared = SourceParameters(named(event.trk_source), named(event.trk_network), named(event.trk_type))
     values = ((name, named(getattr(event, name))) for name in _AD_PARAMETERS)
     present = {name: value for name, value in values if value is not None}
     if not present and declared == UNDECLARED:
@@ -38,9 +34,7 @@ def touch_of_event(
         return None
     source, rule = resolve(declared, event.url, rules.names, rules.exclusions)
     ad = ad_at(event.url, present, source)
-    return Touch(
-        at=at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url
-    )
+    return Touch(at=at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url)
 
 
 def _touch_of_referrer(event: AcceptedEvent, at: int, rules: SourceRules) -> Touch | None:
@@ -68,9 +62,7 @@ def touch_of_landing(landing: Landing, at: int, rules: SourceRules) -> Touch | N
     )
 
 
-def touch_of(
-    touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPPED_RULES
-) -> Touch | NoTouch:
+def touch_of(touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPPED_RULES) -> Touch | NoTouch:
     """The touch that was sent by itself, at `at` (µs since 1970), or the reason why it is none.
     Fields that its ad lacks are read from its URL. `rules` are the Space's.
     """

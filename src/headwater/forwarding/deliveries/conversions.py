@@ -27,9 +27,7 @@ queries = Queries(__name__, "conversions.sql")
 CREDIT = Attribution("last_platform_touch", 30, tuple(PAID_IDS))
 """The last paid touch of the 30 days before the event."""
 
-_CLICKS = queries["clicks"].format(
-    credited=credited_rows(CREDIT, SQL("e.id = ANY(%(event_ids)s::bigint[])"))
-)
+_CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = ANY(%(event_ids)s::bigint[])")))
 
 
 async def load_waiting(
@@ -46,9 +44,7 @@ async def load_waiting(
     return [_pending(row, clicks.get(row["event_id"])) for row in waiting]
 
 
-async def _load_clicks(
-    connection: AsyncConnection, space_id: int, event_ids: list[int]
-) -> dict[int, Click]:
+async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: list[int]) -> dict[int, Click]:
     values = {"space_id": space_id, "event_ids": event_ids, **CREDIT.parameters()}
     cursor: AsyncCursor[tuple[Any, ...]] = await connection.execute(_CLICKS, values)
     return {
@@ -116,9 +112,7 @@ def _person(row: dict[str, Any]) -> ConvertedPerson:
 
 def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that can be no click id or cookie, and are not sent."""
-    return tuple(
-        value for group in groups for name, value in group.items() if not can_be(name, value)
-    )
+    return tuple(value for group in groups for name, value in group.items() if not can_be(name, value))
 
 
 def click_ids(url: str | None) -> dict[str, str]:

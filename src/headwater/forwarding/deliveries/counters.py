@@ -14,9 +14,11 @@ deliveries = Counter(
 )
 calls = Counter("headwater_platform_calls", "Calls to platforms", ["platform", "answer"])
 call_seconds = Histogram(
-    "headwater_platform_call_seconds", "Time of a call to a platform", ["platform"],
+    "headwater_platform_call_seconds",
+    "Time of a call to a platform",
+    ["platform"],
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-)  # fmt: skip
+)
 
 
 def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:

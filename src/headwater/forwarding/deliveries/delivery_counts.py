@@ -25,11 +25,13 @@ MOST_COUNTED = 10_000
 MOST_DAYS = 31
 """Days, back from today, whose deliveries can be counted and listed."""
 
-_CAUSES = msgspec.json.encode([
-    {"status": "failed", "reason": None},
-    {"status": "expired", "reason": None},
-    *({"status": "skipped", "reason": str(reason)} for reason in SkipReason),
-]).decode()  # fmt: skip
+_CAUSES = msgspec.json.encode(
+    [
+        {"status": "failed", "reason": None},
+        {"status": "expired", "reason": None},
+        *({"status": "skipped", "reason": str(reason)} for reason in SkipReason),
+    ]
+).decode()
 
 
 class DayCount(NamedTuple):
@@ -67,17 +69,10 @@ class Cause:
 
 
 async def count_by_day(
-    connection: AsyncConnection,
-    space_id: int,
-    destination_ids: Sequence[int],
-    start: datetime,
-    zone: str,
+    connection: AsyncConnection, space_id: int, destination_ids: Sequence[int], start: datetime, zone: str
 ) -> list[DayCount]:
     """Return counts of the deliveries written since `start`, by day on the clock of a zone."""
-    values = {
-        "space_id": space_id, "destination_ids": list(destination_ids), "start": start,
-        "zone": zone,
-    }  # fmt: skip
+    values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start, "zone": zone}
     cursor = await connection.execute(queries["days"], values)
     return [DayCount(*row) for row in await cursor.fetchall()]
 
@@ -88,17 +83,12 @@ async def find_span(
     """Return the first and the last id that a destination's deliveries of some time can have, so
     that a list of them reads no others. The time must lie in the last MOST_DAYS.
     """
-    values = {
-        "space_id": space_id, "destination_id": destination_id,
-        "start": time.start, "end": time.end,
-    }  # fmt: skip
+    values = {"space_id": space_id, "destination_id": destination_id, "start": time.start, "end": time.end}
     first, last = await fetch_one(connection, queries["span"], values)
     return (first, last) if first is not None else (0, 0)
 
 
-async def forget_old_counts(
-    connection: AsyncConnection, space_id: int, destination_id: int
-) -> None:
+async def forget_old_counts(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
     """Delete a destination's counts of before MOST_DAYS."""
     values = {"space_id": space_id, "destination_id": destination_id, "days": MOST_DAYS + 1}
     await connection.execute(queries["forget"], values)
@@ -108,21 +98,14 @@ async def count_waiting(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int]
 ) -> Mapping[int, Waiting]:
     """Return what waits for each of these destinations."""
-    values = {
-        "space_id": space_id, "destination_ids": list(destination_ids), "most": MOST_COUNTED,
-    }  # fmt: skip
+    values = {"space_id": space_id, "destination_ids": list(destination_ids), "most": MOST_COUNTED}
     cursor = await connection.execute(queries["waiting"], values)
     return {row[0]: Waiting(row[1], row[2]) for row in await cursor.fetchall()}
 
 
-async def count_causes(
-    connection: AsyncConnection, space_id: int, destination_id: int
-) -> list[Cause]:
+async def count_causes(connection: AsyncConnection, space_id: int, destination_id: int) -> list[Cause]:
     """Return why deliveries of a destination did not get there, the most frequent cause first."""
-    values = {
-        "space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED,
-        "causes": _CAUSES,
-    }  # fmt: skip
+    values = {"space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED, "causes": _CAUSES}
     cursor = connection.cursor(row_factory=class_row(Cause))
     causes = await fetch_all(cursor, queries["causes"], values)
     return sorted(causes, key=lambda cause: (-cause.number, cause.status, cause.reason or ""))

@@ -178,10 +178,7 @@ async def replay(
 
 
 def wait_until_sent(
-    connection: Connection[Any],
-    space_id: int,
-    timeout: float,
-    wait: Callable[[float], object] = time.sleep,
+    connection: Connection[Any], space_id: int, timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
     """Wait until nothing of a Space is queued, or due to be tried again, at a destination that is
     active, for `timeout` seconds at most. Returns whether that is so. The connection must be

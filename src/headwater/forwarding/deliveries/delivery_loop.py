@@ -89,9 +89,7 @@ class _Part(NamedTuple):
 class DeliveryLoop:
     """Sends to one destination until nothing is due, it has to wait, or the process stops."""
 
-    def __init__(
-        self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event
-    ) -> None:
+    def __init__(self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event) -> None:
         self._services, self._lease, self._stopping = services, lease, stopping
 
     async def run(self) -> None:
@@ -140,9 +138,7 @@ class DeliveryLoop:
             problems = settings_problems(platform, leased.settings)
             return DestinationSuspension(f"The settings have to be given anew. {problems}")
         except Unsealable:
-            return DestinationSuspension(
-                "The tokens have to be given anew: they cannot be read any more."
-            )
+            return DestinationSuspension("The tokens have to be given anew: they cannot be read any more.")
         return _Target(platform, destination, leased.failures)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
@@ -191,15 +187,11 @@ class DeliveryLoop:
             outcome.resend.append([part.pending.id for part in later])
         return outcome
 
-    def _judge(
-        self, call: PlatformCall, target: _Target, parts: Sequence[_Part], now: float
-    ) -> CallOutcome:
+    def _judge(self, call: PlatformCall, target: _Target, parts: Sequence[_Part], now: float) -> CallOutcome:
         retry_after = call.answer.headers.get("retry-after") if call.answer else None
         context = CallContext(now, target.failures, retry_after, self._services.random)
         attempts = [
-            DeliveryAttempt(
-                part.pending.id, part.pending.attempts, part.pending.ends_at(target.platform)
-            )
+            DeliveryAttempt(part.pending.id, part.pending.attempts, part.pending.ends_at(target.platform))
             for part in parts
         ]
         return judge(call.verdict, attempts, context)
@@ -247,9 +239,7 @@ def _prepare(
     return parts, settled
 
 
-def _build(
-    delivery: PendingDelivery, conversion: Conversion, target: _Target
-) -> _Part | DeliveryRecord:
+def _build(delivery: PendingDelivery, conversion: Conversion, target: _Target) -> _Part | DeliveryRecord:
     platform = target.platform
     try:
         content = platform.build(conversion, target.destination)

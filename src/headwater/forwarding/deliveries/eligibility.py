@@ -69,9 +69,7 @@ class Send(NamedTuple):
 Decision = Skip | Expired | Later | Send
 
 
-def decide(
-    delivery: PendingDelivery, platform: Platform, destination: Destination, now: float
-) -> Decision:
+def decide(delivery: PendingDelivery, platform: Platform, destination: Destination, now: float) -> Decision:
     """Decide what to do with a delivery at a Unix time."""
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)

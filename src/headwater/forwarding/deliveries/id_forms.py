@@ -21,9 +21,7 @@ def _read(text: str) -> dict[str, re.Pattern[str]]:
     return {name: re.compile(pattern, re.ASCII) for name, pattern in lines}
 
 
-FORMS = _read(
-    files("headwater.forwarding.deliveries").joinpath("id_forms.txt").read_text(encoding="utf-8")
-)
+FORMS = _read(files("headwater.forwarding.deliveries").joinpath("id_forms.txt").read_text(encoding="utf-8"))
 
 
 def sendable(values: Mapping[str, str]) -> dict[str, str]:

@@ -19,9 +19,7 @@ _GAUGES = (
 
 async def delivery_gauges(connection: AsyncConnection) -> list[Metric]:
     """Return gauges by platform; a platform without destinations has none."""
-    families = [
-        GaugeMetricFamily(name, description, labels=["platform"]) for name, description in _GAUGES
-    ]
+    families = [GaugeMetricFamily(name, description, labels=["platform"]) for name, description in _GAUGES]
     for platform, *figures in await fetch_all(connection, queries["figures"]):
         for family, figure in zip(families, figures, strict=True):
             family.add_metric([platform], figure)

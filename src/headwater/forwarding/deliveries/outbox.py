@@ -65,9 +65,7 @@ def queue_deliveries(
         connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
 
 
-def hand_over_deliveries(
-    connection: Connection[Any], space_id: int, replaced: Collection[Replaced]
-) -> None:
+def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
     """Move the deliveries of replaced events to the events that replace them. A platform that
     received the event does not get it again, and one that may have received it gets the id it may
     know.
@@ -100,8 +98,7 @@ async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_
 def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
     """End the deliveries of events that have been deleted likewise."""
     ended = [
-        {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
-        for event_id in event_ids
+        {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED} for event_id in event_ids
     ]
     if ended:
         for name in _WITHDRAWAL:

@@ -7,12 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from headwater.forwarding.deliveries.delivery_log import (
-    FINISHED,
-    REPLAYABLE,
-    DeliveryFilter,
-    ReplayRequest,
-)
+from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, DeliveryFilter, ReplayRequest
 from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.inputs.fields import one_of, whole_number
@@ -27,36 +22,41 @@ STATUS = Parameter(
     blank_is_absent=False,
 )
 REASON = Parameter(
-    name="reason", kind=one_of([str(reason) for reason in SkipReason]),
-    description="Only deliveries skipped for this reason.", blank_is_absent=False,
-)  # fmt: skip
+    name="reason",
+    kind=one_of([str(reason) for reason in SkipReason]),
+    description="Only deliveries skipped for this reason.",
+    blank_is_absent=False,
+)
 EVENT_ID = Parameter(
     name="event_id", kind=whole_number(0, 10**18 - 1), description="Only this event's deliveries."
 )
-LIST_DOCUMENTATION = [
-    parameter.openapi() for parameter in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)
-]
+LIST_DOCUMENTATION = [parameter.openapi() for parameter in (STATUS, REASON, EVENT_ID, PER_PAGE, CURSOR)]
 
 STATUSES = ListParameter(
-    name="status", kind=one_of(FINISHED), most=len(FINISHED), default=["failed", "expired"],
+    name="status",
+    kind=one_of(FINISHED),
+    most=len(FINISHED),
+    default=["failed", "expired"],
     description="Deliveries of these statuses.",
-)  # fmt: skip
+)
 REASONS = ListParameter(
-    name="reason", kind=one_of([str(reason) for reason in REPLAYABLE]), most=len(REPLAYABLE),
+    name="reason",
+    kind=one_of([str(reason) for reason in REPLAYABLE]),
+    most=len(REPLAYABLE),
     description="Of the skipped ones, those with these reasons only.",
-)  # fmt: skip
+)
 IDS = ListParameter(
-    name="delivery_ids", kind=whole_number(0, 10**18 - 1), most=1000,
+    name="delivery_ids",
+    kind=whole_number(0, 10**18 - 1),
+    most=1000,
     description="Of all these, the deliveries with these ids only.",
-)  # fmt: skip
+)
 REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
     """Read the filter of a destination's deliveries from a query, which collects the errors."""
-    return DeliveryFilter(
-        destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query)
-    )
+    return DeliveryFilter(destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query))
 
 
 def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:

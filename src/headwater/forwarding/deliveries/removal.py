@@ -15,9 +15,7 @@ from headwater.forwarding.platforms.models import SkipReason
 queries = Queries(__name__, "removal.sql")
 
 
-async def remove_destination(
-    connection: AsyncConnection, space_id: int, destination_id: int
-) -> None:
+async def remove_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
     """End a destination, delete its tokens and skip what is queued for it. Raises NotFound."""
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}

@@ -104,17 +104,13 @@ class CallOutcome:
     """None when the destination is well."""
 
 
-def judge(
-    verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext
-) -> CallOutcome:
+def judge(verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext) -> CallOutcome:
     """Return the consequences of a verdict on a call with these deliveries."""
     match verdict:
         case CallAccepted():
             return CallOutcome([DeliveryResult(attempt.id, "delivered") for attempt in attempts])
         case CallRefused(error):
-            return CallOutcome(
-                [DeliveryResult(attempt.id, "failed", error) for attempt in attempts]
-            )
+            return CallOutcome([DeliveryResult(attempt.id, "failed", error) for attempt in attempts])
         case CallDeferred():
             return _defer(verdict, attempts, context)
         case CredentialsRefused(error):
@@ -125,9 +121,7 @@ def judge(
             return _bisect(error, attempts)
 
 
-def _defer(
-    verdict: CallDeferred, attempts: Sequence[DeliveryAttempt], context: CallContext
-) -> CallOutcome:
+def _defer(verdict: CallDeferred, attempts: Sequence[DeliveryAttempt], context: CallContext) -> CallOutcome:
     requested = context.requested_pause(verdict)
     failures = context.failures + 1
     until = context.now + context.pause(min(step_after(failures), LONGEST_WAIT), requested)

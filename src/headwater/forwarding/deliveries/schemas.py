@@ -34,7 +34,10 @@ BODY_OF_REPLAY: Schema = body(
 )
 
 _DELIVERY: dict[str, Schema] = {
-    "id": WHOLE, "destination_id": WHOLE, "platform": TEXT, "event_id": WHOLE,
+    "id": WHOLE,
+    "destination_id": WHOLE,
+    "platform": TEXT,
+    "event_id": WHOLE,
     "event_name": {**TEXT_OR_NULL, "description": "Null once the event is deleted."},
     "dedup_id": {**TEXT, "description": "What the platform tells repeats by."},
     "status": {"type": "string", "enum": list(DELIVERY_STATUSES)},
@@ -44,31 +47,35 @@ _DELIVERY: dict[str, Schema] = {
     "touchpoint_id": {**WHOLE_OR_NULL, "description": "The touchpoint that was credited."},
     "http_status": WHOLE_OR_NULL,
     "error": {**TEXT_OR_NULL, "description": "Of the last attempt, in words."},
-    "created_at": MOMENT, "finished_at": MOMENT_OR_NULL,
-}  # fmt: skip
-_ATTEMPT: Schema = object_schema({
-    "attempted_at": MOMENT, "outcome": TEXT, "http_status": WHOLE_OR_NULL,
-    "error": TEXT_OR_NULL,
-})  # fmt: skip
+    "created_at": MOMENT,
+    "finished_at": MOMENT_OR_NULL,
+}
+_ATTEMPT: Schema = object_schema(
+    {"attempted_at": MOMENT, "outcome": TEXT, "http_status": WHOLE_OR_NULL, "error": TEXT_OR_NULL}
+)
 PAGE: Schema = answer("One page.", envelope_schema(object_schema(_DELIVERY)))
 OF_EVENT: Schema = answer("The event's deliveries.", data_schema(object_schema(_DELIVERY)))
 DELIVERY: Schema = answer(
     "The delivery.",
-    object_schema({
-        **_DELIVERY,
-        "request": {
-            "type": ["object", "null"],
-            "description": "The event's part of what was sent, without what tells who it was.",
-        },
-        "answer": {**TEXT_OR_NULL, "description": "The beginning of the platform's answer."},
-        "history": {"type": "array", "items": _ATTEMPT},
-    }),
-)  # fmt: skip
+    object_schema(
+        {
+            **_DELIVERY,
+            "request": {
+                "type": ["object", "null"],
+                "description": "The event's part of what was sent, without what tells who it was.",
+            },
+            "answer": {**TEXT_OR_NULL, "description": "The beginning of the platform's answer."},
+            "history": {"type": "array", "items": _ATTEMPT},
+        }
+    ),
+)
 REPLAYED: Schema = answer(
     "What became of them.",
-    object_schema({
-        "queued": WHOLE,
-        "too_old": {**WHOLE, "description": "The platform takes no events of that age."},
-        "more": {"type": "boolean", "description": "Whether to ask again for the rest."},
-    }),
-)  # fmt: skip
+    object_schema(
+        {
+            "queued": WHOLE,
+            "too_old": {**WHOLE, "description": "The platform takes no events of that age."},
+            "more": {"type": "boolean", "description": "Whether to ask again for the rest."},
+        }
+    ),
+)

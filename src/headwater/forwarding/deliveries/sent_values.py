@@ -15,9 +15,15 @@ def personal_values(
     """Yield the person's known values, and all values that `redacted` hides of the part."""
     person = conversion.person
     known = (
-        person.email, person.phone, person.first_name, person.last_name, person.external_id,
-        person.city, conversion.ip, conversion.user_agent,
-    )  # fmt: skip
+        person.email,
+        person.phone,
+        person.first_name,
+        person.last_name,
+        person.external_id,
+        person.city,
+        conversion.ip,
+        conversion.user_agent,
+    )
     yield from filter(None, known)
     yield from conversion.url_click_ids.values()
     yield from conversion.cookies.values()

@@ -29,18 +29,14 @@ class DestinationColumns:
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def seal_secrets(
-    key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]
-) -> bytes | None:
+def seal_secrets(key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]) -> bytes | None:
     """Return secrets in the form in which they are stored; None when there are none."""
     if not secrets:
         return None
     return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))
 
 
-def open_secrets(
-    key: bytes, space_id: int, destination_id: int, sealed: bytes | None
-) -> dict[str, str]:
+def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
     """Return the secrets that `seal_secrets` sealed. Raises Unsealable."""
     if sealed is None:
         return {}

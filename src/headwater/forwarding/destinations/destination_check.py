@@ -62,9 +62,7 @@ async def check_destination(
         platform, destination = await open_destination(connection, *ids, settings, key)
     checked = await try_destination(egress, destination, platform)
     async with begin() as connection:
-        await note_test(
-            connection, *ids, ok=checked.ok, message=checked.message, remedy=checked.remedy
-        )
+        await note_test(connection, *ids, ok=checked.ok, message=checked.message, remedy=checked.remedy)
     return checked, destination.settings
 
 
@@ -104,8 +102,13 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
         configured_name="Test",
         event_time=moment,
         person=ConvertedPerson(
-            email="test@example.com", phone="+15555550100", first_name="Test", last_name="Test",
-            external_id="headwater-test", city="Testville", country="US",
+            email="test@example.com",
+            phone="+15555550100",
+            first_name="Test",
+            last_name="Test",
+            external_id="headwater-test",
+            city="Testville",
+            country="US",
         ),
         amount=Decimal("1.00"),
         currency="USD",
@@ -114,10 +117,8 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
         ip="192.0.2.1",
         user_agent="Mozilla/5.0 (X11; Linux x86_64) Headwater",
         consent=AdConsent(ad_user_data=True, ad_personalization=True),
-        click=Click(
-            touchpoint_id=0, occurred_at=moment - 60_000, source=min(platform.sources, default="")
-        ),
-    )  # fmt: skip
+        click=Click(touchpoint_id=0, occurred_at=moment - 60_000, source=min(platform.sources, default="")),
+    )
 
 
 def _not_sent(message: str, remedy: str | None = None) -> DestinationCheck:
@@ -133,9 +134,7 @@ def _result(call: PlatformCall, platform: Platform, destination: Destination) ->
         # Without an answer the message is our own and holds nothing secret.
         return _not_sent(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
-    return DestinationCheck(
-        ok=False, status=call.answer.status, message=mask.text(message), remedy=remedy
-    )
+    return DestinationCheck(ok=False, status=call.answer.status, message=mask.text(message), remedy=remedy)
 
 
 def _remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
@@ -170,12 +169,7 @@ def _remedy(call: PlatformCall, platform: Platform, destination: Destination) ->
 
 
 def _error(
-    verdict: CallAccepted
-    | CallRefused
-    | CallDeferred
-    | CredentialsRefused
-    | PartlyAccepted
-    | Bisect,
+    verdict: CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
 ) -> str:
     match verdict:
         case CallAccepted():

@@ -18,11 +18,7 @@ from psycopg.types.json import Jsonb
 from headwater.base.settings import Settings
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.forwarding.destinations import credentials
-from headwater.forwarding.destinations.credentials import (
-    DestinationColumns,
-    open_secrets,
-    seal_secrets,
-)
+from headwater.forwarding.destinations.credentials import DestinationColumns, open_secrets, seal_secrets
 from headwater.forwarding.destinations.inputs import DestinationChange, read_change
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import Destination
@@ -105,10 +101,7 @@ async def list_destinations(
 
 
 async def fetch_destination(
-    connection: AsyncConnection,
-    space_id: int,
-    destination_id: int,
-    most_counted: int | None = None,
+    connection: AsyncConnection, space_id: int, destination_id: int, most_counted: int | None = None
 ) -> DestinationRow:
     """Return one of them. Raises NotFound."""
     rows = await _read(connection, space_id, destination_id, most_counted)
@@ -203,9 +196,7 @@ async def _set_status(
     return await fetch_destination(connection, space_id, destination_id)
 
 
-async def _lock(
-    connection: AsyncConnection, space_id: int, destination_id: int
-) -> DestinationColumns:
+async def _lock(connection: AsyncConnection, space_id: int, destination_id: int) -> DestinationColumns:
     cursor = connection.cursor(row_factory=class_row(DestinationColumns))
     values = {"space_id": space_id, "destination_id": destination_id}
     columns = await fetch_optional(cursor, queries["lock"], values)
@@ -227,9 +218,7 @@ async def _read(
     return await fetch_all(cursor, queries["list"], values)
 
 
-def _open_secrets(
-    key: bytes, space_id: int, destination_id: int, sealed: bytes | None
-) -> dict[str, str]:
+def _open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
     """Return the stored tokens; none when they cannot be opened and have to be entered anew."""
     try:
         return open_secrets(key, space_id, destination_id, sealed)

@@ -47,9 +47,7 @@ def platform_named(name: object) -> Platform:
     return registry.PLATFORMS[name]
 
 
-def read_new(
-    body: Mapping[str, Any], *, as_text: bool = False
-) -> tuple[Platform, DestinationChange]:
+def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
     """Read the destination that a body describes. `as_text` reads values typed as text by the
     types of their fields. Raises Invalid.
     """
@@ -61,11 +59,7 @@ def read_new(
 
 
 def read_change(
-    platform: Platform,
-    body: Mapping[str, Any],
-    current_secrets: Mapping[str, str],
-    *,
-    as_text: bool = False,
+    platform: Platform, body: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool = False
 ) -> DestinationChange:
     """Read the changes that a body makes to a destination with these secrets. Raises Invalid."""
     members = {name: body[name] for name in FIELDS if name in body}
@@ -82,11 +76,7 @@ def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
 
 
 def _read(
-    platform: Platform,
-    members: Mapping[str, Any],
-    current_secrets: Mapping[str, str],
-    *,
-    as_text: bool,
+    platform: Platform, members: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool
 ) -> DestinationChange:
     errors = Errors()
     values: dict[str, Any] = {}
@@ -207,9 +197,7 @@ def _read_event_names(
     return names
 
 
-def _refuse_unknown(
-    group: str, names: Collection[str], known: Collection[str], errors: Errors
-) -> None:
+def _refuse_unknown(group: str, names: Collection[str], known: Collection[str], errors: Errors) -> None:
     for name in names:
         if name not in known:
             listed = ", ".join(known) if len(known) < len(EVENT_NAMES) else "our event names"

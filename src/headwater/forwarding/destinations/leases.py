@@ -51,9 +51,7 @@ class LeasedDestination(DestinationColumns):
     """Calls in a row that failed for all of it."""
 
 
-async def take_lease(
-    connection: AsyncConnection, key: DestinationKey, now: float
-) -> DestinationLease | None:
+async def take_lease(connection: AsyncConnection, key: DestinationKey, now: float) -> DestinationLease | None:
     """Lease a destination. Returns None when it is leased, waits, or must not be sent to."""
     lease = DestinationLease(key, uuid4())
     row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": now})
@@ -96,9 +94,7 @@ async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> boo
     return row is not None and row[0]
 
 
-async def postpone(
-    connection: AsyncConnection, lease: DestinationLease, until: float, failures: int
-) -> None:
+async def postpone(connection: AsyncConnection, lease: DestinationLease, until: float, failures: int) -> None:
     """Make a destination wait until a Unix time, after so many failures in a row."""
     values = {**lease.values(), "until": until, "failures": failures}
     await connection.execute(queries["postpone"], values)

@@ -45,11 +45,7 @@ def show_platform(platform: Platform) -> dict[str, Any]:
         "sources": sorted(platform.sources),
         "settings": settings_schema(platform),
         "secrets": [
-            {
-                "name": name,
-                "description": description,
-                "required": name not in platform.optional_secrets,
-            }
+            {"name": name, "description": description, "required": name not in platform.optional_secrets}
             for name, description in platform.secrets.items()
         ],
         "event_names": dict(platform.event_names),
@@ -121,21 +117,24 @@ def _secrets_schema(platform: Platform) -> Schema:
             name: {"description": description, **(taken if name in optional else needed)}
             for name, description in platform.secrets.items()
         },
-    }  # fmt: skip
+    }
 
 
 _NAME: Schema = {
-    "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_NAME,
     "description": "What people call it; the platform's title unless told.",
-}  # fmt: skip
+}
 _EVENT_NAMES: Schema = {
-    "type": "object", "propertyNames": {"enum": list(EVENT_NAMES)},
+    "type": "object",
+    "propertyNames": {"enum": list(EVENT_NAMES)},
     "additionalProperties": {"type": ["string", "null"], "maxLength": LONGEST_NAME},
     "description": (
         "Event name to the platform's name or id for it, where it is not the default; null or "
         "empty: such events are not sent."
     ),
-}  # fmt: skip
+}
 _ALL_EVENTS: Schema = {
     "type": "boolean",
     "description": "Whether events without a credited touchpoint of the platform go there as well.",
@@ -144,12 +143,13 @@ _CHANGEABLE: dict[str, Schema] = {
     "name": _NAME,
     "settings": {**_OBJECT, "description": "All of them: those left out have their defaults."},
     "secrets": {
-        **_OBJECT, "description": "Those that change; null takes one away. Never shown again.",
+        **_OBJECT,
+        "description": "Those that change; null takes one away. Never shown again.",
         "additionalProperties": {"type": ["string", "null"]},
     },
     "event_names": _EVENT_NAMES,
     "all_events": _ALL_EVENTS,
-}  # fmt: skip
+}
 
 
 def body_of_creation() -> Schema:
@@ -157,9 +157,10 @@ def body_of_creation() -> Schema:
     platforms = registry.PLATFORMS
     variants = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
-        "type": "object", "required": ["platform"],
+        "type": "object",
+        "required": ["platform"],
         "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
-    }  # fmt: skip
+    }
     return body({**whole, "oneOf": variants})
 
 
@@ -173,59 +174,69 @@ def _creation_schema(platform: Platform) -> Schema:
 
 
 BODY_OF_CHANGE: Schema = body(
-    {"type": "object", "minProperties": 1, "properties": _CHANGEABLE,
-     "anyOf": [{"required": [name]} for name in _CHANGEABLE]}
-)  # fmt: skip
+    {
+        "type": "object",
+        "minProperties": 1,
+        "properties": _CHANGEABLE,
+        "anyOf": [{"required": [name]} for name in _CHANGEABLE],
+    }
+)
 _COUNTS: Schema = {
     **object_schema(dict.fromkeys(DELIVERY_STATUSES, WHOLE)),
     "description": f"Deliveries by status; {MOST_COUNTED} means that many or more.",
 }
-_DESTINATION: Schema = object_schema({
-    "id": WHOLE, "platform": TEXT, "name": TEXT,
-    "status": {"type": "string", "enum": list(STATUSES)},
-    "status_reason": {**TEXT_OR_NULL, "description": "Why it is held."},
-    "all_events": _ALL_EVENTS, "settings": _OBJECT,
-    "secrets": {"type": "array", "items": TEXT, "description": "The names of those it has."},
-    "event_names": _EVENT_NAMES,
-    "mapping": {
-        "type": "array",
-        "items": object_schema({
-            "event_name": TEXT, "sent_as": TEXT_OR_NULL,
-            "own": {"type": "boolean", "description": "Whether it is not the platform's default."},
-        }),
-    },
-    "warnings": {"type": "array", "items": TEXT},
-    "deliveries": _COUNTS,
-    "wait_until": {**MOMENT_OR_NULL, "description": "Nothing is sent before."},
-    "tested_at": {
-        **MOMENT_OR_NULL,
-        "description": "Of the last test; null when there was none since its setup was changed.",
-    },
-    "test_ok": {
-        "type": ["boolean", "null"],
-        "description": "Whether the platform took the test event.",
-    },
-    "test_message": {**TEXT_OR_NULL, "description": "How the test went, in words."},
-    "test_remedy": {**TEXT_OR_NULL, "description": "What to do about a test that failed."},
-    "created_at": MOMENT,
-})  # fmt: skip
-_PLATFORM: Schema = object_schema({
-    "name": TEXT, "title": TEXT, "sources": {"type": "array", "items": TEXT},
-    "settings": {**_OBJECT, "description": "A JSON schema."},
-    "secrets": {
-        "type": "array",
-        "items": object_schema({
-            "name": TEXT,
-            "description": TEXT,
-            "required": {"type": "boolean"},
-        }),
-    },
-    "event_names": {
-        "type": "object", "additionalProperties": TEXT,
-        "description": "Defaults: our event name to the platform's.",
-    },
-    "limits": object_schema({"batch": WHOLE, "age_days": {"type": "number"}}),
-})  # fmt: skip
+_DESTINATION: Schema = object_schema(
+    {
+        "id": WHOLE,
+        "platform": TEXT,
+        "name": TEXT,
+        "status": {"type": "string", "enum": list(STATUSES)},
+        "status_reason": {**TEXT_OR_NULL, "description": "Why it is held."},
+        "all_events": _ALL_EVENTS,
+        "settings": _OBJECT,
+        "secrets": {"type": "array", "items": TEXT, "description": "The names of those it has."},
+        "event_names": _EVENT_NAMES,
+        "mapping": {
+            "type": "array",
+            "items": object_schema(
+                {
+                    "event_name": TEXT,
+                    "sent_as": TEXT_OR_NULL,
+                    "own": {"type": "boolean", "description": "Whether it is not the platform's default."},
+                }
+            ),
+        },
+        "warnings": {"type": "array", "items": TEXT},
+        "deliveries": _COUNTS,
+        "wait_until": {**MOMENT_OR_NULL, "description": "Nothing is sent before."},
+        "tested_at": {
+            **MOMENT_OR_NULL,
+            "description": "Of the last test; null when there was none since its setup was changed.",
+        },
+        "test_ok": {"type": ["boolean", "null"], "description": "Whether the platform took the test event."},
+        "test_message": {**TEXT_OR_NULL, "description": "How the test went, in words."},
+        "test_remedy": {**TEXT_OR_NULL, "description": "What to do about a test that failed."},
+        "created_at": MOMENT,
+    }
+)
+_PLATFORM: Schema = object_schema(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "sources": {"type": "array", "items": TEXT},
+        "settings": {**_OBJECT, "description": "A JSON schema."},
+        "secrets": {
+            "type": "array",
+            "items": object_schema({"name": TEXT, "description": TEXT, "required": {"type": "boolean"}}),
+        },
+        "event_names": {
+            "type": "object",
+            "additionalProperties": TEXT,
+            "description": "Defaults: our event name to the platform's.",
+        },
+        "limits": object_schema({"batch": WHOLE, "age_days": {"type": "number"}}),
+    }
+)
 
 PLATFORMS: Schema = answer("Every platform.", data_schema(_PLATFORM))
 DESTINATIONS: Schema = answer("The Space's destinations.", data_schema(_DESTINATION))
@@ -237,10 +248,7 @@ TRIED: Schema = answer(
             "ok": {"type": "boolean"},
             "http_status": WHOLE_OR_NULL,
             "message": TEXT,
-            "remedy": {
-                **TEXT_OR_NULL,
-                "description": "What to do, where the message does not say.",
-            },
+            "remedy": {**TEXT_OR_NULL, "description": "What to do, where the message does not say."},
         }
     ),
 )

@@ -9,12 +9,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.forwarding.platforms.models import (
-    CallDeferred,
-    CredentialsRefused,
-    Destination,
-    Verdict,
-)
+from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
 from headwater.forwarding.platforms.platform import Platform
 
 MARGIN_SECONDS = 60.0

@@ -105,9 +105,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
     def cookie(self, name: str) -> str | None:
         """Return a platform's cookie: the event's own, else the credited touchpoint's."""
-        return self.cookies.get(name) or (
-            self.click.cookies.get(name) if self.click is not None else None
-        )
+        return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):

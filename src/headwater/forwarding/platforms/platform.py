@@ -1,4 +1,4 @@
-"""The interface of an ad platform to all other rooms: a class with defaults. It hides everything
+"""The interface of an ad platform to all other packages: a class with defaults. It hides everything
 that differs from platform to platform, and does no I/O.
 """
 

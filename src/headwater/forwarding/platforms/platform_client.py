@@ -40,11 +40,7 @@ class PlatformClient:
         self._tokens = AccessTokens(egress)
 
     async def call(
-        self,
-        platform: Platform,
-        destination: Destination,
-        parts: Sequence[dict[str, Any]],
-        now: float,
+        self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
     ) -> PlatformCall:
         """Send events. A token that the platform no longer accepts is replaced once, as it may have
         been revoked; only the refusal of a new one as well is a fault of the credentials.
@@ -58,11 +54,7 @@ class PlatformClient:
         return result
 
     async def _call_once(
-        self,
-        platform: Platform,
-        destination: Destination,
-        parts: Sequence[dict[str, Any]],
-        now: float,
+        self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
     ) -> PlatformCall:
         try:
             token = await self._tokens.fetch(platform, destination, now)

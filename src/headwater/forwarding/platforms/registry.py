@@ -10,9 +10,7 @@ from types import ModuleType
 from headwater.forwarding import platforms
 from headwater.forwarding.platforms.platform import Platform
 
-_ORDER = (
-    "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft",
-)  # fmt: skip
+_ORDER = ("meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft")
 """The order of the platforms in lists. Others follow by name."""
 
 

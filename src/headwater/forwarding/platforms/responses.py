@@ -94,9 +94,7 @@ def refused(error: str, count: int) -> Verdict:
     return CallRefused(error) if count == 1 else Bisect(error)
 
 
-def by_status(
-    answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False
-) -> Verdict:
+def by_status(answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
     """Return the verdict where the body names no error. `message` is its text for people;
     `confirmed` is True when it says in the platform's own way that the events were taken. A success
     without that may be a proxy's or a captive portal's: sending again is safe, as the platforms

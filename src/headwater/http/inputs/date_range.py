@@ -9,18 +9,10 @@ from zoneinfo import ZoneInfo
 
 from headwater.http.inputs.fields import FieldType, is_blank, written
 from headwater.http.inputs.parameters import Input, Parameter
-from headwater.http.inputs.timerange import (
-    MOMENT_SCHEMA,
-    TimeRange,
-    between,
-    parse_day,
-    parse_moment,
-)
+from headwater.http.inputs.timerange import MOMENT_SCHEMA, TimeRange, between, parse_day, parse_moment
 
 MOMENT = written(MOMENT_SCHEMA, parse_moment)
-MOMENT_OR_BLANK = MOMENT.documented(
-    **{**MOMENT_SCHEMA, "pattern": f"^$|{MOMENT_SCHEMA['pattern']}"}
-)
+MOMENT_OR_BLANK = MOMENT.documented(**{**MOMENT_SCHEMA, "pattern": f"^$|{MOMENT_SCHEMA['pattern']}"})
 
 
 def _parse_date(text: str) -> date:

@@ -23,14 +23,9 @@ _UNIX = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 _MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
 _HOUR, _SIXTY, _FRACTION = "([01][0-9]|2[0-3])", "[0-5][0-9]", "([.,][0-9]{1,9})?"
 _OFFSET = rf"([Zz]|[+-]{_HOUR}(:?{_SIXTY})?)?"
-_EXTENDED_FORM = (
-    rf"[0-9]{{4}}-{_MONTH}-{_DAY}([Tt ]{_HOUR}:{_SIXTY}(:{_SIXTY})?{_FRACTION}\s?{_OFFSET})?"
-)
+_EXTENDED_FORM = rf"[0-9]{{4}}-{_MONTH}-{_DAY}([Tt ]{_HOUR}:{_SIXTY}(:{_SIXTY})?{_FRACTION}\s?{_OFFSET})?"
 _BASIC_FORM = rf"[0-9]{{4}}{_MONTH}{_DAY}[Tt]{_HOUR}{_SIXTY}({_SIXTY}{_FRACTION})?{_OFFSET}"
-ISO_SCHEMA: dict[str, Any] = {
-    "type": "string",
-    "pattern": rf"^\s*({_EXTENDED_FORM}|{_BASIC_FORM})\s*$",
-}
+ISO_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*({_EXTENDED_FORM}|{_BASIC_FORM})\s*$"}
 UNIX_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_UNIX.pattern}\s*$"}
 
 
@@ -62,9 +57,7 @@ def parse_iso(value: str) -> float:
     zone = "+00:00" if offset in (None, "Z", "z") else offset
     decimals = f".{fraction[1:7]}" if fraction else ""
     try:
-        moment = datetime.fromisoformat(
-            f"{day}T{clock or '00:00'}{seconds or ':00'}{decimals}{zone}"
-        )
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{seconds or ':00'}{decimals}{zone}")
     except ValueError:
         raise ValueError(FORMS) from None
     return moment.timestamp()

@@ -30,9 +30,7 @@ def parse_body(kind: FieldType[T], body: object) -> T:
         errors = broken.rules
     except ValueError as error:
         errors = {"body": [str(error)]}
-    raise Invalid(
-        {name: [_sentence(name, rule) for rule in rules] for name, rules in errors.items()}
-    )
+    raise Invalid({name: [_sentence(name, rule) for rule in rules] for name, rules in errors.items()})
 
 
 def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> None:
@@ -90,12 +88,7 @@ class Findings:
 
 
 def array_of(
-    item: FieldType[T],
-    most: int,
-    *,
-    least: int = 0,
-    rule: str = "must be an array.",
-    count_rule: str = "",
+    item: FieldType[T], most: int, *, least: int = 0, rule: str = "must be an array.", count_rule: str = ""
 ) -> FieldType[tuple[T, ...]]:
     """An array of values of one type; what is wrong with an item stands under its index."""
 
@@ -131,9 +124,7 @@ class Property:
         return {**described, **self.kind.schema}
 
 
-def object_of(
-    properties: Mapping[str, Property], *, if_empty: str = ""
-) -> FieldType[dict[str, Any]]:
+def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> FieldType[dict[str, Any]]:
     """An object, read as the properties that it has: what is absent is missing from the result, so
     that it differs from null. Other members are ignored. `if_empty` is the rule that an object
     with none of the properties breaks.

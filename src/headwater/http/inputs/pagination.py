@@ -47,9 +47,7 @@ def page_size(
     most: int, default: int = 200, description: str = "How many rows a page has at most."
 ) -> Parameter[int]:
     """The parameter with the number of rows that a page of a list has."""
-    return Parameter(
-        name="per_page", kind=whole_number(1, most), default=default, description=description
-    )
+    return Parameter(name="per_page", kind=whole_number(1, most), default=default, description=description)
 
 
 @dataclass(frozen=True)
@@ -105,9 +103,7 @@ class Page:
     previous: Position | None
 
 
-def page_of(
-    rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf
-) -> Page:
+def page_of(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
     """The page among `rows`: up to `per_page` + 1 of them from `at` on, in reading order, each a
     line followed by its sort values, of which `key_of` makes a key.
 
@@ -164,10 +160,7 @@ def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
         after = from_key(at.key)
     elif at:
         before = from_key(at.key)
-    return {
-        "after_time": after[0], "after_id": after[1],
-        "before_time": before[0], "before_id": before[1],
-    }  # fmt: skip
+    return {"after_time": after[0], "after_id": after[1], "before_time": before[0], "before_id": before[1]}
 
 
 @dataclass(frozen=True)
@@ -180,15 +173,12 @@ class PageLink:
     cursors: Cursors
 
 
-def envelope(
-    page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None
-) -> bytes:
+def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None) -> bytes:
     """The JSON body of a list, with members beside those of every list. `page.lines` are JSON
     already and go in as they are.
     """
     after, before = (
-        link.cursors.write(position) if position else None
-        for position in (page.next, page.previous)
+        link.cursors.write(position) if position else None for position in (page.next, page.previous)
     )
     rest = msgspec.json.encode(
         {
@@ -204,9 +194,7 @@ def envelope(
     return b'{"data":[' + ",".join(page.lines).encode() + b"]," + rest[1:]
 
 
-def envelope_schema(
-    row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None
-) -> dict[str, Any]:
+def envelope_schema(row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None) -> dict[str, Any]:
     """The JSON schema of a list whose rows have the schema `row`, with other members beside."""
     text_or_null = {"type": ["string", "null"]}
     members: dict[str, Any] = {

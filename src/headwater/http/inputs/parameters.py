@@ -114,9 +114,7 @@ class Query(Input):
         return f"{url}?{urlencode([*kept, (name, value)])}"
 
     def _decode(self, part: bytes) -> tuple[str, str]:
-        name, _, value = (
-            unquote_to_bytes(piece) for piece in part.replace(b"+", b" ").partition(b"=")
-        )
+        name, _, value = (unquote_to_bytes(piece) for piece in part.replace(b"+", b" ").partition(b"="))
         printable = name.decode(errors="replace")
         try:
             texts = name.decode(), value.decode()
@@ -170,9 +168,7 @@ class JsonInput(Input):
             if members is None or not all(map(_MEMBER_NAME.fullmatch, members)):
                 self.refuse(name, f"must be given as {name}[0][member]=value.")
             elif members:
-                objects[index] = {
-                    key: self.read(name, TEXT, value) or "" for key, value in members.items()
-                }
+                objects[index] = {key: self.read(name, TEXT, value) or "" for key, value in members.items()}
         return objects
 
     def _items(self, name: str) -> list[object]:

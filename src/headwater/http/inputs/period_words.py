@@ -157,11 +157,9 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str], date], DateSpan]], ...] = (
     ("(this|current|last|previous) (week|month|quarter|year)", _this_or_last),
     ("(?:last|past|previous) ([0-9]{1,4}) (day|week|month|quarter|year)s?", _last_few),
     ("([0-9]{4})", lambda match, _: _through(date(int(match[1]), 1, 1), 12)),
-    ("([0-9]{4})[- ]?q([1-4])",
-     lambda match, _: _through(date(int(match[1]), 3 * int(match[2]) - 2, 1), 3)),
-    ("q([1-4])[- ]?([0-9]{4})",
-     lambda match, _: _through(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3)),
+    ("([0-9]{4})[- ]?q([1-4])", lambda match, _: _through(date(int(match[1]), 3 * int(match[2]) - 2, 1), 3)),
+    ("q([1-4])[- ]?([0-9]{4})", lambda match, _: _through(date(int(match[2]), 3 * int(match[1]) - 2, 1), 3)),
     ("([0-9]{4})-([0-9]{2})", lambda match, _: _through(date(int(match[1]), int(match[2]), 1), 1)),
     (_DAY, lambda match, _: DateSpan(date.fromisoformat(match[1]), date.fromisoformat(match[1]))),
     (f"(?:from )?{_DAY} (?:to|until|through|-) {_DAY}", _between),
-)  # fmt: skip
+)

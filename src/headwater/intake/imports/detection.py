@@ -53,16 +53,15 @@ def detect_reading(
         survey = survey_reading(kind, reading, (row.values for row in rows))
     decimals, dates = choices.decimals, choices.dates
     reading = replace(
-        reading, decimals=decimals or survey.decimals.decide() or "",
+        reading,
+        decimals=decimals or survey.decimals.decide() or "",
         dates=dates or survey.dates.decide() or "",
-    )  # fmt: skip
+    )
     _refuse_open(sample, reading, survey, choices)
     return reading
 
 
-def _name_columns(
-    sample: FileSample, choices: FileChoices, constants: Mapping[str, str]
-) -> Reading:  # fmt: skip
+def _name_columns(sample: FileSample, choices: FileChoices, constants: Mapping[str, str]) -> Reading:
     """Return the reading as far as the header and the sender determine it."""
     fields, known = guess_fields(sample.kind, sample.header, sample.rows)
     own = dict(choices.mapped)
@@ -78,9 +77,7 @@ def _name_columns(
     return Reading(named, {**fixed, **zone})
 
 
-def _refuse_open(
-    sample: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices
-) -> None:
+def _refuse_open(sample: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices) -> None:
     """Raise Invalid for everything that is open about a file, or was given and is impossible."""
     errors: Errors = {}
     signs = have_signs(reading.columns, sample.rows)

@@ -54,9 +54,8 @@ def survey_columns(kind: ImportKind, columns: Columns, header: list[str]) -> Not
     by_name = {name: column for column, name in columns.mapped}
     left_out = {*by_name.values(), *columns.ignored}
     by_name |= {
-        name: name for name in header
-        if name in kind.fields and name not in left_out and name not in by_name
-    }  # fmt: skip
+        name: name for name in header if name in kind.fields and name not in left_out and name not in by_name
+    }
 
     def columns_of(names: tuple[str, ...]) -> list[str]:
         return [by_name[name] for name in names if name in by_name]

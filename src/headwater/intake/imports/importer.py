@@ -122,9 +122,7 @@ class Import:
                     await self.refusals.add(connection, refused)
                     taken = len(chunk) - len(refused)
                     done = Progress(
-                        chunk[-1].number,
-                        self.progress.taken + taken,
-                        self.progress.refused + len(refused),
+                        chunk[-1].number, self.progress.taken + taken, self.progress.refused + len(refused)
                     )
                     await self._note(connection, done)
                     failpoint("import_before_commit")
@@ -133,9 +131,7 @@ class Import:
             self.progress = done
             return
 
-    async def _store(
-        self, connection: AsyncConnection, chunk: list[FileRow]
-    ) -> list[tuple[FileRow, Errors]]:
+    async def _store(self, connection: AsyncConnection, chunk: list[FileRow]) -> list[tuple[FileRow, Errors]]:
         """Store the valid rows of a chunk, and return the refused ones."""
         refused: list[tuple[FileRow, Errors]] = []
         read: list[tuple[FileRow, Any]] = []
@@ -149,9 +145,7 @@ class Import:
             items = [item for _, item in read]
             answers = await self.kind.store(connection, self.space, items)
             refused += [
-                (row, errors)
-                for (row, _), errors in zip(read, answers, strict=True)
-                if errors is not None
+                (row, errors) for (row, _), errors in zip(read, answers, strict=True) if errors is not None
             ]
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
@@ -204,18 +198,23 @@ class Import:
         if self.dry:
             return
         bound = {
-            **self._key(), "before": self.progress.rows_done, "rows_done": done.rows_done,
-            "taken": done.taken, "refused": done.refused,
-        }  # fmt: skip
+            **self._key(),
+            "before": self.progress.rows_done,
+            "rows_done": done.rows_done,
+            "taken": done.taken,
+            "refused": done.refused,
+        }
         if await fetch_optional(connection, queries["advance"], bound) is None:
             raise UnreadableError("another process is importing this file")
 
     def _key(self) -> dict[str, Any]:
         mapping = mapping_text(self.columns, self.zone, self.notation)
         return {
-            "space_id": self.space.id, "kind": self.name, "digest": self.source.digest,
+            "space_id": self.space.id,
+            "kind": self.name,
+            "digest": self.source.digest,
             "mapping": mapping,
-        }  # fmt: skip
+        }
 
 
 async def forget_progress(connection: AsyncConnection, key: Mapping[str, Any]) -> None:

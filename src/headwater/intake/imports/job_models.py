@@ -30,9 +30,7 @@ class Reading:
 
     def columns_of(self, kind: str) -> Columns:
         """The columns of a kind's import."""
-        return read_choices(
-            KINDS[kind].fields, self.columns, self.constants, maps_all=KINDS[kind].maps_all
-        )
+        return read_choices(KINDS[kind].fields, self.columns, self.constants, maps_all=KINDS[kind].maps_all)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -58,9 +58,7 @@ class JobRefusals(Refusals):
 
     def refusal_of(self, row: FileRow) -> Errors | None:
         """The refusal of a row with something that somebody erased meanwhile was recognised by."""
-        if self._erased and any(
-            mark_of(self._job.file, text) in self._erased for text in _texts(row)
-        ):
+        if self._erased and any(mark_of(self._job.file, text) in self._erased for text in _texts(row)):
             return ERASED
         return None
 
@@ -94,9 +92,7 @@ class JobRefusals(Refusals):
         self._kept += 1
         self._bytes += len(cells)
         reason = explain_refusal(self._job.kind, self._reading, row.values, errors)
-        return {
-            "row": row.number, "line": row.line, "reason": reason[:LONGEST_REASON], "cells": cells,
-        }  # fmt: skip
+        return {"row": row.number, "line": row.line, "reason": reason[:LONGEST_REASON], "cells": cells}
 
     async def _store(self, connection: AsyncConnection, rows: list[dict[str, Any]]) -> None:
         columns = {f"{name}s": [row[name] for row in rows] for name in ("row", "line", "reason")}

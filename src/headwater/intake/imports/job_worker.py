@@ -25,9 +25,7 @@ from headwater.intake.imports.job_models import ClaimedImport, Reading, defaults
 from headwater.intake.imports.job_refusals import JobRefusals
 from headwater.spaces.spaces import fetch_space
 
-STORED_BEFORE = (
-    "The same file was imported in the same way before, on {date}. Nothing was stored again."
-)
+STORED_BEFORE = "The same file was imported in the same way before, on {date}. Nothing was stored again."
 
 log = structlog.get_logger()
 tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded files", ["outcome"])
@@ -76,10 +74,16 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
             refusals = JobRefusals(job)
             reading = Reading(**job.reading)
             run = Import(
-                await fetch_space(connection, job.space_id), job.kind, source,
-                reading.columns_of(job.kind), refusals, reading.zone, reading.notation,
-                defaults_of(job.kind, job.created_at), job.is_check,
-            )  # fmt: skip
+                await fetch_space(connection, job.space_id),
+                job.kind,
+                source,
+                reading.columns_of(job.kind),
+                refusals,
+                reading.zone,
+                reading.notation,
+                defaults_of(job.kind, job.created_at),
+                job.is_check,
+            )
             if not await run.begin(connection, again=False):
                 await _complete(connection, job, run.progress, _stored_before(job, run.progress))
                 return
@@ -115,9 +119,7 @@ async def _complete(
 
 
 def _counts(progress: Progress) -> dict[str, int]:
-    return {
-        "rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused,
-    }  # fmt: skip
+    return {"rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused}
 
 
 def sentence(text: str) -> str:

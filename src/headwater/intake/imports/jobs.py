@@ -67,10 +67,14 @@ async def note_upload(
 ) -> None:
     """Note that the whole file is there. Raises Conflict when it was withdrawn meanwhile."""
     values = {
-        "space_id": space_id, "id": job_id, "bytes": survey.size, "digest": survey.digest,
-        "encoding": dialect.encoding, "delimiter": dialect.delimiter,
+        "space_id": space_id,
+        "id": job_id,
+        "bytes": survey.size,
+        "digest": survey.digest,
+        "encoding": dialect.encoding,
+        "delimiter": dialect.delimiter,
         "lines_before": dialect.lines_before,
-    }  # fmt: skip
+    }
     await _change(connection, "uploaded", values)
 
 
@@ -95,25 +99,19 @@ async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> 
     return job
 
 
-async def check_job(
-    connection: AsyncConnection, space_id: int, job_id: int, reading: Reading
-) -> None:
+async def check_job(connection: AsyncConnection, space_id: int, job_id: int, reading: Reading) -> None:
     """Have all rows of a file checked as they would be read. Raises Conflict."""
     values = {"space_id": space_id, "id": job_id, "reading": Json(reading.stored())}
     await _change(connection, "check", values)
 
 
-async def enqueue_job(
-    connection: AsyncConnection, space_id: int, job_id: int, reading: Reading
-) -> None:
+async def enqueue_job(connection: AsyncConnection, space_id: int, job_id: int, reading: Reading) -> None:
     """Have the rows of a file stored that nobody checks first. Raises Conflict."""
     values = {"space_id": space_id, "id": job_id, "reading": Json(reading.stored())}
     await _change(connection, "enqueue", values)
 
 
-async def start_job(
-    connection: AsyncConnection, space_id: int, job: ImportJob, *, again: bool
-) -> None:
+async def start_job(connection: AsyncConnection, space_id: int, job: ImportJob, *, again: bool) -> None:
     """Have the rows of a checked file stored; with `again`, also those that were stored before.
     Raises Conflict.
     """
@@ -132,9 +130,7 @@ async def _change(connection: AsyncConnection, statement: str, values: dict[str,
         raise Conflict(CHANGED)
 
 
-async def fetch_former(
-    connection: AsyncConnection, space_id: int, job: ImportJob
-) -> FormerImport | None:
+async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> FormerImport | None:
     """The progress of the same file, read in the same way, before; None when it never was."""
     cursor = connection.cursor(row_factory=class_row(FormerImport))
     return await fetch_optional(cursor, queries["progress"], progress_key(space_id, job))
@@ -156,9 +152,7 @@ async def list_refused(
     return await fetch_all(cursor, queries["refused"], values)
 
 
-async def count_reasons(
-    connection: AsyncConnection, space_id: int, job_id: int
-) -> list[tuple[str, int]]:
+async def count_reasons(connection: AsyncConnection, space_id: int, job_id: int) -> list[tuple[str, int]]:
     """The reasons why rows were refused, each with its number among those that are kept."""
     return await fetch_all(connection, queries["reasons"], {"space_id": space_id, "id": job_id})
 
@@ -174,10 +168,14 @@ def claim_next(connection: Connection[Any]) -> ClaimedImport | None:
     """
     for space_id, job_id in connection.execute(queries["waiting"], WAITS).fetchall():
         values = {
-            "space_id": space_id, "id": job_id, "tries": TRIES, "token": uuid4(),
+            "space_id": space_id,
+            "id": job_id,
+            "tries": TRIES,
+            "token": uuid4(),
             "now": datetime.now(UTC),
-            "exhausted": "The import was interrupted every time it was tried.", **WAITS,
-        }  # fmt: skip
+            "exhausted": "The import was interrupted every time it was tried.",
+            **WAITS,
+        }
         cursor = connection.cursor(row_factory=class_row(ClaimedImport))
         job = cursor.execute(queries["claim"], values).fetchone()
         if job is not None and job.status != "failed":
@@ -190,9 +188,7 @@ def renew(connection: Connection[Any], job: ClaimedImport) -> bool:
     return connection.execute(queries["renew"], of_claim(job) | {"lease": LEASE}).rowcount == 1
 
 
-def put_back(
-    connection: Connection[Any], job: ClaimedImport, error: str, *, final: bool = False
-) -> None:
+def put_back(connection: Connection[Any], job: ClaimedImport, error: str, *, final: bool = False) -> None:
     """Note why an attempt failed; it is tried again unless this was its last try, or no other try
     would help.
     """
@@ -208,9 +204,7 @@ def release(connection: Connection[Any], job: ClaimedImport) -> None:
 
 def of_claim(job: ClaimedImport) -> dict[str, Any]:
     """The values that bind a statement to a claim, and the time."""
-    return {
-        "space_id": job.space_id, "id": job.id, "token": job.lease, "now": datetime.now(UTC)
-    }  # fmt: skip
+    return {"space_id": job.space_id, "id": job.id, "token": job.lease, "now": datetime.now(UTC)}
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:

@@ -81,9 +81,7 @@ class ImportKind:
 
 
 def _queueing(kind: str) -> Store:
-    async def store(
-        connection: AsyncConnection, space: Space, items: Sequence[Any]
-    ) -> list[Errors | None]:
+    async def store(connection: AsyncConnection, space: Space, items: Sequence[Any]) -> list[Errors | None]:
         count = len(items)
         senders, rows = [Sender.IMPORT] * count, list(map(_encode, items))
         await append(connection, AcceptedRows([space.id] * count, [kind] * count, senders, rows))
@@ -122,9 +120,7 @@ def _read_ad(values: dict[str, Any], _: float) -> Any:
     return read_name(values)
 
 
-async def _store_ads(
-    connection: AsyncConnection, space: Space, items: Sequence[Any]
-) -> list[Errors | None]:
+async def _store_ads(connection: AsyncConnection, space: Space, items: Sequence[Any]) -> list[Errors | None]:
     await put_names(connection, space.id, items)
     return [None] * len(items)
 
@@ -133,23 +129,48 @@ _NUMBERS = tuple(map(slot_name, NUMBER_SLOTS))
 _DAYS = tuple(map(slot_name, DATE_SLOTS))
 KINDS = {
     "events": ImportKind(
-        RECORD_FORM.payload.__struct_fields__, _read_event, _queueing("event"), "queued",
-        numbers=("amount", *_NUMBERS), money=("amount",), days=_DAYS,
-        flags=("is_upsell", "do_not_capi"), time="event_time", total_test=totals.make_total_test,
+        RECORD_FORM.payload.__struct_fields__,
+        _read_event,
+        _queueing("event"),
+        "queued",
+        numbers=("amount", *_NUMBERS),
+        money=("amount",),
+        days=_DAYS,
+        flags=("is_upsell", "do_not_capi"),
+        time="event_time",
+        total_test=totals.make_total_test,
     ),
     "touchpoints": ImportKind(
-        TOUCHPOINT_FORM.payload.__struct_fields__, _read_touchpoint, _store_touchpoints,
-        "queued", time="occurred_at", total_test=totals.make_total_test,
+        TOUCHPOINT_FORM.payload.__struct_fields__,
+        _read_touchpoint,
+        _store_touchpoints,
+        "queued",
+        time="occurred_at",
+        total_test=totals.make_total_test,
     ),
     "contacts": ImportKind(
-        contacts.FIELDS, contacts.read, contacts.store, "stored", numbers=_NUMBERS, days=_DAYS,
+        contacts.FIELDS,
+        contacts.read,
+        contacts.store,
+        "stored",
+        numbers=_NUMBERS,
+        days=_DAYS,
         total_test=totals.make_total_test,
     ),
     "ads": ImportKind(("kind", "id", "name", "platform"), _read_ad, _store_ads, "stored"),
     "spend": ImportKind(
-        spend.FIELDS, spend.read, spend.store, "stored", numbers=spend.NUMBERS, money=spend.MONEY,
-        counts=spend.COUNTS, days=(spend.DAY, spend.LAST_DAY), place="place",
-        total_test=spend_rows.make_total_test, quickly=spend_reader.quick_reader, maps_all=True,
+        spend.FIELDS,
+        spend.read,
+        spend.store,
+        "stored",
+        numbers=spend.NUMBERS,
+        money=spend.MONEY,
+        counts=spend.COUNTS,
+        days=(spend.DAY, spend.LAST_DAY),
+        place="place",
+        total_test=spend_rows.make_total_test,
+        quickly=spend_reader.quick_reader,
+        maps_all=True,
         chunk=20_000,
     ),
-}  # fmt: skip
+}

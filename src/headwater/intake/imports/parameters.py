@@ -40,41 +40,47 @@ def _notation(name: str, cells: str, examples: Mapping[str, str]) -> Parameter[s
     """Return the parameter for a way to write some cells, each way with an example."""
     ways = ", ".join(f"`{way}` ({example})" for way, example in examples.items())
     return Parameter(
-        name=name, kind=one_of([*examples]),
-        description=f"How {cells} are written: {ways}. Detected unless the file can be read in two "
-        "ways.",
-    )  # fmt: skip
+        name=name,
+        kind=one_of([*examples]),
+        description=f"How {cells} are written: {ways}. Detected unless the file can be read in two ways.",
+    )
 
 
 NAME = Parameter(
-    name="name", kind=text_up_to(LONGEST_NAME, trim=True),
+    name="name",
+    kind=text_up_to(LONGEST_NAME, trim=True),
     description="The name of the file in the list of imports.",
-)  # fmt: skip
+)
 COLUMNS = ListParameter(
-    name="columns", kind=text_up_to(LONGEST_COLUMN).then(_column), most=MOST_COLUMNS,
+    name="columns",
+    kind=text_up_to(LONGEST_COLUMN).then(_column),
+    most=MOST_COLUMNS,
     description="`COLUMN:FIELD`, for a column that is not recognized by its name. Without a "
     "field behind the last colon the column is left out.",
-)  # fmt: skip
+)
 EVENT_NAME = Parameter(
-    name="event_name", kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
+    name="event_name",
+    kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
     description="The name of all events, for a file without such a column.",
-)  # fmt: skip
+)
 PLATFORM = _constant("platform", "The ad platform, for a file that does not name it.")
 CURRENCY = _constant("currency", "The currency of amounts, for a file that does not name it.")
 TIMEZONE = Parameter(
-    name="timezone", kind=text_up_to(100).then(parse_zone),
+    name="timezone",
+    kind=text_up_to(100).then(parse_zone),
     description="The zone of times without an offset, if it is not the Space's. Of spend, the zone "
     "of the ad account.",
-)  # fmt: skip
+)
 DECIMALS_PARAMETER = _notation("decimals", "numbers", DECIMALS)
 DATES_PARAMETER = _notation("dates", "days", DATES)
 SEPARATOR = Parameter(
     name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells; detected."
 )
 ENCODING = Parameter(
-    name="encoding", kind=one_of([*ENCODINGS]),
+    name="encoding",
+    kind=one_of([*ENCODINGS]),
     description="The encoding of the file; detected, or asked for where its bytes are ambiguous.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -113,9 +119,13 @@ def read_request(kind: str, query: Query) -> ImportRequest:
     query.finish()
     fixed = {name: values.get(name) for name in ("event_name", "platform", "currency")}
     choices = FileChoices(
-        mapped, None, values.get("decimals"), values.get("dates"),
-        ENCODINGS.get(values["encoding"] or ""), SEPARATORS.get(values["separator"] or ""),
+        mapped,
+        None,
+        values.get("decimals"),
+        values.get("dates"),
+        ENCODINGS.get(values["encoding"] or ""),
+        SEPARATORS.get(values["separator"] or ""),
         values.get("timezone"),
-    )  # fmt: skip
+    )
     constants = {name: value for name, value in fixed.items() if value}
     return ImportRequest(values["name"] or f"{kind}.csv", choices, constants)

@@ -50,15 +50,11 @@ class _Unkept(Refusals):
         del count
 
 
-def preview_rows(
-    space: Space, job: ImportJob, reading: Reading, rows: Sequence[FileRow]
-) -> list[PreviewRow]:
+def preview_rows(space: Space, job: ImportJob, reading: Reading, rows: Sequence[FileRow]) -> list[PreviewRow]:
     """These rows as they would be stored."""
     source = RowSource(io.BytesIO(), "csv", 0, b"", job.dialect)
     columns = reading.columns_of(job.kind)
-    run = Import(
-        space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults
-    )
+    run = Import(space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults)
     return [_preview(run, reading, row) for row in run.without_totals(rows)]
 
 
@@ -90,7 +86,6 @@ def _text(value: Any) -> str:
         return str(value)
     # A name of an ad stands with its kind and its id.
     parts: list[Any] = [
-        cast("Any", each)[-1] if isinstance(each, list) else each
-        for each in cast("list[Any]", value)
+        cast("Any", each)[-1] if isinstance(each, list) else each for each in cast("list[Any]", value)
     ]
     return ", ".join(map(str, parts))

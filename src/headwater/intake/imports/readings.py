@@ -33,9 +33,7 @@ _WHOSE = {
 """By kind, the fields of which one has to be there, and what they say."""
 
 
-def guess_reading(
-    kind: str, columns: Sequence[str], rows: Sequence[FileRow], space: Space
-) -> Reading:
+def guess_reading(kind: str, columns: Sequence[str], rows: Sequence[FileRow], space: Space) -> Reading:
     """Return the likeliest way to read a table, by its header and its first rows. Decimals and
     dates that can be meant in two ways are left empty, to be chosen.
     """
@@ -44,17 +42,16 @@ def guess_reading(
     if kind == "events" and "event_name" not in fields.values():
         constants = {"event_name": "purchase"}
     reading = Reading(
-        {column: fields.get(column, "") for column in columns}, constants,
+        {column: fields.get(column, "") for column in columns},
+        constants,
         "UTC" if kind == "spend" else space.timezone,
-    )  # fmt: skip
+    )
     survey = survey_reading(kind, reading, values)
     decimals, dates = survey.decimals.decide() or "", survey.dates.decide() or ""
     return replace(reading, decimals=decimals, dates=dates)
 
 
-def survey_reading(
-    kind: str, reading: Reading, rows: Iterable[Mapping[str, Any]]
-) -> NotationSurvey:
+def survey_reading(kind: str, reading: Reading, rows: Iterable[Mapping[str, Any]]) -> NotationSurvey:
     """Return how the first rows of a table write numbers and dates."""
     columns = reading.columns_of(kind)
     survey = survey_columns(KINDS[kind], columns, list(reading.columns))
@@ -132,9 +129,7 @@ def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
     """Note what a file of spend lacks, and which of its constants break the rules of rows."""
     chosen = {name for name in reading.columns.values() if name}
     for name, (place, rule) in _NEEDED.items():
-        is_known = (
-            name in chosen or reading.constants.get(name) or (has_signs and name == "currency")
-        )
+        is_known = name in chosen or reading.constants.get(name) or (has_signs and name == "currency")
         if not is_known:
             errors.setdefault(place, []).append(rule)
     for name, value in reading.constants.items():

@@ -21,9 +21,7 @@ from headwater.intake.imports.jobs import discard, enqueue_job, note_upload, rem
 from headwater.intake.imports.uploads import judge_file, store_pieces
 
 NO_ROOM = "The storage has no room for the file. Ask the operator of this service."
-WITHDRAWN = (
-    "A person was erased from this Space during the upload, so the file was removed. Send it again."
-)
+WITHDRAWN = "A person was erased from this Space during the upload, so the file was removed. Send it again."
 
 ReadingChoice = Callable[[RowSource], Reading]
 """A function that settles how a file is read. It may raise Invalid or UnreadableError, and runs in
@@ -52,9 +50,12 @@ class Received:
 
 
 async def receive_file(
-    database: Database, storage: Storage, upload: Upload, pieces: AsyncIterator[bytes],
+    database: Database,
+    storage: Storage,
+    upload: Upload,
+    pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None = None,
-) -> Received:  # fmt: skip
+) -> Received:
     """Store a file. With `choose` its import is queued immediately, else it waits for a reading.
 
     Raises UnreadableError, Conflict after an erasure in the meantime, Unavailable when the storage
@@ -75,9 +76,12 @@ async def receive_file(
 
 
 async def _receive(
-    database: Database, storage: Storage, upload: Upload, pieces: AsyncIterator[bytes],
+    database: Database,
+    storage: Storage,
+    upload: Upload,
+    pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None,
-) -> Received:  # fmt: skip
+) -> Received:
     survey = await store_pieces(storage, upload.file, pieces)
     dialect = await asyncio.to_thread(judge_file, upload.kind, survey, upload.choices)
     reading = None

@@ -48,9 +48,7 @@ class RejectedRowFile(Refusals):
     async def add(self, connection: AsyncConnection, refused: Refused) -> None:
         """Note refused rows, safe on disk when this returns."""
         del connection
-        rejected = [
-            RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused
-        ]
+        rejected = [RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused]
         self.first += rejected[: LISTED - len(self.first)]
         if rejected:
             with self._part.open("ab") as file:

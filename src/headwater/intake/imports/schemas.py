@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.http.inputs.instants import written_in_utc
-from headwater.http.openapi import (
-    MOMENT,
-    MOMENT_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    WHOLE,
-    answer,
-    object_schema,
-)
+from headwater.http.openapi import MOMENT, MOMENT_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, answer, object_schema
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.dialects import DELIMITERS, SEPARATORS
 from headwater.intake.imports.formats.encodings import CHOICES as ENCODINGS
@@ -24,9 +16,7 @@ from headwater.intake.imports.job_models import ImportJob, Reading, RefusedRow
 from headwater.intake.imports.kinds import KINDS
 from headwater.intake.imports.reception import Received
 
-STATUSES = (
-    "uploaded", "checking", "checked", "queued", "running", "finished", "failed", "cancelled"
-)  # fmt: skip
+STATUSES = ("uploaded", "checking", "checked", "queued", "running", "finished", "failed", "cancelled")
 _TEXTS = {"type": "object", "additionalProperties": TEXT}
 READING = object_schema(
     {
@@ -110,10 +100,8 @@ def present_job(job: ImportJob, refused: Sequence[RefusedRow]) -> dict[str, Any]
         "stored": job.stored,
         "refused": job.refused,
         "message": message_of(job),
-        "refusals": [
-            {"row": row.row, "line": row.line, "reason": row.reason} for row in refused
-        ],
-    }  # fmt: skip
+        "refusals": [{"row": row.row, "line": row.line, "reason": row.reason} for row in refused],
+    }
 
 
 def message_of(job: ImportJob) -> str:

@@ -22,12 +22,7 @@ from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import NOTHING, Columns
 from headwater.intake.imports.formats.dialects import Dialect, UnreadableError, delimiter_of
 from headwater.intake.imports.formats.files import RowSource
-from headwater.intake.imports.spend_rows import (
-    DAY,
-    LAST_DAY,
-    refuse_other_periods,
-    refuse_other_rows,
-)
+from headwater.intake.imports.spend_rows import DAY, LAST_DAY, refuse_other_periods, refuse_other_rows
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 from headwater.spend.copy_lines import SpendLine, line_of
@@ -57,9 +52,7 @@ _MOST_LINES_BEFORE = 20
 _LOOKED_AT = 64 * 1024
 """The bytes by which a table is known: a header and some rows."""
 _SAMPLE_ROWS = 100
-_MIDNIGHT = re.compile(
-    r"(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00)?([.,]0+)?\s?(Z|[+-][0-9:]+)?$"
-)
+_MIDNIGHT = re.compile(r"(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00)?([.,]0+)?\s?(Z|[+-][0-9:]+)?$")
 _IDS = ("account_id", "campaign_id", "adset_id", "ad_id")
 _KEPT_AS_TEXT = re.compile(r"""=?["']?([0-9]+)["']?""")
 """A number that a spreadsheet is kept from reading as one."""
@@ -134,9 +127,8 @@ def read_table(
     own = dict(choices.mapped)
     taken = set(own.values())
     fields = {
-        column: name for column, name in table.fields.items()
-        if column not in own and name not in taken
-    } | own  # fmt: skip
+        column: name for column, name in table.fields.items() if column not in own and name not in taken
+    } | own
     fixed = {**table.recognition.constants, **constants}
     if "currency" not in {*fields.values(), *fixed} and not have_signs(fields, table.rows):
         raise UnreadableError(_NO_CURRENCY)
@@ -147,9 +139,7 @@ def read_table(
     return source, columns
 
 
-def _find_any_table(
-    source: RowSource, choices: FileChoices, constants: Mapping[str, str]
-) -> SpendTable:
+def _find_any_table(source: RowSource, choices: FileChoices, constants: Mapping[str, str]) -> SpendTable:
     """Return the table of a known format, or else of any columns with days and money, whose
     platform the user has to name. Raises UnreadableError.
     """
@@ -169,9 +159,7 @@ def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> 
     """Return whether each amount of a table has the sign of one currency next to it."""
     column = next((column for column, name in fields.items() if name == "amount"), "")
     amounts = [amount for row in rows if (amount := parse_amount(row.get(column, "")))]
-    return bool(amounts) and all(
-        amount.currencies and len(amount.currencies) == 1 for amount in amounts
-    )
+    return bool(amounts) and all(amount.currencies and len(amount.currencies) == 1 for amount in amounts)
 
 
 def read(values: dict[str, Any], now: float) -> SpendRow:
@@ -238,8 +226,6 @@ async def store(
     if taken:
         await put_part(connection, space.id, taken)
     return [
-        None
-        if (rule := rules[line.place.platform]) is None
-        else {"platform": [f"The platform {rule}"]}
+        None if (rule := rules[line.place.platform]) is None else {"platform": [f"The platform {rule}"]}
         for line in lines
     ]

@@ -71,9 +71,8 @@ def _place_reader(
 ) -> Callable[[Cells], SpendPlace]:
     """Return what reads the place of a row. It raises ValueError for what breaks a rule."""
     kinds = {
-        name: _reader(name, notation)
-        for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
-    }  # fmt: skip
+        name: _reader(name, notation) for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
+    }
     pick = _picker([named[name] for name in kinds])
 
     @lru_cache(_REMEMBERED)
@@ -95,9 +94,7 @@ def _figures_reader(named: Mapping[str, str], notation: Notation) -> Callable[[C
     present = [name for name in NUMBERS if name in named]
     pick = _picker([named[name] for name in present])
     cell_of = "\t".join("%s" if name in named else NULL for name in NUMBERS)
-    plain = cell_of.replace("\\", r"\\") % tuple(
-        _COUNT if name in COUNTS else _AMOUNT for name in present
-    )
+    plain = cell_of.replace("\\", r"\\") % tuple(_COUNT if name in COUNTS else _AMOUNT for name in present)
     fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
     kinds = [_reader(name, notation) if name in named else None for name in NUMBERS]
 

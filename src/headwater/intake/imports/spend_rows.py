@@ -40,9 +40,7 @@ def make_total_test(columns: Columns) -> RowTest:
         first = next((value for value in values.values() if value), "")
         if not isinstance(first, str):
             return False
-        if is_total_label(first) or any(
-            is_total_label(values.get(place) or "") for place in places
-        ):
+        if is_total_label(first) or any(is_total_label(values.get(place) or "") for place in places):
             return not any(_is_filled(values.get(place)) for place in ids)
         text = (values.get(day) or "") if day else ""
         if day is None:
@@ -69,9 +67,7 @@ def _is_note(values: Mapping[str, Any], first: str, day: str, places: list[str])
 
 
 def _is_filled(cell: object) -> bool:
-    return (
-        isinstance(cell, str) and cell.strip().lower() not in NOTHING and not is_total_label(cell)
-    )
+    return isinstance(cell, str) and cell.strip().lower() not in NOTHING and not is_total_label(cell)
 
 
 def refuse_other_rows(
@@ -100,8 +96,7 @@ def refuse_other_periods(lines_before: Sequence[str], header: Sequence[str] = ()
 
 
 _AGGREGATION = re.compile(
-    r"aggregation\W+(?:hourly|weekly|monthly|quarterly|yearly|summary|none|day ?of ?week)",
-    re.IGNORECASE,
+    r"aggregation\W+(?:hourly|weekly|monthly|quarterly|yearly|summary|none|day ?of ?week)", re.IGNORECASE
 )
 
 
@@ -127,9 +122,7 @@ def _span_of(row: Mapping[str, str], first: str, last: str) -> str:
     return f"{first} {start[:60]}" if _RANGE.search(start) else ""
 
 
-def _refuse_parts(
-    fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], *, one_each: bool
-) -> None:
+def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], *, one_each: bool) -> None:
     """Raise UnreadableError for rows of one key that differ in what they are of, or where there has
     to be one of each, as in a platform's own export, in what was spent.
     """
@@ -139,9 +132,10 @@ def _refuse_parts(
     for row in rows:
         first = seen.setdefault(tuple(row.get(column, "") for column in key), row)
         parts = [
-            column for column, text in row.items()
+            column
+            for column, text in row.items()
             if column and column not in fields and _tells_apart(column, text, first.get(column, ""))
-        ]  # fmt: skip
+        ]
         if parts:
             raise UnreadableError(
                 f"rows of one day and place differ by {' and '.join(parts)[:200]}, which the "

@@ -31,9 +31,7 @@ SAMPLE_ROWS = 50
 """The rows at a file's beginning that its columns are judged by."""
 
 
-async def store_pieces(
-    storage: Storage, name: str, pieces: AsyncIterator[bytes]
-) -> FileSurvey:  # fmt: skip
+async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]) -> FileSurvey:
     """Store a file, and return what could be seen of it on the way. Raises OSError, and whatever
     `pieces` raises: then there is no file.
     """
@@ -90,9 +88,7 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
     """
     named = [(column, name) for column, name in choices.mapped if name]
     try:
-        table = find_table(survey.head, dialect, named) or find_table(
-            survey.head, dialect, (), GENERIC.name
-        )
+        table = find_table(survey.head, dialect, named) or find_table(survey.head, dialect, (), GENERIC.name)
         if table is not None:
             refuse_other_rows(table.recognition, table.fields, table.rows)
     except UnreadableError as error:
@@ -101,9 +97,7 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
     return dialect if table is None else table.dialect
 
 
-def sample_rows(
-    head: bytes, dialect: Dialect, *, whole: bool
-) -> tuple[list[str], list[FileRow]]:  # fmt: skip
+def sample_rows(head: bytes, dialect: Dialect, *, whole: bool) -> tuple[list[str], list[FileRow]]:
     """The columns and the first readable rows of a file that begins with `head`. Raises
     UnreadableError; the text is a sentence.
     """

@@ -39,9 +39,10 @@ FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
 rows_accepted = Counter("headwater_accepted_rows", "Rows acknowledged after their commit")
 flush_seconds = Histogram(
-    "headwater_flush_seconds", "Time of one group commit",
+    "headwater_flush_seconds",
+    "Time of one group commit",
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
-)  # fmt: skip
+)
 
 
 class Request(msgspec.Struct, eq=False):
@@ -244,16 +245,8 @@ async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
     """Store the group's rows in their order and hand out the receipts. Commits by itself."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
-        [
-            kind
-            for request in group
-            for kind in request.kinds or (request.kind,) * len(request.rows)
-        ],
-        [
-            sender
-            for request in group
-            for sender in request.senders or (request.sender,) * len(request.rows)
-        ],
+        [kind for request in group for kind in request.kinds or (request.kind,) * len(request.rows)],
+        [sender for request in group for sender in request.senders or (request.sender,) * len(request.rows)],
         [row for request in group for row in request.rows],
     )
     receipts = await append(connection, rows)

@@ -58,9 +58,7 @@ def request_rows(
     return lambda: list(map(InboxRow._make, cursor.fetchall()))
 
 
-def request_versions(
-    connection: Connection[Any], space_id: int, limit: int
-) -> Callable[[], list[Version]]:
+def request_versions(connection: Connection[Any], space_id: int, limit: int) -> Callable[[], list[Version]]:
     """Request the ids of the Space's oldest rows with their versions; calling the result fetches
     them.
     """
@@ -104,9 +102,7 @@ def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datet
 
 
 def wait_until_processed(
-    connection: Connection[Any],
-    timeout: float,
-    wait: Callable[[float], object] = time.sleep,
+    connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
     """Wait until everything accepted before this call is processed, for `timeout` seconds at
     most. Returns whether it is. The connection must be in autocommit.

@@ -39,9 +39,7 @@ class RejectedItem:
     rejected_at: datetime
 
 
-def reject_rows(
-    connection: Connection[Any], space_id: int, rejections: Collection[Rejection]
-) -> None:
+def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
     """Set rows aside. They are still to be deleted from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}

@@ -21,13 +21,7 @@ from psycopg.errors import DatabaseError
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
-from headwater.http.bodies import (
-    MAX_BATCH_BODY,
-    Disconnected,
-    Receive,
-    read_body,
-    refuse_encoding,
-)
+from headwater.http.bodies import MAX_BATCH_BODY, Disconnected, Receive, read_body, refuse_encoding
 from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, plain
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota, RateLimit

@@ -18,13 +18,7 @@ from msgspec import UNSET, Meta, Raw
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.emails import parse_email
 from headwater.http.inputs.suggestions import Names
-from headwater.http.json_decoder import (
-    NOT_AN_OBJECT,
-    decode_json,
-    decode_part,
-    decode_typed,
-    refuse_bad_text,
-)
+from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part, decode_typed, refuse_bad_text
 
 Accepted = TypeVar("Accepted")
 Parser = Callable[[Any], Any]
@@ -124,9 +118,13 @@ class Form(Generic[Accepted]):
 
     def __post_init__(self) -> None:
         strict: Any = msgspec.defstruct(
-            self.payload.__name__, [], bases=(self.payload,), frozen=True, kw_only=True,
+            self.payload.__name__,
+            [],
+            bases=(self.payload,),
+            frozen=True,
+            kw_only=True,
             forbid_unknown_fields=self.warns,
-        )  # fmt: skip
+        )
         fields = {info.name: info for info in msgspec.structs.fields(self.payload)}
         object.__setattr__(self, "_fields", fields)
         object.__setattr__(self, "_names", Names(fields))
@@ -187,9 +185,10 @@ class Form(Generic[Accepted]):
             if name in value:
                 try:
                     values[name] = (
-                        Raw(msgspec.json.encode(value[name])) if name in self.raw
+                        Raw(msgspec.json.encode(value[name]))
+                        if name in self.raw
                         else msgspec.convert(value[name], info.type)
-                    )  # fmt: skip
+                    )
                 except msgspec.ValidationError:
                     errors[name] = [f"The {name} {self._rule(name, value[name])}"]
             elif info.required:
@@ -233,9 +232,7 @@ def require_identification(values: Mapping[str, Any], check: Check) -> None:
     if has_fingerprint != has_ip and "ip" not in check.errors:
         missing, present = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
         check.add(missing, f"is required when {present} is given.")
-    elif not (
-        "email" in values or has_fingerprint or "trk_token" in values or "email" in check.errors
-    ):
+    elif not ("email" in values or has_fingerprint or "trk_token" in values or "email" in check.errors):
         check.add("email", "is required unless trk_token, or fingerprint with ip, is given.")
 
 

@@ -101,17 +101,37 @@ def slot_type(slot: int) -> Any:
 TrackPayload: Any = msgspec.defstruct(
     "TrackPayload",
     [(name, slot_type(number), None) for number, name in SLOTS],
-    bases=(_Fields,), frozen=True, kw_only=True,
-)  # fmt: skip
+    bases=(_Fields,),
+    frozen=True,
+    kw_only=True,
+)
 """The creation payload as it arrives."""
 
 # Text copied over as it is; a blank one counts as absent.
 PLAIN_TEXT = (
-    "trk_token", "fingerprint", "tracking_id", "phone", "user_agent", "url", "order_id",
-    "order_name", "checkout_token", "upsell_common_id", "full_name", "first_name", "last_name",
-    "trk_source", "trk_network", "trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword",
-    "trk_type", "heard_about_us", "idempotency_key",
-)  # fmt: skip
+    "trk_token",
+    "fingerprint",
+    "tracking_id",
+    "phone",
+    "user_agent",
+    "url",
+    "order_id",
+    "order_name",
+    "checkout_token",
+    "upsell_common_id",
+    "full_name",
+    "first_name",
+    "last_name",
+    "trk_source",
+    "trk_network",
+    "trk_campaign",
+    "trk_ad_group",
+    "trk_ad_id",
+    "trk_keyword",
+    "trk_type",
+    "heard_about_us",
+    "idempotency_key",
+)
 
 
 def _currency(value: str) -> str | None:
@@ -156,9 +176,7 @@ class Needs(StrEnum):
     NOTHING = "nothing"
 
 
-def _normalise(
-    payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER
-) -> AcceptedEvent:
+def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER) -> AcceptedEvent:
     # One dict of what is present: most of the forty fields are absent, and each costs when named.
     values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
@@ -222,18 +240,25 @@ _RULES = {
 
 
 EVENT_FORM = Form(
-    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}),
-    warns=True,
-)  # fmt: skip
+    TrackPayload, _normalise, _RULES, {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True
+)
 accept = EVENT_FORM.accept
 RECORD_FORM = Form(
-    TrackPayload, partial(_normalise, needs=Needs.IDENTIFIER_OR_PHONE), _RULES,
-    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
-)  # fmt: skip
+    TrackPayload,
+    partial(_normalise, needs=Needs.IDENTIFIER_OR_PHONE),
+    _RULES,
+    {"event_name": EVENT_NAMES[0]},
+    raw=frozenset({"amount"}),
+    warns=True,
+)
 """The form of events in a business's own records, such as a shop's orders: a telephone number is
 enough to say whose an event is."""
 COUNTER_FORM = Form(
-    TrackPayload, partial(_normalise, needs=Needs.NOTHING), _RULES,
-    {"event_name": EVENT_NAMES[0]}, raw=frozenset({"amount"}), warns=True,
-)  # fmt: skip
+    TrackPayload,
+    partial(_normalise, needs=Needs.NOTHING),
+    _RULES,
+    {"event_name": EVENT_NAMES[0]},
+    raw=frozenset({"amount"}),
+    warns=True,
+)
 """The form of orders without a visit, whose buyer may be unknown, as at a shop's counter."""

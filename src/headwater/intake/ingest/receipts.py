@@ -12,9 +12,7 @@ from headwater.http.errors import NotFound
 queries = Queries(__name__, "receipts.sql")
 
 
-async def fetch_receipt(
-    connection: AsyncConnection, space_id: int, receipt_id: int
-) -> dict[str, Any]:
+async def fetch_receipt(connection: AsyncConnection, space_id: int, receipt_id: int) -> dict[str, Any]:
     """Return a receipt as the API shows it. Raises NotFound."""
     values = {"space_id": space_id, "id": receipt_id}
     row = await fetch_optional(connection, queries["receipt"], values)

@@ -81,10 +81,7 @@ _OF_EVENTS: dict[str, Schema] = {
             },
         },
     ),
-    "amount": _any_of(
-        "Rounded half-even to 4 decimals; negative is a refund.",
-        number_within(MAX_AMOUNT),
-    ),
+    "amount": _any_of("Rounded half-even to 4 decimals; negative is a refund.", number_within(MAX_AMOUNT)),
 }
 _NUMBER_SLOT = _any_of(
     "A number, or text holding one, between -1e24 and 1e24.",
@@ -153,9 +150,7 @@ def _touchpoint_schema() -> Schema:
             "anyOf": list(_TIMES),
         },
         "source": _any_of(
-            "Where the person came from. Without it, what `url` and `referrer` tell.",
-            SOURCE,
-            BLANK,
+            "Where the person came from. Without it, what `url` and `referrer` tell.", SOURCE, BLANK
         ),
         **{name: _code(f"Up to {LONGEST_ID} characters.", LONGEST_ID) for name in AD_IDS},
     }
@@ -196,11 +191,12 @@ _STATUS: Schema = {"type": "integer", "const": 202}
 
 def _batch_schema(name: str, item: str) -> Schema:
     items: Schema = {
-        "description": (
-            "Each is judged on its own: the valid ones are queued although others are not."
-        ),
-        "type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": {"$ref": _REF + item},
-    }  # fmt: skip
+        "description": ("Each is judged on its own: the valid ones are queued although others are not."),
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_BATCH,
+        "items": {"$ref": _REF + item},
+    }
     return {"type": "object", "required": [name], "properties": {name: items}}
 
 
@@ -215,11 +211,7 @@ INGEST_SCHEMAS: dict[str, Any] = {
     "BatchAccepted": {
         "type": "object",
         "required": ["status", "message", "results"],
-        "properties": {
-            "status": _STATUS,
-            "message": TEXT,
-            "results": {"type": "array", "items": _RESULT},
-        },
+        "properties": {"status": _STATUS, "message": TEXT, "results": {"type": "array", "items": _RESULT}},
     },
     "Batch": _batch_schema("events", "TrackPayload"),
     "TouchpointBatch": _batch_schema("touchpoints", "TouchpointPayload"),

@@ -36,9 +36,17 @@ _SOURCES = Names(SOURCE_IDS)
 
 AD_IDS = ("campaign_id", "adset_id", "ad_id", "account_id")
 _PLAIN_TEXT = (
-    "trk_token", "fingerprint", "tracking_id", "url", "referrer", "campaign_name", "adset_name",
-    "ad_name", "account_name", "keyword",
-)  # fmt: skip
+    "trk_token",
+    "fingerprint",
+    "tracking_id",
+    "url",
+    "referrer",
+    "campaign_name",
+    "adset_name",
+    "ad_name",
+    "account_name",
+    "keyword",
+)
 _ORIGINS = frozenset({"source", "url", "referrer"})
 
 
@@ -109,6 +117,10 @@ _RULES = {
 }
 
 TOUCHPOINT_FORM = Form(
-    TouchpointPayload, _normalise, _RULES, {},
-    alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})), warns=True,
-)  # fmt: skip
+    TouchpointPayload,
+    _normalise,
+    _RULES,
+    {},
+    alternatives=(IDENTIFYING, _ORIGINS, frozenset({"occurred_at"})),
+    warns=True,
+)

@@ -17,9 +17,7 @@ REASSIGNMENT_SECONDS = 20.0
 """The time that a change of membership may take: a contact can have a hundred thousand events."""
 
 
-async def attach_company(
-    connection: AsyncConnection, space_id: int, contact_id: int, company_id: int
-) -> int:
+async def attach_company(connection: AsyncConnection, space_id: int, contact_id: int, company_id: int) -> int:
     """Make a contact a member of a company, in place of any other, and return its canonical id.
     Raises NotFound for either.
     """

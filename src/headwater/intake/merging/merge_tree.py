@@ -72,9 +72,7 @@ class UnmergeChanges:
     """By id of a merge: the columns that its contact now fills in place of the removed one."""
 
 
-def give_back_companies(
-    tree: MergeTree, profiles: dict[int, Profile], companies: Companies
-) -> None:
+def give_back_companies(tree: MergeTree, profiles: dict[int, Profile], companies: Companies) -> None:
     """Restore the companies of merged contacts, which their stored rows lack."""
     for contact_id, profile in profiles.items():
         merge = tree.merge_of.get(contact_id)
@@ -93,10 +91,10 @@ def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> 
         profile = profiles[merge.survivor_id]
         held = _values(profile)
         columns = [
-            column for column in merge.filled
-            if column in columns
-            and values.get(column) is not None and values[column] == held.get(column)
-        ]  # fmt: skip
+            column
+            for column in merge.filled
+            if column in columns and values.get(column) is not None and values[column] == held.get(column)
+        ]
         if not columns:
             break
         others = [other for other in tree.into(merge.survivor_id) if other.merged_id != contact_id]

@@ -1,5 +1,5 @@
 """Rows that follow their contact: to a survivor when it is merged, to another company when its
-membership changes, and back when a merge is undone. Each room has the statements for its own rows;
+membership changes, and back when a merge is undone. Each package has the statements for its own rows;
 this module runs all of them. The caller holds the Space's lock.
 """
 
@@ -48,16 +48,13 @@ async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove
         await connection.execute(statement, values)
 
 
-async def restore(
-    connection: AsyncConnection, space_id: int, split: ContactSplit
-) -> dict[str, int]:
+async def restore(connection: AsyncConnection, space_id: int, split: ContactSplit) -> dict[str, int]:
     """Give a contact that leaves another the rows that were first stored on it. Returns the number
     of rows of each kind.
     """
     values = split.values(space_id)
     counts = {
-        kind: (await connection.execute(statement, values)).rowcount
-        for kind, statement in _RESTORE.items()
+        kind: (await connection.execute(statement, values)).rowcount for kind, statement in _RESTORE.items()
     }
     await connection.execute(NOTE_CONTACTS, values)
     return counts

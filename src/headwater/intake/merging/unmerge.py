@@ -94,9 +94,7 @@ async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -
     return UnmergeResult(contact_id, survivor_id, len(work.split.members), **counts)
 
 
-async def _load(
-    connection: AsyncConnection, space_id: int, contact_id: int, survivor_id: int
-) -> UnmergeWork:
+async def _load(connection: AsyncConnection, space_id: int, contact_id: int, survivor_id: int) -> UnmergeWork:
     cursor = connection.cursor(row_factory=class_row(MergeInForce))
     values = {"space_id": space_id, "survivor_id": survivor_id}
     tree = MergeTree(await fetch_all(cursor, queries["family"], values))
@@ -124,9 +122,7 @@ async def _refuse_during_erasure(connection: AsyncConnection, work: UnmergeWork)
         raise Conflict(f"Contact {work.split.contact_id} is part of one that is to be erased.")
 
 
-async def _write_contacts(
-    connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges
-) -> None:
+async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges) -> None:
     space_id, survivor_id = work.space_id, work.split.survivor_id
     profiles = [work.profile, *changes.profiles]
     await restore_contact(connection, space_id, work.split, profiles)
@@ -149,9 +145,7 @@ def _holders(work: UnmergeWork) -> list[IdentifierHolder]:
     return holders
 
 
-async def _write_log(
-    connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges
-) -> None:
+async def _write_log(connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges) -> None:
     merge_of = work.tree.merge_of
     space = {"space_id": work.space_id}
     await connection.execute(queries["undone"], space | {"id": merge_of[work.split.contact_id].id})
@@ -159,10 +153,7 @@ async def _write_log(
     if filled:
         await connection.execute(queries["filled"], space | {"merges": rows(filled)})
     had = [
-        {
-            "id": merge_of[profile.contact.id].id,
-            "company_id": profile.company and profile.company.id,
-        }
+        {"id": merge_of[profile.contact.id].id, "company_id": profile.company and profile.company.id}
         for profile in changes.profiles
         if profile.contact.merged_into is not None
     ]

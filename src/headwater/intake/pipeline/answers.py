@@ -12,12 +12,7 @@ from headwater.base.failpoints import failpoint
 from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.events.batch_store import fetch_answers, write_answer_sources
 from headwater.intake.pipeline.claim import lock_space
-from headwater.spaces.rereadings import (
-    advance_rereading,
-    fetch_rereading,
-    finish_rereading,
-    spaces_to_reread,
-)
+from headwater.spaces.rereadings import advance_rereading, fetch_rereading, finish_rereading, spaces_to_reread
 
 MOST_ANSWERS = 2_000
 """The answers of a piece: the Space is locked meanwhile."""

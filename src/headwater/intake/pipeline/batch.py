@@ -95,9 +95,19 @@ class Item:
     """
 
     __slots__ = (
-        "at", "contact", "event", "hit", "id", "identity", "mark", "person", "received_at", "touch",
-        "view", "warnings",
-    )  # fmt: skip
+        "at",
+        "contact",
+        "event",
+        "hit",
+        "id",
+        "identity",
+        "mark",
+        "person",
+        "received_at",
+        "touch",
+        "view",
+        "warnings",
+    )
 
     contact: Contact
     """As resolved when the row's turn came; `contact.final()` is the one after all merges."""

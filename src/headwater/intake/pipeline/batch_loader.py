@@ -81,12 +81,11 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
     of them did.
     """
     claims = [
-        item.identity for item in batch.items
+        item.identity
+        for item in batch.items
         if item.identity.is_strong and not item.identity.sender.is_trusted
-    ]  # fmt: skip
-    keys = {browser_key(claim.trk_token) for claim in claims} | {
-        claim.address_key for claim in claims
-    }
+    ]
+    keys = {browser_key(claim.trk_token) for claim in claims} | {claim.address_key for claim in claims}
     since = min((claim.received_at for claim in claims), default=0)
     return {key for key in keys if key is not None}, since
 
@@ -130,8 +129,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
     seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
     fetch_later = request_later(connection, space_id, seen)
     spans = [
-        TouchpointRange(contact, touch.at - HALF_HOUR, touch.at + HALF_HOUR)
-        for contact, touch in placed
+        TouchpointRange(contact, touch.at - HALF_HOUR, touch.at + HALF_HOUR) for contact, touch in placed
     ]
     fetch_beginnings = browsing.request_beginnings(connection, space_id, batch.view_spans)
     fetch_touches = request_touches(connection, space_id, spans + batch.view_spans)

@@ -57,20 +57,15 @@ from headwater.intake.pipeline.steps import (
 BATCH_ROWS = 2000
 
 log = structlog.get_logger()
-processed_rows = Counter(
-    "headwater_processed_rows", "Rows taken from the queue and processed", ["outcome"]
-)
+processed_rows = Counter("headwater_processed_rows", "Rows taken from the queue and processed", ["outcome"])
 failed_batches = Counter("headwater_failed_batches", "Batches in which a row was at fault")
 merges = Counter("headwater_merges", "Contacts that turned out to be another one")
 batch_seconds = Histogram(
-    "headwater_batch_seconds", "Time of one batch",
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
-)  # fmt: skip
+    "headwater_batch_seconds", "Time of one batch", buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+)
 
 
-def process(
-    connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing
-) -> None:
+def process(connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing) -> None:
     """Run every step from waiting rows to stored facts. The caller owns the transaction.
     `meanwhile` is called when PostgreSQL has most to do.
     """
@@ -172,10 +167,7 @@ def _result(batch: Batch) -> BatchResult:
 
 
 def process_space(
-    connection: Connection[Any],
-    space_id: int,
-    limit: int = BATCH_ROWS,
-    read_ahead: ReadAhead = NOTHING_AHEAD,
+    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, read_ahead: ReadAhead = NOTHING_AHEAD
 ) -> BatchResult:
     """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
     try:

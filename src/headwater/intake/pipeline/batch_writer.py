@@ -9,12 +9,7 @@ from typing import Any
 from psycopg import Connection
 
 from headwater.attribution.history.causes import ChangeCause
-from headwater.attribution.history.former_rows import (
-    keep_events,
-    keep_replaced,
-    keep_touchpoints,
-    note_added,
-)
+from headwater.attribution.history.former_rows import keep_events, keep_replaced, keep_touchpoints, note_added
 from headwater.attribution.paths.changes import note_events, note_new_events, note_touches
 from headwater.base.failpoints import failpoint
 from headwater.events.batch_store import (
@@ -34,23 +29,13 @@ from headwater.events.refunds.store import save_refunds
 from headwater.events.touchpoints import batch_store as touchpoints
 from headwater.events.touchpoints.batch_store import StoredTouchpoint
 from headwater.events.touchpoints.models import Touch
-from headwater.forwarding.deliveries.outbox import (
-    hand_over_deliveries,
-    queue_deliveries,
-    withdraw_all,
-)
+from headwater.forwarding.deliveries.outbox import hand_over_deliveries, queue_deliveries, withdraw_all
 from headwater.intake.inbox.queue import delete_rows
 from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.merging.merge_log import log_merges
 from headwater.intake.merging.reassignment import reassign_all
 from headwater.intake.pipeline.batch import Batch, Item
-from headwater.intake.pipeline.page_views import (
-    hit_row,
-    joined_visits,
-    origin_of,
-    sources_seen,
-    visit_rows,
-)
+from headwater.intake.pipeline.page_views import hit_row, joined_visits, origin_of, sources_seen, visit_rows
 from headwater.people.companies.batch_store import write_companies
 from headwater.people.contacts.batch_store import write_name_parts, write_profiles
 from headwater.people.contacts.identifiers import write_links, write_merged_contacts
@@ -116,9 +101,10 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
     replaced = {event.id for event in batch.replaced}
     release_keys(connection, batch.space.id, replaced)
     record_events(
-        connection, batch.space.id,
+        connection,
+        batch.space.id,
         [event.without_keys() if event.id in replaced else event for event in batch.events],
-    )  # fmt: skip
+    )
 
 
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
@@ -128,9 +114,7 @@ def write_refunds(connection: Connection[Any], batch: Batch) -> None:
     changed = [refund.receipt for refund in changes.amounts]
     keep_events(connection, space_id, changed, ChangeCause.EDITS)
     keep_events(connection, space_id, changes.withdrawn, ChangeCause.DELETIONS)
-    change_amounts(
-        connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts]
-    )
+    change_amounts(connection, space_id, [(r.receipt, -r.amount, r.currency) for r in changes.amounts])
     note_events(connection, space_id, [*changed, *changes.withdrawn])
     delete_events(connection, space_id, changes.withdrawn)
     withdraw_all(connection, space_id, changes.withdrawn)
@@ -153,9 +137,7 @@ def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
     moved = [(view.owner, view.at) for view in views if view.was_touch != view.is_touch]
     moved += [(item.contact, item.touch.at) for item in batch.items if item.touch is not None]
     note_touches(
-        connection,
-        space_id,
-        [(owner.final().id, at) for owner, at in moved if not owner.final().is_new],
+        connection, space_id, [(owner.final().id, at) for owner, at in moved if not owner.final().is_new]
     )
     note_new_events(connection, space_id, [(event.id, event.event_time) for event in batch.events])
     note_events(connection, space_id, [event.id for event in batch.replaced])
@@ -208,9 +190,13 @@ def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
     warnings = item.warnings if sent else None
     origin_id = origin_of(item.contact)
     return StoredTouchpoint(
-        id=item.id, origin_id=origin_id, sent=sent, warnings=warnings, sender=item.identity.sender,
+        id=item.id,
+        origin_id=origin_id,
+        sent=sent,
+        warnings=warnings,
+        sender=item.identity.sender,
         **_columns(batch, item.contact, touch),
-    )  # fmt: skip
+    )
 
 
 def _of_view(batch: Batch, view: View) -> StoredTouchpoint:

@@ -89,9 +89,7 @@ def drop_repeated_page_views(batch: Batch) -> None:
         if item.hit is None:
             kept.append(item)
         elif item.hit.key in keys:
-            repeated = Duplicate(
-                item.id, "repeated_hit", None, item.received_at, item.identity.sender
-            )
+            repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.identity.sender)
             batch.duplicates.append(repeated)
         else:
             keys.add(item.hit.key)

@@ -7,12 +7,7 @@ from typing import Any
 
 from headwater.events.batch_store import SourceSeen
 from headwater.events.browsing.accepted import AcceptedHit
-from headwater.events.browsing.batch_store import (
-    AbsorbedVisit,
-    StoredHit,
-    StoredVisit,
-    VisitSpan,
-)
+from headwater.events.browsing.batch_store import AbsorbedVisit, StoredHit, StoredVisit, VisitSpan
 from headwater.events.browsing.clicks import hash_of
 from headwater.events.browsing.views import View, ViewOrigin, stored_view
 from headwater.events.browsing.visits import Visit
@@ -64,9 +59,7 @@ def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
     ]
 
 
-def put_visits(
-    batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]
-) -> list[TouchpointRange]:
+def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) -> list[TouchpointRange]:
     """Add stored visits to the batch, and return the spans in which touches may change: near these
     page views, and near the next one with a campaign in a visit, however much later.
     """
@@ -213,12 +206,10 @@ def visit_rows(batch: Batch) -> list[StoredVisit]:
 def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
     """Return stored visits that have become part of others."""
     return [
-        AbsorbedVisit(
-            visit.id, visit.owner.final().id, visit.final().id, visit.first, visit.last
-        )
+        AbsorbedVisit(visit.id, visit.owner.final().id, visit.final().id, visit.first, visit.last)
         for visit in batch.visits
         if visit.into is not None and visit.is_stored
-    ]  # fmt: skip
+    ]
 
 
 def sources_seen(batch: Batch) -> list[SourceSeen]:

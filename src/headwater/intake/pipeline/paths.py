@@ -45,9 +45,7 @@ class EventSources:
 class ContactPath:
     """The path of one contact."""
 
-    __slots__ = (
-        "_direct", "_known_times", "_times", "_visits", "marks", "merged_mask", "source_mask",
-    )  # fmt: skip
+    __slots__ = ("_direct", "_known_times", "_times", "_visits", "marks", "merged_mask", "source_mask")
 
     def __init__(self, source_mask: int) -> None:
         self.source_mask = source_mask
@@ -79,9 +77,7 @@ class ContactPath:
 
     def repeats(self, touch: Touch) -> bool:
         """Return whether there is an equal touch in the half hour before this one."""
-        return any(
-            touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ())
-        )
+        return any(touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ()))
 
     def add_touch(self, touch: Touch) -> None:
         """Add a touch of an event, or one that was sent by itself."""

@@ -74,9 +74,7 @@ class ReadAhead:
         return self._parsed.setdefault(connection, {})
 
 
-def _parse(
-    connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]
-) -> ParsedRows | None:
+def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
     """Parse rows while PostgreSQL does what the connection has sent to it. None when there are
     none, or one has a fault, which shows again when its turn comes.
     """

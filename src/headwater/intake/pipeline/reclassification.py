@@ -33,13 +33,7 @@ from headwater.intake.pipeline.batch_runner import describe
 from headwater.intake.pipeline.claim import lock_space
 from headwater.people.contacts.batch_store import add_sources
 from headwater.sources.outcomes import Ad
-from headwater.sources.reclassification import (
-    ClassifiedTouch,
-    TouchKind,
-    classify_anew,
-    name_in,
-    networks_in,
-)
+from headwater.sources.reclassification import ClassifiedTouch, TouchKind, classify_anew, name_in, networks_in
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.reclassifications import (
     RECLASSIFIED,
@@ -113,9 +107,7 @@ def reclassify_next(connection: Connection[Any], space_id: int, most: int = MOST
     return _reclassify(connection, space_id, 1, apply=_leave)
 
 
-def _reclassify(
-    connection: Connection[Any], space_id: int, most: int, apply: Apply | None = None
-) -> bool:
+def _reclassify(connection: Connection[Any], space_id: int, most: int, apply: Apply | None = None) -> bool:
     """Do a piece, by a function that returns its changes."""
     started = time.perf_counter()
     with connection.transaction():
@@ -183,9 +175,11 @@ def _read(
     """Yield the touches and page views of a piece whose link or source is one of its names."""
     wanted = _Wanted.read(piece.names, sources)
     values = {
-        "space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id,
+        "space_id": space_id,
+        "after_id": piece.after_id,
+        "until_id": piece.until_id,
         "networks": [sources.numbers[network] for network in wanted.networks],
-    }  # fmt: skip
+    }
     readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
     readers = {"touchpoints": _stored_touch, "views": _stored_view}
     for kind, read in readers.items():
@@ -202,10 +196,13 @@ def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
     touch_id, contact_id, at, sent, url, referrer_host = row[:6]
     source_id: int = row[6]
     touch = ClassifiedTouch(
-        kind=TouchKind.SENT if sent else TouchKind.EVENT, url=url or "",
-        referrer_host=referrer_host, source=sources.name_of(source_id), rule=row[7],
+        kind=TouchKind.SENT if sent else TouchKind.EVENT,
+        url=url or "",
+        referrer_host=referrer_host,
+        source=sources.name_of(source_id),
+        rule=row[7],
         ad=Ad(*row[8:]),
-    )  # fmt: skip
+    )
     return _Stored(touch_id, contact_id, at, touch, None, is_touchpoint=True)
 
 
@@ -216,10 +213,14 @@ def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
     if origin.source_id is None:
         return None
     touch = ClassifiedTouch(
-        kind=TouchKind.VIEW, url=url, referrer_host=referrer_host,
-        source=sources.name_of(origin.source_id), rule=origin.rule, ad=origin.ad,
+        kind=TouchKind.VIEW,
+        url=url,
+        referrer_host=referrer_host,
+        source=sources.name_of(origin.source_id),
+        rule=origin.rule,
+        ad=origin.ad,
         stale=frozenset(origin.stale),
-    )  # fmt: skip
+    )
     return _Stored(view_id, contact_id, at, touch, origin, is_touchpoint)
 
 
@@ -245,18 +246,13 @@ def _leave(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
     return _Changes()
 
 
-def _change_touchpoint(
-    changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source_id: int
-) -> None:
-    made = Touch(
-        at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url
-    )
+def _change_touchpoint(changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source_id: int) -> None:
+    made = Touch(at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url)
     changes.touchpoints.append(
         TouchpointSource(
-            id=stored.id, source_id=source_id, source_rule=touch.rule,
-            tag_set=changes.tag_sets.add(made),
+            id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=changes.tag_sets.add(made)
         )
-    )  # fmt: skip
+    )
     changes.touches.append((stored.contact_id, stored.at))
     if touch.source != stored.touch.source:
         seen = stored.contact_id, made.source_bit

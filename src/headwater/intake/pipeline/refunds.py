@@ -99,9 +99,7 @@ def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
     orders = [
         (key[1], item)
         for item in batch.items
-        if item.event is not None
-        and (key := order_key(item.event))
-        and Decimal(item.event.amount or 0) >= 0
+        if item.event is not None and (key := order_key(item.event)) and Decimal(item.event.amount or 0) >= 0
     ]
     for order_id, item in sorted(orders, key=lambda order: order[1].identity.sender.is_trusted):
         event = item.event
@@ -109,15 +107,11 @@ def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
         money = _money(batch, Decimal(event.amount) if event.amount else None, event.currency)
         yield (
             order_id,
-            KnownOrder(
-                order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi
-            ),
+            KnownOrder(order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi),
         )
 
 
-def _find_order(
-    batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOrder]
-) -> KnownOrder | None:
+def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOrder]) -> KnownOrder | None:
     for name in refunds.order_ids:
         if name in in_batch:
             return in_batch[name]
@@ -157,11 +151,7 @@ def _take_in(
     currency = _own_currency(batch, accepted.currency)
     new = [
         RefundReport(
-            statement=statement,
-            receipt=arrival.id,
-            at=accepted.at,
-            currency=currency,
-            sender=sender.value,
+            statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
         )
         for statement in accepted.statements
     ]
@@ -170,20 +160,13 @@ def _take_in(
     money = order.money if order is not None else None
     before = refunds.counted
     refunds.counted = count_refunds(refunds.reports, before, money)
-    if before == refunds.counted and any(
-        statement.amount != "0" for statement in accepted.statements
-    ):
+    if before == refunds.counted and any(statement.amount != "0" for statement in accepted.statements):
         event_id = refunds.stored[-1].receipt if refunds.stored else None
-        batch.duplicates.append(
-            Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender)
-        )
+        batch.duplicates.append(Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender))
 
 
 def _settle(
-    batch: Batch,
-    refunds: OrderRefunds,
-    order: KnownOrder | None,
-    arrivals: dict[int, InboxRow],
+    batch: Batch, refunds: OrderRefunds, order: KnownOrder | None, arrivals: dict[int, InboxRow]
 ) -> None:
     """Add an order's new refunds to the batch's events."""
     if order is None:

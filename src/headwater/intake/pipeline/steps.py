@@ -11,11 +11,7 @@ import msgspec
 
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.batch_store import Duplicate
-from headwater.events.browsing.accepted import (
-    AcceptedBots,
-    AcceptedHit,
-    AcceptedPerson,
-)
+from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.browsing.views import read_view
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
@@ -193,9 +189,7 @@ def match_and_merge(batch: Batch) -> None:
         if item.identity.is_refused and item.person is not None:
             item.person = item.touch = None  # they describe somebody else
         if item.identity is not presented:
-            refused = [
-                kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None
-            ]
+            refused = [kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None]
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
         if wanted:
@@ -272,9 +266,11 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
     if event is None or event.company_external_id is None:
         return None
     return batch.companies.of_external_id(
-        event.company_external_id, event.company_name, item.received_at,
+        event.company_external_id,
+        event.company_name,
+        item.received_at,
         rename=item.identity.sender.is_trusted,
-    )  # fmt: skip
+    )
 
 
 def _employer(batch: Batch, item: Item) -> Company | None:
@@ -303,9 +299,7 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
         return
     item.touch = None
     if item.event is None and item.person is None:
-        repeated = Duplicate(
-            item.id, "repeated_touch", None, item.received_at, item.identity.sender
-        )
+        repeated = Duplicate(item.id, "repeated_touch", None, item.received_at, item.identity.sender)
         batch.duplicates.append(repeated)
 
 

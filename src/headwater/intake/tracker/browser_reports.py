@@ -93,19 +93,21 @@ def _cookies(cookies: dict[str, Any]) -> dict[str, str]:
     script may have set them.
     """
     return {
-        name: value for name, longest in LONGEST_COOKIE.items()
+        name: value
+        for name, longest in LONGEST_COOKIE.items()
         if isinstance(value := cookies.get(name), str) and value.strip() and len(value) <= longest
-    }  # fmt: skip
+    }
 
 
 REPORT_FORM = Form(
-    _ReportPayload, _normalise,
+    _ReportPayload,
+    _normalise,
     {
         "consent": "must be an object of ad_user_data and ad_personalization, each true or false.",
         "cookies": "must be an object.",
     },
     {},
-)  # fmt: skip
+)
 
 _members_of = msgspec.json.Decoder(dict[str, Raw]).decode
 _text_of = msgspec.json.Decoder(str).decode

@@ -21,14 +21,7 @@ from headwater.events.browsing.agents import read_agent
 from headwater.events.browsing.places import Places
 from headwater.http.bodies import Receive, read_body, refuse_encoding
 from headwater.http.clients import Networks, address_subject, client_address
-from headwater.http.errors import (
-    Forbidden,
-    Invalid,
-    Problem,
-    RateLimited,
-    Unauthorized,
-    bound,
-)
+from headwater.http.errors import Forbidden, Invalid, Problem, RateLimited, Unauthorized, bound
 from headwater.intake.ingest.endpoints import (
     Endpoint,
     HttpResponse,
@@ -37,13 +30,7 @@ from headwater.intake.ingest.endpoints import (
     problem_answer,
     quota_headers,
 )
-from headwater.intake.tracker.browser_reports import (
-    TOKEN,
-    Body,
-    Browser,
-    BrowserReport,
-    language_tag,
-)
+from headwater.intake.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
 from headwater.intake.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
 from headwater.intake.tracker.shares import Shares
 from headwater.people.identity.joins import address_key
@@ -105,9 +92,7 @@ class HitsEndpoint(Endpoint):
             answer = problem_answer(problem)
         return _granted(answer, origin)
 
-    async def _handle(
-        self, site: ActiveSite, body: Body, scope: Any, headers: Headers
-    ) -> HttpResponse:
+    async def _handle(self, site: ActiveSite, body: Body, scope: Any, headers: Headers) -> HttpResponse:
         address = client_address(scope, self._trusted)
         try:
             items = body.items()

@@ -61,9 +61,12 @@ class _Named(_Item, frozen=True, kw_only=True):
 
 
 _Person: Any = msgspec.defstruct(
-    "_Person", [(name, slot_type(number), None) for number, name in SLOTS],
-    bases=(_Named,), frozen=True, kw_only=True,
-)  # fmt: skip
+    "_Person",
+    [(name, slot_type(number), None) for number, name in SLOTS],
+    bases=(_Named,),
+    frozen=True,
+    kw_only=True,
+)
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,7 @@ def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
     referrer = nonblank_texts(payload, ("referrer",)).get("referrer")
-    return AcceptedHit(
-        key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer
-    )
+    return AcceptedHit(key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer)
 
 
 def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
@@ -125,9 +126,7 @@ _RULES = {
     "url": "must be an http:// or https:// address of at most 2048 characters.",
     **TYPE_RULES,
 }
-_STAND_INS: dict[str, Any] = {
-    "type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0,
-}  # fmt: skip
+_STAND_INS: dict[str, Any] = {"type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0}
 
 WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
 PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
@@ -233,9 +232,7 @@ def _technical_fields(browser: Browser) -> dict[str, Any]:
     }
 
 
-_OF_THE_SERVER = (
-    "type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time",
-)  # fmt: skip
+_OF_THE_SERVER = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time")
 
 
 def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:

@@ -72,8 +72,6 @@ def _takes_gzip(encodings: str) -> bool:
     return False
 
 
-def _entity(
-    body: bytes, etag: str, *more: tuple[bytes, bytes]
-) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+def _entity(body: bytes, etag: str, *more: tuple[bytes, bytes]) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     length = (b"content-length", b"%d" % len(body))
     return body, [*_HEADERS, (b"etag", etag.encode()), length, *more]

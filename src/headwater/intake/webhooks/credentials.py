@@ -29,9 +29,7 @@ async def change_secret(
     await connection.execute(queries["change_secret"], {**values, "secret": sealed})
 
 
-async def change_address(
-    connection: AsyncConnection, space_id: int, webhook_id: int, key: bytes
-) -> str:
+async def change_address(connection: AsyncConnection, space_id: int, webhook_id: int, key: bytes) -> str:
     """Give a webhook another URL and return its token; the former URL ends with the commit. Raises
     NotFound, also for a revoked webhook, and Conflict when its signing secret cannot be opened to
     go with it.
@@ -54,9 +52,7 @@ async def change_address(
     return token
 
 
-async def _fetch(
-    connection: AsyncConnection, space_id: int, webhook_id: int
-) -> tuple[bytes, bytes | None]:
+async def _fetch(connection: AsyncConnection, space_id: int, webhook_id: int) -> tuple[bytes, bytes | None]:
     values = {"space_id": space_id, "webhook_id": webhook_id}
     row = await fetch_optional(connection, queries["credentials"], values)
     if row is None:

@@ -38,9 +38,17 @@ from headwater.spaces.spaces import fetch_space
 queries = Queries(__name__, "deliveries.sql")
 
 IDENTIFYING = (
-    "email", "phone", "full_name", "first_name", "last_name", "ip", "fingerprint", "user_agent",
-    "tracking_id", "trk_token",
-)  # fmt: skip
+    "email",
+    "phone",
+    "full_name",
+    "first_name",
+    "last_name",
+    "ip",
+    "fingerprint",
+    "user_agent",
+    "tracking_id",
+    "trk_token",
+)
 PAUSED = WebhookOutcome(
     Status.PAUSED, "It came while the webhook was paused. Resume it, and replay this delivery."
 )
@@ -51,9 +59,12 @@ UNFINISHED = "It was not finished; the sender will try again."
 
 
 async def outcome_of(
-    connection: AsyncConnection, space_id: int, reader: ReadContext, message: WebhookRequest,
+    connection: AsyncConnection,
+    space_id: int,
+    reader: ReadContext,
+    message: WebhookRequest,
     draft: Draft | None = None,
-) -> WebhookOutcome:  # fmt: skip
+) -> WebhookOutcome:
     """Return the outcome of a message that passed the signature check. The draft is made here
     unless it was made before.
     """
@@ -106,15 +117,22 @@ def delivery_columns(
 
 
 async def finish_delivery(
-    connection: AsyncConnection, space_id: int, delivery_id: int, outcome: WebhookOutcome,
+    connection: AsyncConnection,
+    space_id: int,
+    delivery_id: int,
+    outcome: WebhookOutcome,
     receipt_id: int | None,
-) -> None:  # fmt: skip
+) -> None:
     """Store the outcome of a delivery."""
     values = {
-        "space_id": space_id, "id": delivery_id, "status": outcome.status,
-        "detail": outcome.detail, "receipt_id": receipt_id, "dedup_key": _key(outcome),
+        "space_id": space_id,
+        "id": delivery_id,
+        "status": outcome.status,
+        "detail": outcome.detail,
+        "receipt_id": receipt_id,
+        "dedup_key": _key(outcome),
         "is_test": outcome.is_test,
-    }  # fmt: skip
+    }
     await connection.execute(queries["finish"], values)
 
 
@@ -175,9 +193,7 @@ def inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
     return [kind for kind, _ in made], [payload for _, payload in made]
 
 
-async def replay_failed(
-    connection: AsyncConnection, space_id: int, webhook_id: int
-) -> Counter[Status]:
+async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:
     """Replay the kept deliveries of a webhook that were refused, or came while it was paused, the
     oldest first, and return the number of each outcome. Raises NotFound.
     """

@@ -115,9 +115,7 @@ def _checked(node: Node, headers: set[str], depth: int) -> Node:
             raise ValueError("has a & where no function takes an expression.")
         case "function_expression":
             _check_call(node, headers)
-            children = [
-                child["children"][0] if _is_reference(child) else child for child in children
-            ]
+            children = [child["children"][0] if _is_reference(child) else child for child in children]
             checked = [_checked(child, headers, depth - 1) for child in children]
             return {**node, "children": _referring(node, checked)}
         case _:
@@ -163,9 +161,7 @@ def _exact(value: Any) -> Any:
     if isinstance(value, float):
         number = Decimal(repr(value))
         if not math.isfinite(value) or len(number.as_tuple().digits) > _EXACT_DIGITS:
-            raise ValueError(
-                f"must not have a number of more than {_EXACT_DIGITS} digits; use number('…')."
-            )
+            raise ValueError(f"must not have a number of more than {_EXACT_DIGITS} digits; use number('…').")
         return number
     if isinstance(value, list):
         return [_exact(item) for item in cast("list[Any]", value)]

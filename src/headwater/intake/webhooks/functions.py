@@ -103,9 +103,7 @@ def _url_host(value: Any) -> str | None:
     return host.removeprefix("www.") if host else None
 
 
-def _url_function(
-    function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]
-) -> Function:
+def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]) -> Function:
     """Return a function that parses addresses, which costs far more than to look at a value."""
     return Function(_unless_blank(function), takes, steps=steps, characters_a_step=20)
 

@@ -56,9 +56,7 @@ class EventDraft:
     refund: AcceptedRefund | None = None
 
 
-def check_signature(
-    reader: ReadContext, secret: bytes | None, message: WebhookRequest
-) -> WebhookRequest:
+def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookRequest) -> WebhookRequest:
     """Return the part of a message that its signature covers, or all of it where the webhook asks
     for no signature. Raises UnverifiedRequest when the signature is missing or wrong.
     """
@@ -129,9 +127,7 @@ def _draft(
     return EventDraft(topic, event_name, mapped, key_of(reader.type, identity), refund)
 
 
-def _money_back(
-    reader: ReadContext, document: MappingInput, topic: str, now: float
-) -> AcceptedRefund | None:
+def _money_back(reader: ReadContext, document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
     """Return what a delivery says of an order's money. Where the webhook's own mapping says which
     id its orders have, the refund's order has it too. Raises Invalid.
     """

@@ -44,9 +44,19 @@ _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency
 _LONGEST_KEY = 255
 
 OF_A_VISIT = (
-    "url", "user_agent", "ip", "fingerprint", "trk_source", "trk_network", "trk_campaign",
-    "trk_ad_group", "trk_ad_id", "trk_keyword", "trk_type", "checkout_token",
-)  # fmt: skip
+    "url",
+    "user_agent",
+    "ip",
+    "fingerprint",
+    "trk_source",
+    "trk_network",
+    "trk_campaign",
+    "trk_ad_group",
+    "trk_ad_id",
+    "trk_keyword",
+    "trk_type",
+    "checkout_token",
+)
 """What an order has only from the visit that it was made in."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -121,8 +131,7 @@ class MappedPayload:
         """True for a negative amount of an order that is named."""
         amount = self.payload.get("amount")
         is_upsell = (
-            self.payload.get("is_upsell", False)
-            or self.payload.get("event_name") == "upsell_purchase"
+            self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
         )
         names_order = self.order is not None or "order_id" in self.payload
         return amount is not None and amount < 0 and names_order and not is_upsell

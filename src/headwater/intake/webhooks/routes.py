@@ -30,12 +30,7 @@ from headwater.intake.webhooks.deliveries import (
 )
 from headwater.intake.webhooks.drafts import make_draft
 from headwater.intake.webhooks.interpretation import check_signature
-from headwater.intake.webhooks.models import (
-    Status,
-    UnverifiedRequest,
-    WebhookOutcome,
-    WebhookRequest,
-)
+from headwater.intake.webhooks.models import Status, UnverifiedRequest, WebhookOutcome, WebhookRequest
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.intake.webhooks.webhooks import PATH, SCOPE, ActiveWebhook, find_webhook
 from headwater.people.identity.senders import Sender
@@ -70,9 +65,7 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     if outcome.status is Status.REFUSED and PROVIDERS[webhook.reader.type].refuses_unmappable:
         raise Invalid(outcome.errors)
     content = {"status": outcome.status.value, "message": outcome.detail}
-    return JSONResponse(
-        content if receipt_id is None else {**content, "receipt_id": str(receipt_id)}
-    )
+    return JSONResponse(content if receipt_id is None else {**content, "receipt_id": str(receipt_id)})
 
 
 async def _read(request: HttpRequest) -> WebhookRequest:
@@ -92,9 +85,7 @@ def _believe(
     except UnverifiedRequest as refusal:
         return message, WebhookOutcome(Status.REFUSED, str(refusal))
     except Unsealable:
-        log.warning(
-            "webhook_secret_unreadable", space_id=webhook.caller.space_id, webhook=webhook.id
-        )
+        log.warning("webhook_secret_unreadable", space_id=webhook.caller.space_id, webhook=webhook.id)
         raise Unavailable from None
 
 
@@ -109,11 +100,7 @@ async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> 
 
 
 async def _accept(
-    shared: Services,
-    inbox: Inbox,
-    webhook: ActiveWebhook,
-    outcome: WebhookOutcome,
-    delivery_id: int,
+    shared: Services, inbox: Inbox, webhook: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
     """Have what a delivery says stored, and return the first receipt, if any. A delivery whose
     event cannot be stored is deleted: it will be sent again.

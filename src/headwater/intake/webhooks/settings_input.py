@@ -17,8 +17,15 @@ from headwater.intake.webhooks.models import WebhookSettings
 from headwater.intake.webhooks.providers import PROVIDERS
 from headwater.intake.webhooks.providers.generic import ANYTHING, GENERIC
 
-KEYS = ("event", "event.<topic>", "map.<field>", "map.<field>@<topic>", "topic", "signature_header",
-        "test_orders")  # fmt: skip
+KEYS = (
+    "event",
+    "event.<topic>",
+    "map.<field>",
+    "map.<field>@<topic>",
+    "topic",
+    "signature_header",
+    "test_orders",
+)
 
 TEST_ORDERS = COUNT, _ = "count", "ignore"
 """What becomes of test orders; ignored ones are counted as such."""
@@ -38,7 +45,7 @@ def check_type(kind: str, *, has_secret: bool) -> None:
 
 def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
-) -> WebhookSettings:  # fmt: skip
+) -> WebhookSettings:
     """Return `before` with the changes in the pairs. Raises Invalid, naming each bad key."""
     settings = before or WebhookSettings()
 

@@ -89,8 +89,7 @@ def _to_string(value: Any) -> str:
 
 
 def _type(value: Any) -> str:
-    names = {"dict": "object", "list": "array", "str": "string", "bool": "boolean",
-             "NoneType": "null"}  # fmt: skip
+    names = {"dict": "object", "list": "array", "str": "string", "bool": "boolean", "NoneType": "null"}
     return names.get(type(value).__name__, "number")
 
 

@@ -64,9 +64,7 @@ NUMBER = ValueKind("a number", is_number)
 LIST = ValueKind("a list", lambda value: isinstance(value, list))
 OBJECT = ValueKind("an object", lambda value: isinstance(value, dict))
 TEXT_OR_LIST = ValueKind("text or a list", lambda value: isinstance(value, str | list))
-COLLECTION = ValueKind(
-    "text, a list or an object", lambda value: isinstance(value, str | list | dict)
-)
+COLLECTION = ValueKind("text, a list or an object", lambda value: isinstance(value, str | list | dict))
 NUMBERS = ValueKind("a list of numbers", _is_numbers)
 TEXTS = ValueKind("a list of texts", _is_texts)
 COMPARABLES = ValueKind(

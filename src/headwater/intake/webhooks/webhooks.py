@@ -123,9 +123,7 @@ async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
     """Have its deliveries kept without making events of them, or end that. Raises NotFound."""
-    values = {
-        "space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)
-    }  # fmt: skip
+    values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
@@ -174,9 +172,8 @@ async def _read(
 
 def _settings(row: dict[str, Any]) -> WebhookSettings:
     return WebhookSettings(
-        row["signature_header"], row["topic"], row["event_names"], row["mapping"],
-        row["takes_tests"],
-    )  # fmt: skip
+        row["signature_header"], row["topic"], row["event_names"], row["mapping"], row["takes_tests"]
+    )
 
 
 def _columns(settings: WebhookSettings) -> dict[str, Any]:

@@ -201,9 +201,7 @@ def open_archive(path: Path) -> Generator[Archive]:
         raise BackupError(f"{path} is no backup of Headwater, or was cut short") from None
     with archive:
         if len(archive.infolist()) > MAX_ENTRIES:
-            raise BackupError(
-                f"{path} is no backup of Headwater: it holds more than {MAX_ENTRIES} files"
-            )
+            raise BackupError(f"{path} is no backup of Headwater: it holds more than {MAX_ENTRIES} files")
         yield Archive(path, archive, _read_manifest(path, archive))
 
 

@@ -23,10 +23,18 @@ Progress = Callable[[int, str], object]
 """Is called with the bytes so far, and the table that they are of."""
 
 OPTIONS = (
-    "--encoding=UTF8", "--no-owner", "--no-privileges", "--no-tablespaces", "--no-publications",
-    "--no-subscriptions", "--no-security-labels", "--no-unlogged-table-data",
-    "--exclude-extension=*", f"--exclude-table-data={NOT_DUMPED}", "--verbose",
-)  # fmt: skip
+    "--encoding=UTF8",
+    "--no-owner",
+    "--no-privileges",
+    "--no-tablespaces",
+    "--no-publications",
+    "--no-subscriptions",
+    "--no-security-labels",
+    "--no-unlogged-table-data",
+    "--exclude-extension=*",
+    f"--exclude-table-data={NOT_DUMPED}",
+    "--verbose",
+)
 AT_TABLE = "dumping contents of table"
 NEW_SETTING = b"\nSET transaction_timeout = 0;\n"
 """A line of pg_dump's that PostgreSQL 16 does not know."""
@@ -44,11 +52,16 @@ def make_backup(
         program = find_dump_program(snapshot.server_major)
         _write_dump(url, snapshot, program, archive, progress)
         manifest = Manifest(
-            id=uuid4(), installation=snapshot.installation, headwater=__version__,
-            migrations=snapshot.migrations, made_at=snapshot.taken_at, tables=snapshot.tables,
+            id=uuid4(),
+            installation=snapshot.installation,
+            headwater=__version__,
+            migrations=snapshot.migrations,
+            made_at=snapshot.taken_at,
+            tables=snapshot.tables,
             dump=Dump(archive.bytes, archive.sha256, snapshot.server_version, program.version),
-            has_secret_key=secret_key is not None, schema=snapshot.schema,
-        )  # fmt: skip
+            has_secret_key=secret_key is not None,
+            schema=snapshot.schema,
+        )
         archive.finish(manifest, secret_key)
     return manifest
 
@@ -85,14 +98,11 @@ class _Report:
 
 
 @contextmanager
-def _running(
-    command: list[str], environment: dict[str, str]
-) -> Generator[tuple[IO[bytes], _Report]]:
+def _running(command: list[str], environment: dict[str, str]) -> Generator[tuple[IO[bytes], _Report]]:
     """Run pg_dump while the block reads its output. Raises BackupError when it fails."""
     process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     with process.stdout, process.stderr:

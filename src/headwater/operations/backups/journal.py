@@ -80,9 +80,7 @@ def read(path: Path) -> Journal:
     return journal
 
 
-def append(
-    path: Path, installation_id: str, erasures: Iterable[PastErasure], mark: datetime | None
-) -> int:
+def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], mark: datetime | None) -> int:
     """Add the erasures that a journal does not hold yet, and a mark, and return the number of those
     added; a missing journal is made. Raises JournalError, which leaves the file as it was, also for
     the journal of another installation.
@@ -125,18 +123,14 @@ def _make(path: Path, installation_id: str) -> None:
 
 
 def _append(
-    path: Path,
-    file: IO[bytes],
-    installation_id: str,
-    news: tuple[Iterable[PastErasure], datetime | None],
+    path: Path, file: IO[bytes], installation_id: str, news: tuple[Iterable[PastErasure], datetime | None]
 ) -> int:
     journal = _parse(file.read())
     if journal is None or journal.damaged:
         raise DamagedJournalError(f"{path} is damaged")
     if journal.installation_id != installation_id:
         raise JournalError(
-            f"{path} is the journal of another installation; keep the backups of each in a folder"
-            " of its own"
+            f"{path} is the journal of another installation; keep the backups of each in a folder of its own"
         )
     known = {_key(erasure) for erasure in journal.erasures}
     erasures, mark = news
@@ -154,9 +148,7 @@ def _append(
 
 
 def _key(erasure: PastErasure) -> Key:
-    return (
-        erasure.space_id, erasure.erasure_id, erasure.requested_at, erasure.erased_at is not None,
-    )  # fmt: skip
+    return (erasure.space_id, erasure.erasure_id, erasure.requested_at, erasure.erased_at is not None)
 
 
 def _encode(line: _Line) -> bytes:

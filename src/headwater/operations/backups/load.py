@@ -36,9 +36,8 @@ def load(url: str, archive: Archive, progress: Callable[[int], object]) -> None:
     command = [*arguments, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )  # fmt: skip
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
+        )
         assert process.stdin is not None
         try:
             _feed(process.stdin, archive, progress)

@@ -66,6 +66,4 @@ def connected(program: str, url: str) -> ProgramCall:
     if "password" in values:
         environment["PGPASSWORD"] = str(values.pop("password"))
     environment["PGAPPNAME"] = "headwater backup"
-    return ProgramCall(
-        [program, "--no-password", f"--dbname={make_conninfo('', **values)}"], environment
-    )
+    return ProgramCall([program, "--no-password", f"--dbname={make_conninfo('', **values)}"], environment)

@@ -47,9 +47,12 @@ class LatestBackup:
 def record_backup(connection: Connection[Any], manifest: Manifest, path: Path, size: int) -> None:
     """Note a finished backup."""
     values = {
-        "id": manifest.id, "made_at": manifest.made_at, "bytes": size, "name": path.name,
+        "id": manifest.id,
+        "made_at": manifest.made_at,
+        "bytes": size,
+        "name": path.name,
         "folder": str(path.parent),
-    }  # fmt: skip
+    }
     connection.execute(queries["record"], values)
 
 

@@ -65,9 +65,7 @@ def _refuse_unfit(connection: psycopg.Connection, journal: Journal | None) -> No
     if recovers:
         raise BackupError("PostgreSQL is still recovering: promote it first")
     if others:
-        raise BackupError(
-            f"{others} other sessions use the database: stop every process of Headwater first"
-        )
+        raise BackupError(f"{others} other sessions use the database: stop every process of Headwater first")
     installation_id = fetch_description(connection)["id"]
     if journal is not None and journal.installation_id != installation_id:
         raise BackupError("the journal of erasures is that of another installation")

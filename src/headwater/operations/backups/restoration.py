@@ -21,22 +21,11 @@ from psycopg import Connection
 from headwater.attribution.history.revisions import begin_era
 from headwater.base.files import sync_directory, write_private
 from headwater.database import sockets
-from headwater.database.data_directory import (
-    LOCK,
-    DirectoryInUseError,
-    lock_directory,
-    restoration_directory,
-)
+from headwater.database.data_directory import LOCK, DirectoryInUseError, lock_directory, restoration_directory
 from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import finish_restore
 from headwater.database.jobs.connection import connect
-from headwater.database.migrator import (
-    TAKE_ALONG,
-    MigrationError,
-    migrate,
-    migrations,
-    schema_checksum,
-)
+from headwater.database.migrator import TAKE_ALONG, MigrationError, migrate, migrations, schema_checksum
 from headwater.operations.backups.archive import Archive
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.load import find_anything, load, settle
@@ -46,9 +35,14 @@ from headwater.privacy.erasures import PastErasure
 from headwater.spaces.secret_key import key_file
 
 SERVER = {
-    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "wal_level": "minimal",
-    "max_wal_senders": "0", "autovacuum": "off", "maintenance_work_mem": "256MB",
-}  # fmt: skip
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+    "maintenance_work_mem": "256MB",
+}
 """Settings of an embedded server that restores: all is synced at the end, or thrown away."""
 IDS_A_SECOND = 10_000
 """More contacts or events than an installation takes: as many may have been numbered since."""
@@ -154,9 +148,7 @@ def restore_external(
         ) from None
 
 
-def bring_up(
-    url: str, archive: Archive, erasures: Sequence[PastErasure], secret_key: str | None
-) -> Restored:
+def bring_up(url: str, archive: Archive, erasures: Sequence[PastErasure], secret_key: str | None) -> Restored:
     """Turn the rows of a backup into an installation of this version. Raises BackupError,
     MigrationError.
     """
@@ -225,8 +217,7 @@ def _alone(server: Embedded) -> Generator[None]:
         lock = lock_directory(server.root)
     except DirectoryInUseError:
         raise BackupError(
-            f"`headwater serve`, or another restore, runs on {server.root}; restore into a new"
-            " directory"
+            f"`headwater serve`, or another restore, runs on {server.root}; restore into a new directory"
         ) from None
     except OSError as error:
         raise BackupError(f"cannot use {server.root}: {error.strerror or error}") from None
@@ -242,9 +233,7 @@ def _refuse_used(server: Embedded) -> None:
     if "lost+found" in others:  # of a file system's root
         others.remove("lost+found")
     if others:
-        raise BackupError(
-            f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory"
-        )
+        raise BackupError(f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory")
 
 
 def _remove(building: Path, root: Path) -> None:

@@ -45,10 +45,15 @@ def take_snapshot(url: str) -> Generator[Snapshot]:
         major = connection.info.server_version // 10_000
         migrations = connection.execute(queries["migrations"]).fetchall()
         yield Snapshot(
-            name=row[0], taken_at=row[1], server_version=row[2], server_major=major,
-            migrations=[name for name, _ in migrations], schema=migrations[0][1],
-            installation=fetch_description(connection), tables=count_rows(connection),
-        )  # fmt: skip
+            name=row[0],
+            taken_at=row[1],
+            server_version=row[2],
+            server_major=major,
+            migrations=[name for name, _ in migrations],
+            schema=migrations[0][1],
+            installation=fetch_description(connection),
+            tables=count_rows(connection),
+        )
 
 
 def count_rows(connection: Connection[Any]) -> dict[str, int]:

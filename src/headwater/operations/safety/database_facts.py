@@ -103,7 +103,7 @@ def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool)
         accounts=_fetch(connection, "accounts", AccountFacts),
         backup=_fetch_optional(connection, "backup", BackupFacts),
         has_stored_key=fetch_stored_key(connection) is not None,
-    )  # fmt: skip
+    )
 
 
 def _fetch(connection: psycopg.Connection[Any], statement: str, kind: type[Facts]) -> Facts:
@@ -112,8 +112,6 @@ def _fetch(connection: psycopg.Connection[Any], statement: str, kind: type[Facts
     return row
 
 
-def _fetch_optional(
-    connection: psycopg.Connection[Any], statement: str, kind: type[Facts]
-) -> Facts | None:
+def _fetch_optional(connection: psycopg.Connection[Any], statement: str, kind: type[Facts]) -> Facts | None:
     with connection.cursor(row_factory=class_row(kind)) as cursor:
         return cursor.execute(queries[statement]).fetchone()

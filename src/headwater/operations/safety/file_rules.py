@@ -22,36 +22,46 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
     """Yield the risks of an installation's files."""
     if facts.open_paths:
         yield Risk(
-            "open_files", RiskSeverity.CRITICAL, _name(facts.open_paths),
+            "open_files",
+            RiskSeverity.CRITICAL,
+            _name(facts.open_paths),
             "other accounts of this machine may read personal data or keys in it",
             "chmod -R go-rwx on it, as its owner",
-        )  # fmt: skip
+        )
     if facts.foreign_paths:
         yield Risk(
-            "foreign_files", RiskSeverity.WARNING, _name(facts.foreign_paths),
+            "foreign_files",
+            RiskSeverity.WARNING,
+            _name(facts.foreign_paths),
             "it belongs to another account, which may change it at any time",
             "give it to the account that runs Headwater (chown)",
-        )  # fmt: skip
+        )
     if facts.is_root:
         yield Risk(
-            "root", RiskSeverity.NOTICE, "Headwater runs, or this command does, as root",
+            "root",
+            RiskSeverity.NOTICE,
+            "Headwater runs, or this command does, as root",
             "a fault in it would have the whole machine",
             "run it as an account of its own",
-        )  # fmt: skip
+        )
     if facts.has_key_file and settings.secret_key is None:
         yield Risk(
-            "key_beside_data", RiskSeverity.NOTICE, f"{settings.data_dir / 'secret.key'}",
+            "key_beside_data",
+            RiskSeverity.NOTICE,
+            f"{settings.data_dir / 'secret.key'}",
             "a copy of the data directory has the sealed secrets with what opens them, and whoever"
             " loses the directory loses both",
             "keep a copy at another place; to part them, hand HEADWATER_SECRET_KEY to every"
             " process and remove the file",
-        )  # fmt: skip
+        )
     if facts.old_clusters:
         yield Risk(
-            "old_cluster", RiskSeverity.WARNING, _name(facts.old_clusters),
+            "old_cluster",
+            RiskSeverity.WARNING,
+            _name(facts.old_clusters),
             "people who were erased since the upgrade of PostgreSQL are still in it",
             "headwater upgrade --remove-old, once all is well",
-        )  # fmt: skip
+        )
     for disk in facts.disks:
         yield from _judge_disk(disk)
     yield from _judge_backup_dir(facts)
@@ -67,11 +77,12 @@ def _judge_disk(disk: DiskFacts) -> Iterator[Risk]:
     else:
         return
     yield Risk(
-        "disk_nearly_full", severity,
+        "disk_nearly_full",
+        severity,
         f"{disk.path}: {disk.free // 1024**2} MB free of {disk.total // 1024**2} MB",
         "on a full disk nothing is acknowledged: senders get 503, and backups fail",
         "make room, or move to a larger disk",
-    )  # fmt: skip
+    )
 
 
 def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
@@ -79,16 +90,20 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
         return
     if facts.shares_disk:
         yield Risk(
-            "backups_on_same_disk", RiskSeverity.WARNING, str(facts.backup_dir),
+            "backups_on_same_disk",
+            RiskSeverity.WARNING,
+            str(facts.backup_dir),
             "the disk that takes the data takes the backups with it",
             "put them on another disk, and copy them to another machine",
-        )  # fmt: skip
+        )
     if not facts.has_journal:
         yield Risk(
-            "no_erasure_journal", RiskSeverity.WARNING, str(facts.backup_dir),
+            "no_erasure_journal",
+            RiskSeverity.WARNING,
+            str(facts.backup_dir),
             "without the journal of erasures a restore brings erased people back",
             "set HEADWATER_BACKUP_DIR to it where the worker runs, or run `headwater backup` again",
-        )  # fmt: skip
+        )
 
 
 def _name(paths: tuple[Path, ...]) -> str:

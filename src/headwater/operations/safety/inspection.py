@@ -43,7 +43,9 @@ def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) ->
 
 
 _UNREACHABLE = Risk(
-    "database_unreachable", RiskSeverity.CRITICAL, "the database does not answer",
+    "database_unreachable",
+    RiskSeverity.CRITICAL,
+    "the database does not answer",
     "nothing is acknowledged, and the rest of what could be wrong with it is not known",
     "start `headwater serve`, or PostgreSQL, and look into its log",
-)  # fmt: skip
+)

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-RELEASED = {
-    180004: date(2026, 5, 14),
-    180005: date(2026, 8, 13),
-    180006: date(2026, 11, 12),
-}
+RELEASED = {180004: date(2026, 5, 14), 180005: date(2026, 8, 13), 180006: date(2026, 11, 12)}
 """The days of the minor releases that can be bundled, by `server_version_num`."""
 MONTHS = (2, 5, 8, 11)
 _THURSDAY = 3

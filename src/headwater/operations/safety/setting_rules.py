@@ -24,19 +24,22 @@ def judge_settings(settings: Settings, base_url: str, environ: Mapping[str, str]
         yield from _judge_proxy(network)
     if settings.rate_limit_factor > MOST_TIMES:
         yield Risk(
-            "no_rate_limits", RiskSeverity.WARNING,
+            "no_rate_limits",
+            RiskSeverity.WARNING,
             f"HEADWATER_RATE_LIMIT_FACTOR={settings.rate_limit_factor:g}",
             "one sender can take what all share: with such a factor nothing is limited",
             f"set it to {MOST_TIMES:g} or less, and raise single limits with `headwater space set`",
-        )  # fmt: skip
+        )
     yield from _judge_ways_out(settings)
     for variable in FAILPOINTS:
         if environ.get(variable):
             yield Risk(
-                "failpoint", RiskSeverity.CRITICAL, variable,
+                "failpoint",
+                RiskSeverity.CRITICAL,
+                variable,
                 "it makes processes die on purpose: it is for tests alone",
                 "take it out of the environment, and start again",
-            )  # fmt: skip
+            )
 
 
 def _judge_address(settings: Settings, base_url: str) -> Iterator[Risk]:
@@ -45,27 +48,33 @@ def _judge_address(settings: Settings, base_url: str) -> Iterator[Risk]:
         return
     if parts.scheme != "https":
         yield Risk(
-            "no_tls", RiskSeverity.CRITICAL, base_url,
+            "no_tls",
+            RiskSeverity.CRITICAL,
+            base_url,
             "passwords, keys and what people did go over the network in clear",
             "put a proxy that ends TLS in front, and set HEADWATER_BASE_URL to the https:// origin",
-        )  # fmt: skip
+        )
     if not settings.trusted_proxies:
         yield Risk(
-            "no_proxy_trust", RiskSeverity.WARNING, f"{base_url}: no trusted proxies",
+            "no_proxy_trust",
+            RiskSeverity.WARNING,
+            f"{base_url}: no trusted proxies",
             "every visitor seems to have the proxy's address: one of them can lock all out of the"
             " login, and journeys and places are wrong",
             "set HEADWATER_TRUSTED_PROXIES to the proxy's address, here and where `serve` runs",
-        )  # fmt: skip
+        )
 
 
 def _judge_proxy(network: IPv4Network | IPv6Network) -> Iterator[Risk]:
     if network.is_loopback or network.is_link_local or network.prefixlen >= WIDEST[network.version]:
         return
     yield Risk(
-        "proxies_too_wide", RiskSeverity.CRITICAL, f"HEADWATER_TRUSTED_PROXIES: {network}",
+        "proxies_too_wide",
+        RiskSeverity.CRITICAL,
+        f"HEADWATER_TRUSTED_PROXIES: {network}",
         "whoever calls from there can name any address as their own, and so get around limits",
         "name the addresses of your proxies alone",
-    )  # fmt: skip
+    )
 
 
 def _judge_ways_out(settings: Settings) -> Iterator[Risk]:
@@ -74,23 +83,28 @@ def _judge_ways_out(settings: Settings) -> Iterator[Risk]:
         server = read_mail_server(settings.smtp_url)
         if not (server.is_tls or server.starttls == "required" or _is_loopback(server.host)):
             yield Risk(
-                "mail_without_tls", RiskSeverity.WARNING, f"HEADWATER_SMTP_URL: {server.name}",
+                "mail_without_tls",
+                RiskSeverity.WARNING,
+                f"HEADWATER_SMTP_URL: {server.name}",
                 "alerts and reports, and the password if there is one, may go in clear",
                 "leave ?tls= out, or use smtps://",
-            )  # fmt: skip
+            )
     if settings.notify_hosts:
         yield Risk(
-            "private_hosts", RiskSeverity.NOTICE,
+            "private_hosts",
+            RiskSeverity.NOTICE,
             f"HEADWATER_NOTIFY_HOSTS: {', '.join(settings.notify_hosts)}",
             "members who make channels can have these hosts of your network called",
             "name none but those that expect it",
-        )  # fmt: skip
+        )
     for platform, url in settings.platform_urls.items():
         yield Risk(
-            "platform_elsewhere", RiskSeverity.WARNING, f"HEADWATER_{platform.upper()}_URL: {url}",
+            "platform_elsewhere",
+            RiskSeverity.WARNING,
+            f"HEADWATER_{platform.upper()}_URL: {url}",
             "conversions, and the platform's tokens, go to that host in place of the platform's",
             "take it out, unless destinations are just being tried",
-        )  # fmt: skip
+        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -18,9 +18,7 @@ PREPARE = "--prepare"
 """The option by which `serve` makes the database of a running service ready, and ends."""
 
 
-REFUSALS = (
-    EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError,
-)  # fmt: skip
+REFUSALS = (EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError)
 
 
 class ServeError(Exception):

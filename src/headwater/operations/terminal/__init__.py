@@ -1,3 +1,3 @@
 """The common parts of commands: declaration, execution, connection to the database, and output.
-This room depends on Spaces' keys and errors, and on no command.
+This package depends on Spaces' keys and errors, and on no command.
 """

@@ -67,6 +67,4 @@ class CommandGroup:
         """Give the group's parser its commands."""
         parsers = parser.add_subparsers(required=True, metavar="COMMAND")
         for name, (about, command) in self._commands.items():
-            command.fill(
-                parsers.add_parser(name, help=about, description=about, allow_abbrev=False)
-            )
+            command.fill(parsers.add_parser(name, help=about, description=about, allow_abbrev=False))

@@ -79,9 +79,7 @@ async def transaction(settings: Settings) -> AsyncGenerator[psycopg.AsyncConnect
     """A connection inside a transaction, which commits when the block ends. Raises Failure."""
     url = database_url(settings)
     with explain_failures(settings):
-        async with await psycopg.AsyncConnection.connect(
-            url, connect_timeout=CONNECT_SECONDS
-        ) as connection:
+        async with await psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
             yield connection
 
 

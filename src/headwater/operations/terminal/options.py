@@ -19,9 +19,10 @@ LISTEN = (
 
 PROCESSES = (
     Option("--workers", type=process_count, default=1, metavar="N", help="API processes (1)"),
-    Option("--pipelines", type=process_count, default=1, metavar="M",
-           help="workers, which share the Spaces (1)"),
-)  # fmt: skip
+    Option(
+        "--pipelines", type=process_count, default=1, metavar="M", help="workers, which share the Spaces (1)"
+    ),
+)
 """How many there are of the processes that share the load."""
 
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)

@@ -28,9 +28,15 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
     with old.hold() as lock, log.open("wb") as output:
         close_to_others(log)
         ran = subprocess.run(
-            _command(old, new), cwd=new.root, env=_environment(old.read_password()),
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(lock,), check=False,
-        )  # fmt: skip
+            _command(old, new),
+            cwd=new.root,
+            env=_environment(old.read_password()),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(lock,),
+            check=False,
+        )
         if ran.returncode:
             reason = _find_fault(log)
             _add_notes(new.cluster / OUTPUT, log)
@@ -39,11 +45,16 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
 
 def _command(old: Embedded, new: Embedded) -> list[str]:
     return [
-        *server_account(), *tie(), new.programs.path("pg_upgrade"),
-        f"--old-bindir={old.programs.folder}", f"--new-bindir={new.programs.folder}",
-        f"--old-datadir={old.cluster}", f"--new-datadir={new.cluster}",
-        f"--socketdir={new.sockets}", f"--username={USER}",
-    ]  # fmt: skip
+        *server_account(),
+        *tie(),
+        new.programs.path("pg_upgrade"),
+        f"--old-bindir={old.programs.folder}",
+        f"--new-bindir={new.programs.folder}",
+        f"--old-datadir={old.cluster}",
+        f"--new-datadir={new.cluster}",
+        f"--socketdir={new.sockets}",
+        f"--username={USER}",
+    ]
 
 
 def _environment(password: str) -> dict[str, str]:

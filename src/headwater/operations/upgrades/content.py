@@ -68,9 +68,7 @@ def require_same(before: Content, after: Content) -> None:
 
 def list_left(before: Content, after: Content) -> list[str]:
     """Return the settings of the old configuration files that the new ones lack."""
-    return sorted(
-        name for name, value in before.configured.items() if after.configured.get(name) != value
-    )
+    return sorted(name for name, value in before.configured.items() if after.configured.get(name) != value)
 
 
 def _find_risks(connection: psycopg.Connection[Any]) -> frozenset[str]:

@@ -36,13 +36,7 @@ from headwater.database.data_directory import (
 from headwater.database.embedded import Embedded
 from headwater.database.programs import MAJOR, EmbeddedError
 from headwater.operations.upgrades.cluster_copy import copy_cluster
-from headwater.operations.upgrades.content import (
-    Content,
-    list_left,
-    queries,
-    read_content,
-    require_same,
-)
+from headwater.operations.upgrades.content import Content, list_left, queries, read_content, require_same
 from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.old_programs import find_programs
 
@@ -97,9 +91,7 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
         failpoint("upgrade_after_commit")
         complete_upgrade(root)
         _remove(root)
-    return Upgraded(
-        before, len(contents[0].tables), list_left(*contents), kept_directory(root, before)
-    )
+    return Upgraded(before, len(contents[0].tables), list_left(*contents), kept_directory(root, before))
 
 
 def remove_kept(data_dir: Path) -> list[Path]:

@@ -15,10 +15,7 @@ queries = Queries(__name__, "assignment.sql")
 
 
 def request_companies(
-    connection: Connection[Any],
-    space_id: int,
-    domains: Collection[str],
-    external_ids: Collection[str],
+    connection: Connection[Any], space_id: int, domains: Collection[str], external_ids: Collection[str]
 ) -> Callable[[], Companies]:
     """Ask for the companies of these domains and external ids; calling the result fetches them."""
     companies = Companies()
@@ -64,8 +61,7 @@ def write_companies(connection: Connection[Any], space_id: int, companies: Compa
         ]
         connection.execute(queries["create"], {"space_id": space_id, "companies": rows(created)})
     renamed = [
-        {"space_id": space_id, "id": company.id, "name": company.name}
-        for company in companies.changed()
+        {"space_id": space_id, "id": company.id, "name": company.name} for company in companies.changed()
     ]
     if renamed:
         connection.cursor().executemany(queries["rename"], renamed)

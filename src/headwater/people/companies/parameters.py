@@ -12,8 +12,7 @@ from headwater.spaces.models import Space
 CREATED = date_range(
     "Only companies created from this second on, on the clock of the Space's time zone. "
     "Required with `end_date`.",
-    "Only companies created up to this second, included; later than `start_date`, and "
-    "required with it.",
+    "Only companies created up to this second, included; later than `start_date`, and required with it.",
     kind=MOMENT_OR_BLANK,
 )
 PER_PAGE = page_size(5000)

@@ -15,17 +15,11 @@ queries = Queries(__name__, "companies.sql")
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 
-async def list_companies(
-    connection: AsyncConnection, space_id: int, request: ListCompanies
-) -> Page:
+async def list_companies(connection: AsyncConnection, space_id: int, request: ListCompanies) -> Page:
     """One page, newest first."""
     backward = request.at is not None and request.at.backward
     statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
-    bound = {
-        "space_id": space_id,
-        "limit": request.per_page + 1,
-        **places(request.created, request.at),
-    }
+    bound = {"space_id": space_id, "limit": request.per_page + 1, **places(request.created, request.at)}
     # Not prepared: a plan that does not know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), request.per_page, request.at, to_key)

@@ -27,11 +27,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
 
 
 def _object(*names: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": list(names),
-        "properties": {name: _FIELDS[name] for name in names},
-    }
+    return {"type": "object", "required": list(names), "properties": {name: _FIELDS[name] for name in names}}
 
 
 PAGE = answer("One page.", envelope_schema(_object("id", "domain", "external_id")))

@@ -36,11 +36,7 @@ _DOMAIN = (
     .or_none()
     .documented(
         anyOf=[
-            {
-                "type": "string",
-                "pattern": rf"^\s*[^{_NOT_IN_A_HOST}]*\s*$",
-                "maxLength": LONGEST_DOMAIN,
-            },
+            {"type": "string", "pattern": rf"^\s*[^{_NOT_IN_A_HOST}]*\s*$", "maxLength": LONGEST_DOMAIN},
             NULL,
         ]
     )
@@ -54,9 +50,7 @@ _EXTERNAL_ID = (
         length_rule=f"must be at most {LONGEST_EXTERNAL_ID} characters long.",
     )
     .or_none()
-    .documented(
-        anyOf=[{"type": "string", "maxLength": LONGEST_EXTERNAL_ID}, {"type": "integer"}, NULL]
-    )
+    .documented(anyOf=[{"type": "string", "maxLength": LONGEST_EXTERNAL_ID}, {"type": "integer"}, NULL])
 )
 _NAME = text_up_to(
     LONGEST_NAME,
@@ -73,9 +67,7 @@ CHANGE = object_of(
             "A registrable domain, with or without `www.`. Mail providers are refused. Null or "
             "blank releases it.",
         ),
-        "external_id": Property(
-            _EXTERNAL_ID, "Trimmed, compared as written. Null or blank releases it."
-        ),
+        "external_id": Property(_EXTERNAL_ID, "Trimmed, compared as written. Null or blank releases it."),
         "name": Property(_NAME),
     },
     if_empty="At least one of domain, external_id or name must be provided.",
@@ -103,9 +95,7 @@ async def update_company(
         message = f"The {field} belongs to another company."
         raise Conflict(message, field=field, conflicting_company_id=holder)
     if change.values:
-        columns = SQL(", ").join(
-            SQL("{0} = d.{0}").format(Identifier(name)) for name in change.values
-        )
+        columns = SQL(", ").join(SQL("{0} = d.{0}").format(Identifier(name)) for name in change.values)
         values = company | {"change": msgspec.json.encode(change.values).decode()}
         await connection.execute(queries["change"].format(columns=columns), values)
     row = await fetch_one(connection, queries["changed"], company)

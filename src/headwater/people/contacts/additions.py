@@ -18,9 +18,7 @@ queries = Queries(__name__, "additions.sql")
 
 _COLUMNS = (*(collection.kind for collection in COLLECTIONS.values()), *(name for _, name in SLOTS))
 _FILL = queries["fill"].format(
-    columns=SQL(", ").join(
-        SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in _COLUMNS
-    )
+    columns=SQL(", ").join(SQL("{0} = coalesce(c.{0}, d.{0})").format(Identifier(name)) for name in _COLUMNS)
 )
 
 

@@ -115,12 +115,9 @@ def write_name_parts(
     latest = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
     values = [
-        {
-            "space_id": space_id, "contact_id": contact.id, "name": name,
-            "first_name": first, "last_name": last,
-        }
+        {"space_id": space_id, "contact_id": contact.id, "name": name, "first_name": first, "last_name": last}
         for (contact, name), (first, last) in latest.items()
         if (first, last) != DERIVED_PARTS or contact in divided
-    ]  # fmt: skip
+    ]
     if values:
         connection.cursor().executemany(queries["name_parts"], values)

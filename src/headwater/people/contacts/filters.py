@@ -72,8 +72,7 @@ class Condition:
         """The condition on the contact `k`, its parameters named apart by `number`."""
         names = {name: f"condition_{number}_{name}" for name, _ in self.values}
         fragment = self.sql.format(
-            field=Identifier("k", self.field),
-            **{name: Placeholder(bound) for name, bound in names.items()},
+            field=Identifier("k", self.field), **{name: Placeholder(bound) for name, bound in names.items()}
         )
         return fragment, {names[name]: value for name, value in self.values}
 
@@ -255,9 +254,7 @@ ARGUMENT: dict[str, Any] = {
 """The conditions as a member of a JSON body."""
 
 
-def read_conditions(
-    query: Input, labels: dict[str, str], clock: DateContext
-) -> tuple[Condition, ...]:
+def read_conditions(query: Input, labels: dict[str, str], clock: DateContext) -> tuple[Condition, ...]:
     """The conditions of a query; `labels` has the slots that are configured."""
     objects = query.objects(PARAMETER)
     if len(objects) > MOST_CONDITIONS:

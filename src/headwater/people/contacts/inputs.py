@@ -11,14 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from headwater.http.inputs.emails import EMAIL
-from headwater.http.inputs.fields import (
-    REQUIRED,
-    FieldType,
-    Schema,
-    integer,
-    text_up_to,
-    unless_blank,
-)
+from headwater.http.inputs.fields import REQUIRED, FieldType, Schema, integer, text_up_to, unless_blank
 from headwater.http.inputs.objects import Property, array_of, map_of, object_of, parse_body
 from headwater.http.openapi import TEXT, body
 from headwater.http.openapi import answer as response
@@ -157,9 +150,7 @@ _ID: Schema = {"type": "integer"}
 _FIELDS_SCHEMA: Schema = {
     "description": "The fields that are set.",
     "type": "object",
-    "properties": {
-        name: {"type": "number" if slot in NUMBER_SLOTS else "string"} for slot, name in SLOTS
-    },
+    "properties": {name: {"type": "number" if slot in NUMBER_SLOTS else "string"} for slot, name in SLOTS},
     "additionalProperties": False,
 }
 _CONTACT_PROPERTIES: Schema = {
@@ -184,16 +175,10 @@ CREATED = _response(
     ["id", *COLLECTIONS, "message"],
     _CONTACT_PROPERTIES,
 )
-UPDATED = _response(
-    "The canonical id, and as stored what was given.", ["id", "message"], _CONTACT_PROPERTIES
-)
+UPDATED = _response("The canonical id, and as stored what was given.", ["id", "message"], _CONTACT_PROPERTIES)
 ATTACHED = _response(
-    "The contact's canonical id, and its company.",
-    ["id", "company_id"],
-    {"id": _ID, "company_id": _ID},
+    "The contact's canonical id, and its company.", ["id", "company_id"], {"id": _ID, "company_id": _ID}
 )
 DETACHED = _response(
-    "The contact's canonical id; it has no company.",
-    ["id", "company_id"],
-    {"id": _ID, "company_id": _NULL},
+    "The contact's canonical id; it has no company.", ["id", "company_id"], {"id": _ID, "company_id": _NULL}
 )

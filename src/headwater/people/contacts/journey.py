@@ -34,10 +34,13 @@ async def list_journey(
     at = request.at
     backward = at is not None and at.backward
     values = {
-        **_of_contact(space.id, contact_id, direct=request.direct), **_places(at),
-        "source_names": list(space.sources.api_names), "paid": PAID_IDS, "direct": DIRECT_ID,
+        **_of_contact(space.id, contact_id, direct=request.direct),
+        **_places(at),
+        "source_names": list(space.sources.api_names),
+        "paid": PAID_IDS,
+        "direct": DIRECT_ID,
         "limit": request.per_page + 1,
-    }  # fmt: skip
+    }
     statement = queries["journey"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
     # Not prepared: a plan that does not know the limit and the place may not stop early.
     cursor = await connection.execute(statement, values, prepare=False)
@@ -45,12 +48,7 @@ async def list_journey(
 
 
 async def count_earlier(
-    connection: AsyncConnection,
-    space_id: int,
-    contact_id: int,
-    place: Position | None,
-    *,
-    direct: bool,
+    connection: AsyncConnection, space_id: int, contact_id: int, place: Position | None, *, direct: bool
 ) -> int:
     """The number of items of a journey that come after a page whose `next` is `place`."""
     if place is None:
@@ -63,9 +61,11 @@ async def count_earlier(
 async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int) -> list[str]:
     """The last page views as JSON, most recent first."""
     values = {
-        "space_id": space.id, "contact_id": contact_id,
-        "source_names": list(space.sources.api_names), "most": MOST_HITS,
-    }  # fmt: skip
+        "space_id": space.id,
+        "contact_id": contact_id,
+        "source_names": list(space.sources.api_names),
+        "most": MOST_HITS,
+    }
     cursor = await connection.execute(queries["hits"], values)
     return [line for (line,) in await cursor.fetchall()]
 
@@ -81,9 +81,13 @@ def _places(at: Position | None) -> dict[str, Any]:
     of a kind are beyond it or none, or those beyond its id.
     """
     values: dict[str, Any] = {
-        "after_time": EVER.start, "after_event": 0, "after_touch": 0,
-        "before_time": EVER.end, "before_event": 0, "before_touch": 0,
-    }  # fmt: skip
+        "after_time": EVER.start,
+        "after_event": 0,
+        "after_touch": 0,
+        "before_time": EVER.end,
+        "before_event": 0,
+        "before_touch": 0,
+    }
     if at is None:
         return values
     moment, rank, number = from_key(at.key[:1])[0], at.key[1], at.key[2]

@@ -41,20 +41,20 @@ EMAIL = Parameter(
     description="The address to look for, exact but for case and blanks around it.",
 )
 EMAILS: dict[str, Any] = {
-    "name": "email", "in": "query", "required": False,
+    "name": "email",
+    "in": "query",
+    "required": False,
     "description": (
         "Only contacts with one of these addresses, be it the primary, another one or that of a "
         "merged contact: one address, several with commas between, or the parameter repeated as "
         f"`email=` or `email[]=`; at most {MOST_EMAILS} in all."
     ),
-    "style": "form", "explode": True,
+    "style": "form",
+    "explode": True,
     "schema": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_EMAILS},
-}  # fmt: skip
+}
 EMAILS_ARGUMENT: dict[str, Any] = {
-    EMAILS["name"]: {
-        **EMAILS["schema"],
-        "description": "Only contacts with one of these addresses.",
-    }
+    EMAILS["name"]: {**EMAILS["schema"], "description": "Only contacts with one of these addresses."}
 }
 """The same as a member of a JSON body."""
 CREATED = date_range(
@@ -65,33 +65,47 @@ CREATED = date_range(
 )
 PER_PAGE = page_size(5000)
 TRK_TOKENS = Parameter(
-    name="include_trk_tokens", kind=_FLAG, default=0,
+    name="include_trk_tokens",
+    kind=_FLAG,
+    default=0,
     description="1 adds `trk_tokens`, the last five, most recent first.",
-)  # fmt: skip
+)
 ALL_EMAILS = Parameter(
-    name="include_all_emails", kind=_FLAG, default=0,
+    name="include_all_emails",
+    kind=_FLAG,
+    default=0,
     description="1 adds `emails`: every address, the primary one first, then most recent first.",
-)  # fmt: skip
+)
 CUSTOM_FIELDS = Parameter(
-    name="include_custom_fields", kind=_FLAG, default=0,
+    name="include_custom_fields",
+    kind=_FLAG,
+    default=0,
     description="1 adds `profile_field_1` to `profile_field_30`, null where unset.",
-)  # fmt: skip
+)
 LABELS = Parameter(
-    name="use_custom_field_labels", kind=_FLAG, default=0,
+    name="use_custom_field_labels",
+    kind=_FLAG,
+    default=0,
     description="1 shows fields under their labels, where these are no other member's name.",
-)  # fmt: skip
+)
 EVENTS = Parameter(
-    name="include_events", kind=_FLAG, default=0,
+    name="include_events",
+    kind=_FLAG,
+    default=0,
     description="1 adds `events`: all conversions and touchpoints, most recent first.",
-)  # fmt: skip
+)
 HIDE_DIRECT = Parameter(
-    name="hide_direct_touchpoints", kind=_FLAG, default=1,
+    name="hide_direct_touchpoints",
+    kind=_FLAG,
+    default=1,
     description="1 leaves direct touchpoints out, 0 shows them.",
-)  # fmt: skip
+)
 HITS = Parameter(
-    name="include_browsing_session_data", kind=_FLAG, default=0,
+    name="include_browsing_session_data",
+    kind=_FLAG,
+    default=0,
     description="1 adds `browsing_session_hits`, the last 1,000, most recent first.",
-)  # fmt: skip
+)
 
 NAME = Parameter(
     name="name",
@@ -111,13 +125,9 @@ DOCUMENTATION_OF_LIST = [
     LABELS.openapi(),
     filters.DOCUMENTATION,
 ]
-DOCUMENTATION_OF_GET = [
-    parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)
-]  # fmt: skip
+DOCUMENTATION_OF_GET = [parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)]
 JOURNEY_PER_PAGE = page_size(1000)
-DOCUMENTATION_OF_JOURNEY = [
-    parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)
-]
+DOCUMENTATION_OF_JOURNEY = [parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)]
 DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
 
 
@@ -145,9 +155,7 @@ def read_list_journey(
     query: Input, cursors: Cursors, per_page: Parameter[int] = JOURNEY_PER_PAGE
 ) -> ListJourney:
     """Read the page of a journey from a query. Raises Invalid with every rule that it breaks."""
-    request = ListJourney(
-        HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query)
-    )
+    request = ListJourney(HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query))
     query.finish()
     return request
 
@@ -177,9 +185,7 @@ def _read_page(
 ) -> ListContacts:
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     selection = ContactSelection(
-        created,
-        _emails(query),
-        filters.read_conditions(query, space.field_labels, clock),
+        created, _emails(query), filters.read_conditions(query, space.field_labels, clock)
     )
     row = _row(query, space)
     per_page = PER_PAGE.read(query) or 0

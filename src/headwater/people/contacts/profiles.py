@@ -11,10 +11,7 @@ from headwater.people.companies.assignment import Company
 from headwater.people.identity.directory import Contact
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 
-DETAILS = (
-    "location", "city", "state", "country", "device_type", "os", "browser", "language",
-    *SLOT_NAMES,
-)  # fmt: skip
+DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser", "language", *SLOT_NAMES)
 """The single-valued columns beyond the primary email, name and phone."""
 
 PRIMARIES = ("email", "name", "phone")
@@ -31,9 +28,18 @@ class Profile:
     """One contact's columns. `changed` says that the stored row must be written."""
 
     __slots__ = (
-        "changed", "company", "contact", "details", "email", "filled", "has_name_parts", "name",
-        "original_company", "phone", "source_mask",
-    )  # fmt: skip
+        "changed",
+        "company",
+        "contact",
+        "details",
+        "email",
+        "filled",
+        "has_name_parts",
+        "name",
+        "original_company",
+        "phone",
+        "source_mask",
+    )
 
     def __init__(self, contact: Contact) -> None:
         self.contact = contact
@@ -92,14 +98,12 @@ class Profile:
     def fill_from(self, other: Profile) -> None:
         """Fill empty columns from a contact merged into this one."""
         primaries = [
-            column for column in PRIMARIES
+            column
+            for column in PRIMARIES
             if getattr(self, column) is None and getattr(other, column) is not None
-        ]  # fmt: skip
+        ]
         self.learn(other.email, other.name, other.phone)
-        details = [
-            column for column in DETAILS
-            if column in other.details and column not in self.details
-        ]  # fmt: skip
+        details = [column for column in DETAILS if column in other.details and column not in self.details]
         for column in details:
             self.details[column] = other.details[column]
         other.filled = (*primaries, *details)

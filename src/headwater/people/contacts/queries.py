@@ -66,9 +66,7 @@ async def count_contacts(
     only, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
     rows = queries[_way(selection)].format(only=only)
     statement = queries["count"].format(rows=rows)
-    cursor = await connection.execute(
-        statement, {**bound, "space_id": space_id, "most": most}, prepare=False
-    )
+    cursor = await connection.execute(statement, {**bound, "space_id": space_id, "most": most}, prepare=False)
     row = await cursor.fetchone()
     assert row is not None
     return row[0]
@@ -117,9 +115,7 @@ async def fetch_contact(
         page = await list_journey(connection, space, contact_id, latest)
         further["events"] = _array(page.lines)
         if page.next is not None:
-            left_out = await count_earlier(
-                connection, space.id, contact_id, page.next, direct=direct
-            )
+            left_out = await count_earlier(connection, space.id, contact_id, page.next, direct=direct)
             further["events_left_out"] = str(left_out)
     if request.hits:
         hits = await fetch_hits(connection, space, contact_id)
@@ -142,12 +138,15 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
     """The conditions of a page on contacts `k`, and the values that they bind."""
     selection = request.selection
     bound = {
-        "emails": list(selection.emails), "limit": request.per_page + 1,
-        "spellings": _spellings(selection.name), "beginnings": _beginnings(selection.name),
-        "most_latest": MOST_LATEST, "most_matches": MOST_MATCHES,
+        "emails": list(selection.emails),
+        "limit": request.per_page + 1,
+        "spellings": _spellings(selection.name),
+        "beginnings": _beginnings(selection.name),
+        "most_latest": MOST_LATEST,
+        "most_matches": MOST_MATCHES,
         "last_character": LAST_CHARACTER,
         **places(selection.created, request.at),
-    }  # fmt: skip
+    }
     conditions: list[Composable] = [queries["listed"]]
     if selection.conditions:
         of_fields, values = compose_all(selection.conditions)

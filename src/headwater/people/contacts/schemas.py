@@ -25,9 +25,12 @@ _TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 _TOKENS: dict[str, Any] = {**_TEXTS, "maxItems": 5}
 
 _PRIMARY = {
-    "id": WHOLE, "email": TEXT_OR_NULL, "name": TEXT_OR_NULL, "phone": TEXT_OR_NULL,
+    "id": WHOLE,
+    "email": TEXT_OR_NULL,
+    "name": TEXT_OR_NULL,
+    "phone": TEXT_OR_NULL,
     "location": TEXT_OR_NULL,
-}  # fmt: skip
+}
 _INCLUDED = {"trk_tokens": _TOKENS, "emails": _TEXTS}
 ROW_FIELDS = (*_PRIMARY, *_INCLUDED)
 """The fields that a list's row can have beside the custom fields."""
@@ -49,33 +52,60 @@ def _object(members: dict[str, Any], *optional: str) -> dict[str, Any]:
 
 
 _AD = dict.fromkeys(
-    ("ad_id", "ad_name", "adset_id", "adset_name",
-     "campaign_id", "campaign_name", "account_id", "account_name"),
+    (
+        "ad_id",
+        "ad_name",
+        "adset_id",
+        "adset_name",
+        "campaign_id",
+        "campaign_name",
+        "account_id",
+        "account_name",
+    ),
     TEXT_OR_NULL,
-)  # fmt: skip
+)
 TOUCHPOINT = _object(
     {
-        "type": {"const": "touchpoint"}, "id": WHOLE, "event_time_utc": MOMENT,
-        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL, "source": SOURCE,
-        "is_paid": _YES_OR_NO, "is_direct": _YES_OR_NO, **_AD, "company_id": WHOLE_OR_NULL,
+        "type": {"const": "touchpoint"},
+        "id": WHOLE,
+        "event_time_utc": MOMENT,
+        "event_url": TEXT_OR_NULL,
+        "referrer_host": TEXT_OR_NULL,
+        "source": SOURCE,
+        "is_paid": _YES_OR_NO,
+        "is_direct": _YES_OR_NO,
+        **_AD,
+        "company_id": WHOLE_OR_NULL,
     }
-)  # fmt: skip
+)
 CONVERSION = _object(
     {
-        "type": {"const": "conversion"}, "id": WHOLE, "event_time_utc": MOMENT,
-        "event_url": TEXT_OR_NULL, "event_name": TEXT, "configured_name": TEXT,
-        "amount": NUMBER_OR_NULL, "order_id": TEXT_OR_NULL, "order_name": TEXT_OR_NULL,
-        "is_upsell": _YES_OR_NO, "company_id": WHOLE_OR_NULL,
+        "type": {"const": "conversion"},
+        "id": WHOLE,
+        "event_time_utc": MOMENT,
+        "event_url": TEXT_OR_NULL,
+        "event_name": TEXT,
+        "configured_name": TEXT,
+        "amount": NUMBER_OR_NULL,
+        "order_id": TEXT_OR_NULL,
+        "order_name": TEXT_OR_NULL,
+        "is_upsell": _YES_OR_NO,
+        "company_id": WHOLE_OR_NULL,
     }
-)  # fmt: skip
+)
 HIT = _object(
     {
-        "event_url": TEXT_OR_NULL, "referrer_host": TEXT_OR_NULL,
+        "event_url": TEXT_OR_NULL,
+        "referrer_host": TEXT_OR_NULL,
         "source": {"anyOf": [SOURCE, {"type": "null"}]},
-        "country": TEXT_OR_NULL, "device_type": TEXT_OR_NULL, "browser": TEXT_OR_NULL,
-        "os": TEXT_OR_NULL, "event_name": TEXT, "event_time_utc": MOMENT,
+        "country": TEXT_OR_NULL,
+        "device_type": TEXT_OR_NULL,
+        "browser": TEXT_OR_NULL,
+        "os": TEXT_OR_NULL,
+        "event_name": TEXT,
+        "event_time_utc": MOMENT,
     }
-)  # fmt: skip
+)
 
 _SLOTS = {column: _slot(number) for number, column in SLOTS}
 PAGE = answer(
@@ -86,7 +116,11 @@ CONTACT = answer(
     "The contact, under its canonical id.",
     _object(
         {
-            "id": WHOLE, "emails": _TEXTS, "phones": _TEXTS, "names": _TEXTS, "locations": _TEXTS,
+            "id": WHOLE,
+            "emails": _TEXTS,
+            "phones": _TEXTS,
+            "names": _TEXTS,
+            "locations": _TEXTS,
             "custom_fields": {
                 "type": "object",
                 "description": (
@@ -96,23 +130,23 @@ CONTACT = answer(
                 "additionalProperties": {"type": ["string", "number"]},
             },
             "trk_tokens": _TOKENS,
-            "events": {
-                "type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]},
-                "maxItems": MOST_ITEMS,
-            },
+            "events": {"type": "array", "items": {"oneOf": [CONVERSION, TOUCHPOINT]}, "maxItems": MOST_ITEMS},
             "events_left_out": {
-                "type": "integer", "minimum": 1,
+                "type": "integer",
+                "minimum": 1,
                 "description": "How many earlier items there are, where there are any.",
             },
             "browsing_session_hits": {"type": "array", "items": HIT, "maxItems": 1000},
         },
-        "trk_tokens", "events", "events_left_out", "browsing_session_hits",
+        "trk_tokens",
+        "events",
+        "events_left_out",
+        "browsing_session_hits",
     ),
-)  # fmt: skip
+)
 _CONVERSION_WITH_CURRENCY = _object({**CONVERSION["properties"], **AMOUNT_SCHEMAS})
 JOURNEY_ITEM: dict[str, Any] = {"oneOf": [_CONVERSION_WITH_CURRENCY, TOUCHPOINT]}
 JOURNEY = answer("One page.", envelope_schema(JOURNEY_ITEM))
 SEVERAL = conflict(
-    "Several contacts match the e-mail address.",
-    contact_ids={"type": "array", "items": WHOLE, "minItems": 2},
+    "Several contacts match the e-mail address.", contact_ids={"type": "array", "items": WHOLE, "minItems": 2}
 )

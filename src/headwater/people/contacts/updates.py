@@ -50,19 +50,13 @@ async def set_company(
     await connection.execute(queries["set_company"], values)
 
 
-async def _replace(
-    connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
-) -> None:
+async def _replace(connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues) -> None:
     columns = _columns(values, space.zone)
     contact = {"space_id": space.id, "contact_id": contact_id}
     if columns:
         changed = {"columns": msgspec.json.encode(columns).decode()}
         await connection.execute(_set_columns(columns), contact | changed)
-    sent = [
-        (COLLECTIONS[name].kind, value)
-        for name, items in values.collections.items()
-        for value in items
-    ]
+    sent = [(COLLECTIONS[name].kind, value) for name, items in values.collections.items() for value in items]
     receipts = await draw_receipts(connection, len(sent))
     bound = contact | {
         "kinds": [COLLECTIONS[name].kind for name in values.collections],
@@ -84,8 +78,7 @@ def _set_columns(columns: Iterable[str]) -> Composed:
 def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:
     """The contact's columns that change, with their new values."""
     columns = {
-        COLLECTIONS[name].kind: items[0] if items else None
-        for name, items in values.collections.items()
+        COLLECTIONS[name].kind: items[0] if items else None for name, items in values.collections.items()
     }
     fields = values.custom_fields
     if fields is not None:

@@ -28,9 +28,15 @@ class Contact:
     """
 
     __slots__ = (
-        "created_at", "has_email", "has_token", "has_tracking_id", "id", "keys", "merged_into",
+        "created_at",
+        "has_email",
+        "has_token",
+        "has_tracking_id",
+        "id",
+        "keys",
+        "merged_into",
         "rank",
-    )  # fmt: skip
+    )
 
     def __init__(self, rank: int, created_at: int) -> None:
         self.rank = rank
@@ -183,9 +189,7 @@ class Directory:
         elif key[0] == TRK_TOKEN:
             contact.has_token = True
 
-    def merge(
-        self, contact: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender
-    ) -> Contact:
+    def merge(self, contact: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender) -> Contact:
         """Let the older of two contacts absorb the other, and return it."""
         survivor, loser = (contact, other) if contact.rank < other.rank else (other, contact)
         for key in loser.keys:

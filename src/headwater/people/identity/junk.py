@@ -35,6 +35,4 @@ def _read(text: str) -> frozenset[str]:
     return frozenset(_plain(line) for line in lines if line and not line.startswith("#"))
 
 
-_SHIPPED = _read(
-    files("headwater.people.identity").joinpath("junk.txt").read_text(encoding="utf-8")
-)
+_SHIPPED = _read(files("headwater.people.identity").joinpath("junk.txt").read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 """Moves of a contact's rows: when it is merged, changes company, or becomes a contact of its own
-again. Every room that keeps rows of contacts has a statement for either. Pure.
+again. Every package that keeps rows of contacts has a statement for either. Pure.
 """
 
 from __future__ import annotations

@@ -11,14 +11,7 @@ from psycopg import Connection
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
-from headwater.people.identity.directory import (
-    CROWD,
-    EMAIL,
-    Contact,
-    Directory,
-    IdentifierLink,
-    Merge,
-)
+from headwater.people.identity.directory import CROWD, EMAIL, Contact, Directory, IdentifierLink, Merge
 from headwater.people.identity.joins import WITHIN, Joins
 
 queries = Queries(__name__, "identity.sql")
@@ -78,10 +71,7 @@ def add_links(directory: Directory, links: Iterable[KnownLink]) -> None:
 def request_numbers(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
     """Ask for the ids of new contacts and merges; calling the result gives them out in order."""
     drawn_numbers: list[tuple[Sequence[Contact | Merge], Any]] = []
-    for name, new in (
-        ("draw_contact_ids", directory.created),
-        ("draw_merge_ids", directory.merges),
-    ):
+    for name, new in (("draw_contact_ids", directory.created), ("draw_merge_ids", directory.merges)):
         if new:
             drawn_numbers.append((new, connection.execute(queries[name], {"count": len(new)})))
 
@@ -110,12 +100,9 @@ def write_joins(connection: Connection[Any], space_id: int, joins: Joins) -> Non
     """Store the joins of a batch and count those refused, and delete what no longer counts."""
     if joins.added:
         values = [
-            {
-                "space_id": space_id, "browser": key, "contact_id": contact.final().id,
-                "joined_at": at,
-            }
+            {"space_id": space_id, "browser": key, "contact_id": contact.final().id, "joined_at": at}
             for key, contact, at in joins.added
-        ]  # fmt: skip
+        ]
         oldest = min(at for _, _, at in joins.added) - WITHIN
         connection.execute(queries["forget_joins"], {"space_id": space_id, "before": oldest})
         connection.cursor().executemany(queries["add_join"], values)

@@ -98,11 +98,7 @@ def identify(
     """
     contact = _strongly_known(directory, item)
     holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
-    if (
-        contact is not None
-        and contact is not holder
-        and not _may_join(joins or Joins(), item, contact)
-    ):
+    if contact is not None and contact is not holder and not _may_join(joins or Joins(), item, contact):
         # The browser says that it is neither the contact it joined before nor anybody we believe.
         item = msgspec.structs.replace(item, email=None, tracking_id=None, is_refused=True)
         contact = holder if holder is not None and holder.is_anonymous else None
@@ -173,9 +169,7 @@ def _lookalike(directory: Directory, item: ItemIdentity) -> Contact | None:
     holders = directory.holders(FINGERPRINT, item.fingerprint)
     if len(holders) > CROWD:
         return None
-    near = [
-        contact for contact, link in holders.items() if abs(link.last_seen - item.at) <= _WEAK_SPAN
-    ]
+    near = [contact for contact, link in holders.items() if abs(link.last_seen - item.at) <= _WEAK_SPAN]
     if len(near) != 1:
         return None
     contact = near[0]

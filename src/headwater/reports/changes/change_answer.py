@@ -10,23 +10,11 @@ from headwater.attribution.fits.choice import CITATION_OR_NULL, ChosenFit, cite
 from headwater.attribution.history.causes import ChangeCause
 from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
-from headwater.reports.change_models import (
-    ChangedEvent,
-    ChangeQuery,
-    ChangeReport,
-    FigureChange,
-)
+from headwater.reports.change_models import ChangedEvent, ChangeQuery, ChangeReport, FigureChange
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
 from headwater.reports.models import Figures, Group, GroupKey
 from headwater.reports.readings import ReportReading
-from headwater.reports.report_answer import (
-    DATES,
-    NAMED,
-    in_digits,
-    number,
-    written_moment,
-    written_span,
-)
+from headwater.reports.report_answer import DATES, NAMED, in_digits, number, written_moment, written_span
 
 
 def changes_answer(query: ChangeQuery, report: ChangeReport) -> dict[str, Any]:
@@ -54,7 +42,7 @@ def changes_answer(query: ChangeQuery, report: ChangeReport) -> dict[str, Any]:
         "currency": report.currency,
         "left_out_money": left_out_answer(report.left_out_money.end),
         "left_out_money_before": left_out_answer(report.left_out_money.start),
-    }  # fmt: skip
+    }
 
 
 def changes_csv(query: ChangeQuery, report: ChangeReport) -> bytes:
@@ -81,17 +69,20 @@ def reading_answer(reading: ReportReading, fit: ChosenFit | None, timezone: str)
     """Return a reading as answers have it."""
     taken_at = reading.moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
     return {
-        "reading": str(reading), "taken_at": written_moment(taken_at), "fit": fit and cite(fit),
+        "reading": str(reading),
+        "taken_at": written_moment(taken_at),
+        "fit": fit and cite(fit),
         "half_life_days": reading.half_life_days or None,
-    }  # fmt: skip
+    }
 
 
 def _change(change: FigureChange) -> dict[str, Any]:
     return {
-        "before": _figures(change.start), "after": _figures(change.end),
+        "before": _figures(change.start),
+        "after": _figures(change.end),
         "difference": _figures(change.difference),
         "causes": {str(cause): _figures(parts) for cause, parts in change.causes.items()},
-    }  # fmt: skip
+    }
 
 
 def _figures(figures: Figures) -> dict[str, float | None]:
@@ -110,11 +101,14 @@ def _keys(groups: tuple[Group, ...], keys: tuple[GroupKey, ...]) -> dict[str, st
 def event_answer(event: ChangedEvent) -> dict[str, Any]:
     """Return an event that has moved a figure as answers have it."""
     return {
-        "event_id": event.event_id, "event_name": event.name,
+        "event_id": event.event_id,
+        "event_name": event.name,
         "event_time": written_moment(event.at.replace(microsecond=0)),
-        "contact_id": event.contact_id, "is_stored": event.is_stored,
-        "events": event.events, "revenue": number(event.revenue),
-    }  # fmt: skip
+        "contact_id": event.contact_id,
+        "is_stored": event.is_stored,
+        "events": event.events,
+        "revenue": number(event.revenue),
+    }
 
 
 def _event(groups: tuple[Group, ...], event: ChangedEvent) -> dict[str, Any]:
@@ -122,24 +116,32 @@ def _event(groups: tuple[Group, ...], event: ChangedEvent) -> dict[str, Any]:
     return {**event_answer(event), "rows": rows}
 
 
-_FIGURES: Mapping[str, Any] = {
-    "type": "object", "additionalProperties": {"type": ["number", "null"]},
-}  # fmt: skip
-_CHANGE = object_schema({
-    "before": _FIGURES, "after": _FIGURES, "difference": _FIGURES,
-    "causes": {
-        "type": "object", "additionalProperties": _FIGURES,
-        "description": "The parts of the difference, which add up to it: "
-        f"{', '.join(ChangeCause)}. Those that are 0 are left out.",
-    },
-})  # fmt: skip
-READING = object_schema({
-    "reading": TEXT, "taken_at": TEXT_OR_NULL, "fit": CITATION_OR_NULL,
-    "half_life_days": {"type": ["integer", "null"]},
-})  # fmt: skip
+_FIGURES: Mapping[str, Any] = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+_CHANGE = object_schema(
+    {
+        "before": _FIGURES,
+        "after": _FIGURES,
+        "difference": _FIGURES,
+        "causes": {
+            "type": "object",
+            "additionalProperties": _FIGURES,
+            "description": "The parts of the difference, which add up to it: "
+            f"{', '.join(ChangeCause)}. Those that are 0 are left out.",
+        },
+    }
+)
+READING = object_schema(
+    {
+        "reading": TEXT,
+        "taken_at": TEXT_OR_NULL,
+        "fit": CITATION_OR_NULL,
+        "half_life_days": {"type": ["integer", "null"]},
+    }
+)
 CHANGES = object_schema(
     {
-        "since": READING, "until": READING,
+        "since": READING,
+        "until": READING,
         "columns": {"type": "array", "items": TEXT},
         "totals": _CHANGE,
         "overall": {**_CHANGE, "type": ["object", "null"]},
@@ -151,7 +153,10 @@ CHANGES = object_schema(
             "description": "By cause, how many events it has changed, and those it changed most.",
         },
         "unexplained": {**_FIGURES, "description": "What no cause explains: 0."},
-        "period": DATES, "timezone": TEXT, "currency": TEXT,
-        "left_out_money": LEFT_OUT_MONEY, "left_out_money_before": LEFT_OUT_MONEY,
+        "period": DATES,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "left_out_money_before": LEFT_OUT_MONEY,
     }
-)  # fmt: skip
+)

@@ -48,11 +48,15 @@ class CauseEvents:
             state, whole = changes.events[event_id], self._whole(event_id)
             moment = _EPOCH + timedelta(microseconds=state.at)
             yield ChangedEvent(
-                event_id, state.name, moment.astimezone(zone).replace(tzinfo=None),
-                state.contact_id, event_id not in changes.gone,
-                whole[Sum.EVENTS], plain(Decimal(whole.revenue).scaleb(-4)),
+                event_id,
+                state.name,
+                moment.astimezone(zone).replace(tzinfo=None),
+                state.contact_id,
+                event_id not in changes.gone,
+                whole[Sum.EVENTS],
+                plain(Decimal(whole.revenue).scaleb(-4)),
                 tuple((names[keys], figures) for keys, figures in self._rows(event_id)),
-            )  # fmt: skip
+            )
 
     def _order(self) -> IntArray:
         """Return the places of the events: by what of their amounts has changed, then by how much
@@ -83,10 +87,7 @@ class CauseEvents:
             return []
         at: list[int] = np.flatnonzero(self._by_group.keys[-1] == event_id).tolist()
         rows = [
-            (
-                tuple(int(keys[row]) for keys in self._by_group.keys[:-1]),
-                figures_of(self._query, sums, sums),
-            )
+            (tuple(int(keys[row]) for keys in self._by_group.keys[:-1]), figures_of(self._query, sums, sums))
             for row in at
             for sums in [sums_at(self._by_group, row, 0)]
         ]

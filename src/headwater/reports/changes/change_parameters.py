@@ -31,19 +31,17 @@ def _parse(text: str) -> ReportReading | datetime:
 
 _POINT = written({"type": "string", "maxLength": 64}, _parse)
 SINCE = Parameter(
-    name="since", kind=_POINT, required=True,
+    name="since",
+    kind=_POINT,
+    required=True,
     description="The earlier moment: the reading of a report, or a time on the Space's clock.",
-)  # fmt: skip
+)
 CHANGES_SINCE = Parameter(
-    name="changes_since", kind=_POINT,
-    description="Adds why figures changed since a reading or time.",
-)  # fmt: skip
+    name="changes_since", kind=_POINT, description="Adds why figures changed since a reading or time."
+)
 """Of a report that says in one answer what it is and what has changed."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
-PARAMETERS = (
-    SINCE, UNTIL,
-    *(each for each in OF_REPORTS if each.name not in {COMPARE.name, RIPENESS.name}),
-)  # fmt: skip
+PARAMETERS = (SINCE, UNTIL, *(each for each in OF_REPORTS if each.name not in {COMPARE.name, RIPENESS.name}))
 
 
 def read_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:

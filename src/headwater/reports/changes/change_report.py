@@ -24,12 +24,7 @@ from headwater.reports.change_models import (
     LeftOutSides,
 )
 from headwater.reports.changes.change_events import CauseEvents
-from headwater.reports.changes.change_split import (
-    ChangeSums,
-    needs_first_orders,
-    split_up,
-    taken_back,
-)
+from headwater.reports.changes.change_split import ChangeSums, needs_first_orders, split_up, taken_back
 from headwater.reports.changes.change_terms import Readings, Terms, find_readings, load_terms
 from headwater.reports.engine.addition import PieceSums
 from headwater.reports.engine.change_amounts import FormerAmounts, load_former_amounts
@@ -41,15 +36,7 @@ from headwater.reports.engine.plan_loader import PeriodPlan, PlanLoader
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.result import Keys, PeriodSums
 from headwater.reports.errors import Uncounted
-from headwater.reports.models import (
-    Comparison,
-    DateBasis,
-    Figure,
-    Figures,
-    NoCredit,
-    ReportQuery,
-    columns_of,
-)
+from headwater.reports.models import Comparison, DateBasis, Figure, Figures, NoCredit, ReportQuery, columns_of
 from headwater.reports.questions.report import name_keys
 from headwater.reports.readings import ReportReading, fetch_present, make_reading
 from headwater.reports.validation import check_changes
@@ -59,9 +46,7 @@ _AFTER_ALL = 8
 """The moments of a change: those of the next one begin after so many."""
 
 
-async def query_changes(
-    connection: AsyncConnection, space_id: int, query: ChangeQuery
-) -> ChangeReport:
+async def query_changes(connection: AsyncConnection, space_id: int, query: ChangeQuery) -> ChangeReport:
     """The changes between two readings of a report. Needs a transaction in which nothing has
     been read yet, on a connection that it may have for CONNECTION_SECONDS.
 
@@ -91,9 +76,7 @@ async def load_changes(reader: ReportReader, planned: PeriodPlan, readings: Read
     terms = await load_terms(reader, planned, readings)
     readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
     sums = [
-        of_terms
-        for each in terms
-        for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
+        of_terms for each in terms for of_terms in await add_up_plans(readers[each.rates_at], [each.planned])
     ]
     split = await _split(reader, terms, readings.start, readings.end)
     left_out = await _load_left_out(readers, terms, split)
@@ -133,8 +116,7 @@ async def _split(
     past = PastReader(reader.connection, reader.space.id, span, reader.bound_time)
     families = await past.families()
     exchanges = [
-        CurrencyExchange(reader.space, reader.currency, each.rates_at) if money else None
-        for each in terms
+        CurrencyExchange(reader.space, reader.currency, each.rates_at) if money else None for each in terms
     ]
     amounts = [await load_former_amounts(reader.connection, each, families) for each in exchanges]
     moments = range(_AFTER_ALL * (first + 1) - 1, _AFTER_ALL * (last + 1))
@@ -169,8 +151,9 @@ class Changes:
         self.columns = columns_of(query)
         self.causes = {
             cause: self._joined(self.changes.causes[cause].pieces)
-            for cause in ChangeCause if cause in self.changes.causes
-        }  # fmt: skip
+            for cause in ChangeCause
+            if cause in self.changes.causes
+        }
         since_end = [*now[-1], *_negated(self.changes.later.pieces)]
         self.end = self._joined(since_end)
         between = [piece for cause in self.changes.causes.values() for piece in cause.pieces]
@@ -186,9 +169,7 @@ class Changes:
 
     def require_counted(self, readings: Readings) -> None:
         """Raise Uncounted where the sums are of other events than the readings have seen."""
-        for name, reading, sums in (
-            ("since", readings.start, self.start), ("until", readings.end, self.end)
-        ):  # fmt: skip
+        for name, reading, sums in (("since", readings.start, self.start), ("until", readings.end, self.end)):
             if reading.events not in {None, sums.event_count}:
                 raise Uncounted(name)
 
@@ -197,9 +178,11 @@ class Changes:
         start, end = figures(self.start), figures(self.end)
         causes = {cause: figures(sums) for cause, sums in self.causes.items()}
         return FigureChange(
-            start, end, _differences(end, start),
+            start,
+            end,
+            _differences(end, start),
             {cause: parts for cause, parts in causes.items() if any(parts.values())},
-        )  # fmt: skip
+        )
 
     def total(self) -> FigureChange:
         return self.change(lambda sums: self.figures(sums.total))
@@ -232,9 +215,7 @@ class Changes:
 
     def every_row(self, among: Iterable[PeriodSums]) -> list[tuple[Keys, FigureChange]]:
         """Return the groups that there are among some of the sums."""
-        listed = sorted({
-            sums.keys(place) for sums in among for place in range(sums.groups.groups)
-        })  # fmt: skip
+        listed = sorted({sums.keys(place) for sums in among for place in range(sums.groups.groups)})
         every = (self.start, self.end, *self.causes.values())
         sums_of = {id(sums): sums.find(listed) for sums in every}
 
@@ -274,19 +255,29 @@ async def _make_report(
     every = (total, overall, unattributed, *(change for _, change in rows))
     moving = {cause for change in every if change is not None for cause in change.causes}
     return ChangeReport(
-        changes.columns, start, end, changes.fits, total, overall, unattributed,
+        changes.columns,
+        start,
+        end,
+        changes.fits,
+        total,
+        overall,
+        unattributed,
         rows=tuple(ChangedRow(names[keys], change) for keys, change in rows[: query.limit]),
         left_out=max(0, len(rows) - query.limit),
         causes=tuple(
             CauseShare(cause, events.count, tuple(events.largest(changes.changes, names, zone)))
-            if events is not None else CauseShare(cause, None, ())
+            if events is not None
+            else CauseShare(cause, None, ())
             for cause in changes.causes
-            for events in [shares.get(cause)] if (events.count if events else cause in moving)
+            for events in [shares.get(cause)]
+            if (events.count if events else cause in moving)
         ),
         unexplained=_unexplained(overall or total),
-        span=planned.period.span, timezone=reader.space.timezone, currency=reader.currency,
+        span=planned.period.span,
+        timezone=reader.space.timezone,
+        currency=reader.currency,
         left_out_money=changes.left_out_money,
-    )  # fmt: skip
+    )
 
 
 def _negated(pieces: Iterable[PieceSums]) -> list[PieceSums]:

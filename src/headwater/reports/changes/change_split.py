@@ -58,11 +58,7 @@ class ChangeSums:
 
 
 def piece_sums(
-    plans: Sequence[Plan],
-    states: Sequence[tuple[int, EventState]],
-    amount_of: AmountOf,
-    *,
-    taken_away: bool,
+    plans: Sequence[Plan], states: Sequence[tuple[int, EventState]], amount_of: AmountOf, *, taken_away: bool
 ) -> Iterator[list[PieceSums]]:
     """Yield what some states come to, plan by plan; or what takes it away."""
     for first in range(0, len(states), _AT_ONCE):
@@ -82,12 +78,16 @@ class ChangePlans:
             plan,
             Plan(plan.query, plan.scope, (*plan.dimensions, by_id)),
             Plan(whole, plan.scope, (by_id,)),
-        )  # fmt: skip
+        )
 
     def add(
-        self, sums: CauseSums, states: Sequence[tuple[int, EventState]], amount_of: AmountOf,
-        *, taken_away: bool,
-    ) -> None:  # fmt: skip
+        self,
+        sums: CauseSums,
+        states: Sequence[tuple[int, EventState]],
+        amount_of: AmountOf,
+        *,
+        taken_away: bool,
+    ) -> None:
         """Add what some states come to, or take it away."""
         for pieces in piece_sums(self.plans, states, amount_of, taken_away=taken_away):
             of_report, by_group, by_event = pieces
@@ -96,9 +96,7 @@ class ChangePlans:
             sums.by_event.append(by_event.groups)
 
 
-def split_up(
-    plan: Plan, families: Iterable[Family], between: range, amount_of: AmountOf
-) -> ChangeSums:
+def split_up(plan: Plan, families: Iterable[Family], between: range, amount_of: AmountOf) -> ChangeSums:
     """Return what has changed after the moment at which `between` starts, by cause as far as it did
     until the one at which it stops. Raises ReportTooLarge.
     """
@@ -123,7 +121,7 @@ def taken_back(plan: Plan, changes: ChangeSums, amount_of: AmountOf) -> list[Pie
     pieces = [
         *piece_sums([plan], now, amount_of, taken_away=True),
         *piece_sums([plan], before, amount_of, taken_away=False),
-    ]  # fmt: skip
+    ]
     return [piece for (piece,) in pieces]
 
 
@@ -160,9 +158,7 @@ def _follow(result: ChangeSums, transition: Transition, *, in_time: bool) -> Non
         result.gone.add(transition.event_id)
 
 
-def _added_up(
-    plans: ChangePlans, transitions: Sequence[Transition], amount_of: AmountOf
-) -> CauseSums:
+def _added_up(plans: ChangePlans, transitions: Sequence[Transition], amount_of: AmountOf) -> CauseSums:
     sums = CauseSums()
     before = [(each.event_id, each.before) for each in transitions if each.before is not None]
     after = [(each.event_id, each.after) for each in transitions if each.after is not None]

@@ -17,13 +17,7 @@ from headwater.http.inputs.timerange import between
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.engine.plan_loader import PeriodPlan
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.reports.errors import (
-    FitDeleted,
-    OtherPast,
-    OtherQuestion,
-    ReadingTooOld,
-    SettingsChanged,
-)
+from headwater.reports.errors import FitDeleted, OtherPast, OtherQuestion, ReadingTooOld, SettingsChanged
 from headwater.reports.readings import ReportReading
 from headwater.spend.rates.store import RatePoint, fetch_reference_revision, have_changed
 
@@ -83,14 +77,11 @@ async def _find(
     taken_at = (moment - _EPOCH) // timedelta(microseconds=1)
     reference = await fetch_reference_revision(reader.connection, moment)
     return replace(
-        now, point=now.point._replace(revision=revision), taken_at=taken_at, reference=reference,
-        events=None,
-    )  # fmt: skip
+        now, point=now.point._replace(revision=revision), taken_at=taken_at, reference=reference, events=None
+    )
 
 
-def _require_comparable(
-    name: str, reading: ReportReading, now: ReportReading, latest: Latest
-) -> None:
+def _require_comparable(name: str, reading: ReportReading, now: ReportReading, latest: Latest) -> None:
     """Raise a ReportRefused for a reading that is not of the same question, or of too long ago."""
     if reading.subject != now.subject:
         raise OtherQuestion(name)
@@ -143,9 +134,7 @@ async def _load_rate_points(
     return start if await have_changed(connection, space_id, start, end) else at_end, at_end
 
 
-async def _load_fit(
-    reader: ReportReader, name: str, fit_id: int, now: ChosenFit | None
-) -> ChosenFit | None:
+async def _load_fit(reader: ReportReader, name: str, fit_id: int, now: ChosenFit | None) -> ChosenFit | None:
     if not fit_id or (now is not None and now.id == fit_id):
         return now
     fit = await find_fit(reader.connection, reader.space.id, fit_id)

@@ -13,12 +13,7 @@ from headwater.http.openapi import NUMBER_OR_NULL, TEXT, WHOLE, Schema, object_s
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.changes.change_answer import READING, event_answer, reading_answer
 from headwater.reports.changes.change_parameters import SINCE, UNTIL
-from headwater.reports.changes.spend_change_models import (
-    RATIOS,
-    CostChange,
-    CostChangeReport,
-    SpendCause,
-)
+from headwater.reports.changes.spend_change_models import RATIOS, CostChange, CostChangeReport, SpendCause
 from headwater.reports.left_out_money import (
     LEFT_OUT_MONEY,
     LEFT_OUT_SPEND,
@@ -29,11 +24,7 @@ from headwater.reports.parameters import COMPARE
 from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spend_answer import FIGURES, read_spend_query, spend_number
 from headwater.reports.questions.spend_answer import PARAMETERS as OF_SPEND
-from headwater.reports.report_answer import (
-    DATES,
-    in_digits,
-    written_span,
-)
+from headwater.reports.report_answer import DATES, in_digits, written_span
 from headwater.spaces.models import Space
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import FIGURES as OF_LEDGER
@@ -62,10 +53,7 @@ def spend_changes_answer(report: CostChangeReport) -> dict[str, Any]:
         "totals": _change(report.total),
         "unmatched": _change(report.without_place),
         "rows": [
-            {
-                f"{report.group}": row.key, f"{report.group}_name": row.label,
-                **_change(row.change),
-            }
+            {f"{report.group}": row.key, f"{report.group}_name": row.label, **_change(row.change)}
             for row in report.rows
         ],
         "left_out": report.left_out,
@@ -79,7 +67,7 @@ def spend_changes_answer(report: CostChangeReport) -> dict[str, Any]:
         "left_out_spend": left_out_spend_answer(report.left_out_spend[1]),
         "left_out_spend_before": left_out_spend_answer(report.left_out_spend[0]),
         "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
-    }  # fmt: skip
+    }
 
 
 def spend_changes_csv(report: CostChangeReport) -> bytes:
@@ -107,10 +95,11 @@ def _parts(change: CostChange) -> Iterator[tuple[str, dict[str, float | None]]]:
 
 def _change(change: CostChange) -> dict[str, Any]:
     return {
-        "before": _figures(change.start), "after": _figures(change.end),
+        "before": _figures(change.start),
+        "after": _figures(change.end),
         "difference": {name: spend_number(name, change.moved(name)) for name in FIGURES},
         "causes": {str(cause): _figures(parts, SUMS) for cause, parts in change.causes.items()},
-    }  # fmt: skip
+    }
 
 
 def _figures(figures: CostFigures, names: tuple[str, ...] = FIGURES) -> dict[str, float | None]:
@@ -131,27 +120,37 @@ def _row(changed: ChangedSpend) -> dict[str, Any]:
     path = (*row.path, *("",) * (len(LEVELS) - len(row.path)))
     differences = zip(OF_LEDGER, row.figures, _MILLIONTHS, strict=True)
     return {
-        "date": f"{row.date}", "platform": row.platform,
+        "date": f"{row.date}",
+        "platform": row.platform,
         **{level: each or None for level, each in zip(LEVELS, path, strict=True)},
-        "country": row.country or None, "currency": row.currency,
+        "country": row.country or None,
+        "currency": row.currency,
         **{name: figure / unit for name, figure, unit in differences},
         "is_stored": changed.is_stored,
-    }  # fmt: skip
+    }
 
 
 _BY_FIGURE: Schema = {"type": "object", "additionalProperties": NUMBER_OR_NULL}
-_CHANGE: Schema = object_schema({
-    "before": _BY_FIGURE, "after": _BY_FIGURE, "difference": _BY_FIGURE,
-    "causes": {
-        "type": "object", "additionalProperties": _BY_FIGURE,
-        "description": "The parts of the differences of sums, which add up to them: "
-        f"{', '.join(ChangeCause)}. A ratio is explained by the sums that it is of.",
-    },
-})  # fmt: skip
+_CHANGE: Schema = object_schema(
+    {
+        "before": _BY_FIGURE,
+        "after": _BY_FIGURE,
+        "difference": _BY_FIGURE,
+        "causes": {
+            "type": "object",
+            "additionalProperties": _BY_FIGURE,
+            "description": "The parts of the differences of sums, which add up to them: "
+            f"{', '.join(ChangeCause)}. A ratio is explained by the sums that it is of.",
+        },
+    }
+)
 SPEND_CHANGES: Schema = object_schema(
     {
-        "since": READING, "until": READING, "columns": {"type": "array", "items": TEXT},
-        "totals": _CHANGE, "unmatched": _CHANGE,
+        "since": READING,
+        "until": READING,
+        "columns": {"type": "array", "items": TEXT},
+        "totals": _CHANGE,
+        "unmatched": _CHANGE,
         "rows": {"type": "array", "items": {"type": "object"}},
         "left_out": {**WHOLE, "description": "Changed groups beyond the limit."},
         "causes": {
@@ -160,8 +159,13 @@ SPEND_CHANGES: Schema = object_schema(
             "those it changed most.",
         },
         "unexplained": {**_BY_FIGURE, "description": "What no cause explains: 0."},
-        "period": DATES, "timezone": TEXT, "currency": TEXT, "cost_rate": NUMBER_OR_NULL,
-        "left_out_money": LEFT_OUT_MONEY, "left_out_money_before": LEFT_OUT_MONEY,
-        "left_out_spend": LEFT_OUT_SPEND, "left_out_spend_before": LEFT_OUT_SPEND,
+        "period": DATES,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "cost_rate": NUMBER_OR_NULL,
+        "left_out_money": LEFT_OUT_MONEY,
+        "left_out_money_before": LEFT_OUT_MONEY,
+        "left_out_spend": LEFT_OUT_SPEND,
+        "left_out_spend_before": LEFT_OUT_SPEND,
     }
-)  # fmt: skip
+)

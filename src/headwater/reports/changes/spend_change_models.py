@@ -17,9 +17,10 @@ from headwater.reports.readings import ReportReading
 from headwater.spend.changes import ChangedSpend
 
 RATIOS: Mapping[str, tuple[str, str]] = {
-    "roas": ("credited_revenue", "spend"), "cpa": ("spend", "credited_conversions"),
+    "roas": ("credited_revenue", "spend"),
+    "cpa": ("spend", "credited_conversions"),
     "cac": ("spend", "new_customers"),
-}  # fmt: skip
+}
 """The two figures of each ratio: the one that is divided, and that by which it is."""
 
 

@@ -27,12 +27,7 @@ from headwater.reports.engine.report_reader import ReportReader, in_thread, open
 from headwater.reports.models import OF_TOUCHES, Comparison, Figures, Group
 from headwater.reports.questions.cost_figures import CostFigures, Credit
 from headwater.reports.questions.report import name_keys
-from headwater.reports.questions.spend_report import (
-    check_only,
-    credit_of,
-    credit_queries,
-    spend_problem,
-)
+from headwater.reports.questions.spend_report import check_only, credit_of, credit_queries, spend_problem
 from headwater.reports.questions.spent import Key
 from headwater.reports.validation import check_changes
 from headwater.sources.source_names import SourceNames
@@ -55,9 +50,7 @@ async def query_spend_changes(
     for each in queries:
         check_changes(replace(query, report=each))
     async with open_reader(connection, space_id, report.currency, money=True) as reader:
-        plans = [
-            planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)
-        ]
+        plans = [planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)]
         readings = await load_readings(reader, query, plans[0])
         credit, firsts, *paid = [await load_changes(reader, planned, readings) for planned in plans]
         credit.require_counted(readings)
@@ -68,20 +61,31 @@ async def query_spend_changes(
         paid_by_key = await _paid_by_key(reader, *paid)
         rows = await _join_rows(reader, credit, firsts, paid_by_key, terms)
         total = _joined(
-            _Credit(credit.total(), firsts.total(), tuple(paid_by_key.items())), ledger.total(),
-            terms,
-        )  # fmt: skip
+            _Credit(credit.total(), firsts.total(), tuple(paid_by_key.items())), ledger.total(), terms
+        )
         listed = sorted((row for row in rows if row.change.causes), key=_order)
         return CostChangeReport(
-            ledger.group, readings.start, readings.end, credit.fits, total,
+            ledger.group,
+            readings.start,
+            readings.end,
+            credit.fits,
+            total,
             _joined(_Credit(), ledger.at(None), terms),
-            tuple(listed[: report.limit]), max(0, len(listed) - report.limit),
-            await _causes(reader, credit, ledger, {*total.causes, *(
-                cause for row in listed for cause in row.change.causes
-            )}),
-            plans[0].period.span, reader.space.timezone, reader.currency, reader.space.cost_rate,
-            credit.left_out_money, ledger.left_out,
-        )  # fmt: skip
+            tuple(listed[: report.limit]),
+            max(0, len(listed) - report.limit),
+            await _causes(
+                reader,
+                credit,
+                ledger,
+                {*total.causes, *(cause for row in listed for cause in row.change.causes)},
+            ),
+            plans[0].period.span,
+            reader.space.timezone,
+            reader.currency,
+            reader.space.cost_rate,
+            credit.left_out_money,
+            ledger.left_out,
+        )
 
 
 PlatformChanges = Mapping[tuple[Key, ...], "_Credit"]
@@ -117,8 +121,7 @@ class _Credit:
     def at(self, side: Side) -> Credit:
         """Return the credit of one side."""
         figures, new = (
-            (side(change) if change is not None else None) or {}
-            for change in (self.of_all, self.of_new)
+            (side(change) if change is not None else None) or {} for change in (self.of_all, self.of_new)
         )
         return credit_of(figures, new)
 
@@ -126,30 +129,20 @@ class _Credit:
         """Return the part of one side's credit that sources of some platforms have."""
         if self.by_platform is None:
             return None
-        return Credit.sum_of(
-            credit.at(side) for keys, credit in self.by_platform if keys[-1] in platforms
-        )
+        return Credit.sum_of(credit.at(side) for keys, credit in self.by_platform if keys[-1] in platforms)
 
     @property
     def causes(self) -> set[ChangeCause]:
-        return {
-            cause
-            for each in (self.of_all, self.of_new)
-            if each is not None
-            for cause in each.causes
-        }
+        return {cause for each in (self.of_all, self.of_new) if each is not None for cause in each.causes}
 
 
 def _joined(credit: _Credit, spent: SpentSides, terms: _Terms) -> CostChange:
     """Return the change of spend and credit in one."""
 
-    def figures(
-        side: Side, of_ledger: breakdown.Figures, platforms: Collection[Key] = ()
-    ) -> CostFigures:
+    def figures(side: Side, of_ledger: breakdown.Figures, platforms: Collection[Key] = ()) -> CostFigures:
         return CostFigures(
-            of_ledger, credit.at(side), credit.paid_at(side, platforms), terms.cost_rate,
-            terms.has_ratios,
-        )  # fmt: skip
+            of_ledger, credit.at(side), credit.paid_at(side, platforms), terms.cost_rate, terms.has_ratios
+        )
 
     def part(cause: ChangeCause) -> CostFigures:
         return figures(lambda change: change.causes.get(cause), spent.causes.get(cause, NOTHING))
@@ -185,9 +178,11 @@ async def _join_rows(
     rows: list[ChangedCost] = []
     for key in {*by_key, *ledger.keys()}:
         label, change = by_key.get(key, (ledger.names.get(key or "", key), None))
-        by_platform = None if ledger.group in OF_TOUCHES else tuple(
-            (keys, of_key) for keys, of_key in paid.items() if keys[0] == key
-        )  # fmt: skip
+        by_platform = (
+            None
+            if ledger.group in OF_TOUCHES
+            else tuple((keys, of_key) for keys, of_key in paid.items() if keys[0] == key)
+        )
         pair = _Credit(change, of_firsts.get(key, (None, None))[1], by_platform)
         spent = SpentSides() if key is None else ledger.at(key)
         rows.append(ChangedCost(key, label, _joined(pair, spent, terms.of(key))))
@@ -204,13 +199,8 @@ async def _by_keys(
 ) -> dict[tuple[Key, ...], tuple[str | None, FigureChange]]:
     """Return the groups of a report by their keys, with the name of the first."""
     every = await in_thread(of.every_row, (of.start, of.end, *of.causes.values()))
-    names = await name_keys(
-        reader, of.planned.period, of.planned.dimensions, [keys for keys, _ in every]
-    )
-    return {
-        tuple(key.value for key in names[keys]): (names[keys][0].label, change)
-        for keys, change in every
-    }
+    names = await name_keys(reader, of.planned.period, of.planned.dimensions, [keys for keys, _ in every])
+    return {tuple(key.value for key in names[keys]): (names[keys][0].label, change) for keys, change in every}
 
 
 def _order(row: ChangedCost) -> tuple[int, Fraction, str]:
@@ -236,7 +226,7 @@ async def _causes(
             continue
         events, rows = shares.get(cause), ledger.rows.get(cause)
         largest = () if events is None else tuple(events.largest(credit.changes, names, zone))
-        causes.append(SpendCause(
-            cause, events and events.count, largest, rows and rows[0], rows[1] if rows else ()
-        ))  # fmt: skip
+        causes.append(
+            SpendCause(cause, events and events.count, largest, rows and rows[0], rows[1] if rows else ())
+        )
     return tuple(causes)

@@ -63,9 +63,7 @@ class LedgerChanges:
         """Return all keys but that of what is not broken down."""
         if self.group is None:
             return set()
-        return {key for each in (self.start, self.end, *self.causes.values()) for key in each} - {
-            None
-        }
+        return {key for each in (self.start, self.end, *self.causes.values()) for key in each} - {None}
 
     def at(self, key: Key) -> SpentSides:
         """Return what is at a key; of no group, nothing is at none."""
@@ -98,9 +96,7 @@ async def load_ledger_changes(
     names = await fetch_piece_names(reader.connection, reader.space.id, pieces)
     wanted = query.filters.only
     exchanges = [
-        await load_exchange(
-            reader.connection, reader.space.id, reader.currency, pieces, each.rates_at
-        )
+        await load_exchange(reader.connection, reader.space.id, reader.currency, pieces, each.rates_at)
         for each in (credit.terms[0], credit.terms[-1])
     ]
     chosen = _Chosen(lambda piece: is_chosen(piece, wanted, names), split)
@@ -158,9 +154,7 @@ def _ledger_of(chosen: _Chosen, exchanges: Sequence[SpendExchange], sums: _Sums)
     unsplit = {platform for side in sides for platform in side.unsplit(sums.group)}
     left_out = first.left_out(chosen.start), last.left_out(chosen.end)
     end = sums.of(chosen.end, last)
-    return LedgerChanges(
-        sums.group, start, end, causes, names, rows, left_out, (before, after), unsplit
-    )
+    return LedgerChanges(sums.group, start, end, causes, names, rows, left_out, (before, after), unsplit)
 
 
 def _weight(changed: ChangedSpend, exchange: SpendExchange) -> tuple[int, ...]:
@@ -170,9 +164,7 @@ def _weight(changed: ChangedSpend, exchange: SpendExchange) -> tuple[int, ...]:
 
 def _minus(some: Mapping[Key, Figures], others: Mapping[Key, Figures]) -> dict[Key, Figures]:
     negated = {key: tuple(-figure for figure in figures) for key, figures in others.items()}
-    return {
-        key: plus(some.get(key, NOTHING), negated.get(key, NOTHING)) for key in {**some, **negated}
-    }
+    return {key: plus(some.get(key, NOTHING), negated.get(key, NOTHING)) for key in {**some, **negated}}
 
 
 def _listed(credit: Changes) -> set[Key]:

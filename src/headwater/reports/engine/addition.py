@@ -12,13 +12,7 @@ import numpy as np
 
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.engine.cells import Cells
-from headwater.reports.engine.chosen_events import (
-    COUNTS,
-    STATUSES,
-    ChosenEvents,
-    ModelCredit,
-    StatusSums,
-)
+from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, StatusSums
 from headwater.reports.engine.tally import NO_PAIRS, Tally
 from headwater.reports.models import CREDITED, Measure
 from headwater.reports.plan.forms import Sum, credit_sum
@@ -48,8 +42,7 @@ class PieceSums:
         if len(parts) <= 1:
             return parts[0] if parts else None
         statuses = {
-            model: Tally.join([part.statuses[model] for part in parts])
-            for model in parts[0].statuses
+            model: Tally.join([part.statuses[model] for part in parts]) for model in parts[0].statuses
         }
         names = join_counts(part.names for part in parts)
         return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
@@ -78,13 +71,8 @@ def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
     events and the credit of touches, is worked out once.
     """
     uses = Counter(plan.scope for plan in plans)
-    chosen = {
-        scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()
-    }
-    return [
-        add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None
-        for plan in plans
-    ]
+    chosen = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
+    return [add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None for plan in plans]
 
 
 def add_up_events(plan: Plan, events: ChosenEvents) -> PieceSums:
@@ -137,11 +125,15 @@ class _Addition:
             self._counted[credit.counted.events] = True
         if self._plan.credits:
             cells = credit.cells.by(self._plan.dimensions)
-            self._by_group.append(cells.tally({
-                credit_sum(measure, credit.model): credit.sums(measure, cells)
-                for measure in self._plan.query.measures
-                if measure in CREDITED
-            }))  # fmt: skip
+            self._by_group.append(
+                cells.tally(
+                    {
+                        credit_sum(measure, credit.model): credit.sums(measure, cells)
+                        for measure in self._plan.query.measures
+                        if measure in CREDITED
+                    }
+                )
+            )
 
     def _add_touched(self) -> None:
         events, pairs = self._events, self._events.touched.pairs
@@ -174,9 +166,7 @@ class _Addition:
         chosen = Cells(cells.codes[touched], cells.size, cells.keys)
         return chosen.tally(chosen.sums(self._events.touched_values, touched))
 
-    def _whole_events(
-        self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]
-    ) -> Tally:
+    def _whole_events(self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]) -> Tally:
         """Return sums over events, each in a cell or in several: `members` has the event of each
         code; None is all events, in order.
         """

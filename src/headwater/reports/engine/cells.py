@@ -37,32 +37,29 @@ class Cells:
         (keys,) = self.keys.values()
         return Cells(self.codes, self.size, {place: keys})
 
-    def sums(
-        self, values: Mapping[str, IntArray], members: IntArray | None = None
-    ) -> dict[str, WideSums]:
+    def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, WideSums]:
         """Return the sums by cell of what each event adds. `members` has the event of each code;
         None is all events, in order.
         """
         return {
             name: WideSums.by_cell(
-                self.codes, of if members is None else of[members], self.size,
-                int(np.abs(of).max(initial=0)),
+                self.codes, of if members is None else of[members], self.size, int(np.abs(of).max(initial=0))
             )
             for name, of in values.items()
-        }  # fmt: skip
+        }
 
-    def tally(
-        self, sums: Mapping[str, WideSums], contacts: tuple[IntArray, IntArray] = NO_PAIRS
-    ) -> Tally:
+    def tally(self, sums: Mapping[str, WideSums], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
         """Return sums by cell as those by group; `contacts` are pairs of a cell and a contact."""
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         places = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
         places[present] = np.arange(len(present))
         keys = tuple(self.keys[place][present] for place in sorted(self.keys))
         return Tally(
-            keys, len(present), {name: of[present] for name, of in sums.items()},
+            keys,
+            len(present),
+            {name: of[present] for name, of in sums.items()},
             distinct((places[contacts[0]], contacts[1])),
-        )  # fmt: skip
+        )
 
     def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
         """Return every pair of an event and a cell once; `events` has the event of each code, in

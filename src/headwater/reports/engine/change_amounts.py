@@ -41,9 +41,7 @@ class FormerAmounts:
                 currency, day = _place(self.exchange.space, state)
                 counted = self._count(self.exchange, state)
                 if isinstance(counted, LeftOutReason):
-                    by_kind.setdefault((currency, counted), []).append(
-                        (event_id, state.amount, day)
-                    )
+                    by_kind.setdefault((currency, counted), []).append((event_id, state.amount, day))
         return LeftOutAmounts.of(by_kind)
 
     def _count(self, exchange: CurrencyExchange, state: EventState) -> Counted:
@@ -71,7 +69,5 @@ async def load_former_amounts(
         if target != space.currency or (event.currency or target) != target
     }
     days, currencies = {day for _, day in foreign}, {currency for currency, _ in foreign}
-    rates = await load_rates(
-        connection, space.id, days, currencies | {target, space.currency}, exchange.at
-    )
+    rates = await load_rates(connection, space.id, days, currencies | {target, space.currency}, exchange.at)
     return FormerAmounts(exchange, rates)

@@ -7,14 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from headwater.attribution.history.transitions import EventState
-from headwater.attribution.paths.path_data import (
-    NO_AMOUNT,
-    OLDER,
-    Column,
-    EventKind,
-    IntArray,
-    PathData,
-)
+from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
 from headwater.events.accepted import UPSELL_NAME
 
 _MICROSECONDS = 1_000_000
@@ -32,8 +25,9 @@ def paths_of(states: Sequence[tuple[int, EventState]], amount_of: AmountOf) -> P
     lengths = _numbers([len(state.path) for _, state in states])
     starts = np.cumsum(lengths) - lengths
     times, touch_times = (
-        _numbers([state.at for _, state in states]), _numbers([touch.at for touch in touches])
-    )  # fmt: skip
+        _numbers([state.at for _, state in states]),
+        _numbers([touch.at for touch in touches]),
+    )
     amounts = [amount_of(state) for _, state in states]
     columns = {
         Column.EVENT_IDS: _numbers([event_id for event_id, _ in states]),

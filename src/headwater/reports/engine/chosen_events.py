@@ -10,13 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from headwater.attribution.credits import (
-    Credited,
-    Crediting,
-    TouchAges,
-    TouchSlices,
-    are_sources_among,
-)
+from headwater.attribution.credits import Credited, Crediting, TouchAges, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData

@@ -104,9 +104,7 @@ async def load_conversion(
         numbers += map(stored_amount, amounts, values)
         for event_id, amount, value in zip(group.event_ids.tolist(), amounts, values, strict=True):
             if isinstance(value, LeftOutReason):
-                left_out.setdefault((group.currency, value), []).append(
-                    (event_id, amount, group.day)
-                )
+                left_out.setdefault((group.currency, value), []).append((event_id, amount, group.day))
     event_ids = np.concatenate([group.event_ids for group in groups])
     order = np.argsort(event_ids)
     amounts_of = np.array(numbers, dtype=np.int64)
@@ -120,9 +118,7 @@ async def _days(
     first, last = days
     if target != space.currency:  # then so are all that name none
         return [first + timedelta(days=number) for number in range((last - first).days + 1)]
-    values = {
-        "space_id": space.id, "currency": target, "first_day": first, "last_day": last,
-    }  # fmt: skip
+    values = {"space_id": space.id, "currency": target, "first_day": first, "last_day": last}
     return [day for (day,) in await fetch_all(connection, queries["days"], values)]
 
 
@@ -130,10 +126,14 @@ async def _fetch_groups(
     connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
 ) -> list[_Group]:
     values = {
-        "space_id": space.id, "own": space.currency, "target": target,
-        "days": list(await _days(connection, space, target, days)), "zone": space.timezone,
-        "first_day": days[0], "last_day": days[1],
-    }  # fmt: skip
+        "space_id": space.id,
+        "own": space.currency,
+        "target": target,
+        "days": list(await _days(connection, space, target, days)),
+        "zone": space.timezone,
+        "first_day": days[0],
+        "last_day": days[1],
+    }
     rows = await fetch_all(connection.cursor(binary=True), queries["events"], values)
     return [
         _Group(currency, day, from_page, read_numbers(ids), read_numbers(amounts))

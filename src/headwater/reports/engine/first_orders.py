@@ -38,10 +38,7 @@ class OfCustomer:
     @property
     def columns(self) -> tuple[Column, ...]:
         of_customers = self.first_orders.customers.columns
-        return (
-            *of_customers, Column.AMOUNTS, Column.EVENT_IDS, Column.NAMES, Column.SECONDS,
-            Column.KINDS,
-        )  # fmt: skip
+        return (*of_customers, Column.AMOUNTS, Column.EVENT_IDS, Column.NAMES, Column.SECONDS, Column.KINDS)
 
     def keys(self, paths: PathData) -> IntArray:
         is_first, kinds = self.first_orders.include(paths), self.kinds.keys(paths)
@@ -90,9 +87,7 @@ OF_ORDERS = Addition[OrderScope, IntArray](
 )
 
 
-def first_of(
-    orders: Sequence[IntArray], survey: Survey, customers: Customers = CONTACTS
-) -> FirstOrders:
+def first_of(orders: Sequence[IntArray], survey: Survey, customers: Customers = CONTACTS) -> FirstOrders:
     """Return the earliest of each customer's orders of a survey; in one second, that of the least
     id.
     """
@@ -111,9 +106,7 @@ def first_of(
     return FirstOrders(marks, Column.EVENT_IDS, survey, customers, both)
 
 
-def _second_of(
-    places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray
-) -> IntArray:
+def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray) -> IntArray:
     """Return the second of the second order at each place: the first one's where two share it."""
     later = np.flatnonzero(~at_first)
     second = _least(places[later], seconds[later], len(earliest))

@@ -103,11 +103,14 @@ class GroupLoader:
         wanted: dict[Group, set[str | None]] = {}
         for condition in self._subject.filters.only:
             wanted.setdefault(condition.group, set()).add(condition.key)
-        return tuple([
-            KeyFilter(*self._steps(group, texts, span, compare))
-            if group in STEPS else await self._filter(group, texts)
-            for group, texts in wanted.items()
-        ])  # fmt: skip
+        return tuple(
+            [
+                KeyFilter(*self._steps(group, texts, span, compare))
+                if group in STEPS
+                else await self._filter(group, texts)
+                for group, texts in wanted.items()
+            ]
+        )
 
     async def _load(self, group: Group) -> ReportDimension:
         if group is Group.KIND:
@@ -116,9 +119,12 @@ class GroupLoader:
             customers = OfCustomer(await self.first_orders(), self.kinds)
             return ReportDimension(group, customers, CUSTOMERS)
         return await load_dimension(
-            self._reader.connection, self._reader.space, group,
-            of_touch_dates=self._subject.of_touch_dates, window_days=self._subject.window_days,
-        )  # fmt: skip
+            self._reader.connection,
+            self._reader.space,
+            group,
+            of_touch_dates=self._subject.of_touch_dates,
+            window_days=self._subject.window_days,
+        )
 
     async def _load_first_orders(self, scope: OrderScope, last_day: date) -> FirstOrders:
         reader = self._reader
@@ -150,9 +156,7 @@ class GroupLoader:
         if compare is Comparison.NONE:
             return steps(main, of_touch=subject.of_touch_dates), _ascending(places)
         others = cut(span, group, zone, FIELD)
-        theirs = [
-            counterpart(place, compare, main, others) for place in places if place is not None
-        ]
+        theirs = [counterpart(place, compare, main, others) for place in places if place is not None]
         return steps(others, of_touch=subject.of_touch_dates), _ascending(theirs)
 
 

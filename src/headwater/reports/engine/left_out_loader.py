@@ -59,9 +59,8 @@ async def load_left_out(
 
 
 async def load_left_out_then(
-    reader: ReportReader, planned: PeriodPlan, states: Mapping[int, EventState | None],
-    amounts: FormerAmounts,
-) -> tuple[LeftOutMoney, ...]:  # fmt: skip
+    reader: ReportReader, planned: PeriodPlan, states: Mapping[int, EventState | None], amounts: FormerAmounts
+) -> tuple[LeftOutMoney, ...]:
     """Return what a report left out at a moment. `states` has all events that have changed since,
     as they were.
     """

@@ -21,14 +21,7 @@ from headwater.reports.models import (
     ReportQuery,
     columns_of,
 )
-from headwater.reports.plan.forms import (
-    TOUCHED_EVENTS,
-    TOUCHED_REVENUE,
-    Sum,
-    Unit,
-    credit_sum,
-    form_of,
-)
+from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, Unit, credit_sum, form_of
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,7 @@ def _with_arrays(value: object, change: Callable[[object], object]) -> object:
         return parts if isinstance(value, list) else tuple(parts)
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
-        return replace(
-            value, **{name: _with_arrays(getattr(value, name), change) for name in names}
-        )
+        return replace(value, **{name: _with_arrays(getattr(value, name), change) for name in names})
     return value
 
 

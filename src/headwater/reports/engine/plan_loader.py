@@ -12,15 +12,7 @@ from headwater.http.errors import Invalid
 from headwater.reports.engine.group_loader import GroupLoader, Subject
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.engine.result import ReportPeriod
-from headwater.reports.models import (
-    STEPS,
-    Comparison,
-    DateBasis,
-    DateTimeSpan,
-    Group,
-    Measure,
-    ReportQuery,
-)
+from headwater.reports.models import STEPS, Comparison, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.plan.dimensions import steps
 from headwater.reports.plan.group_keys import step_keys
 from headwater.reports.plan.groups import ReportDimension, fetch_tag_sets_of_campaign
@@ -45,9 +37,17 @@ class PeriodPlan:
 def subject_of(query: ReportQuery) -> ReportQuery:
     """Return what a report has in common with those that differ by groups and measures alone."""
     return replace(
-        query, measures=(), group_by=(), compare=Comparison.NONE, order_by=None, descending=True,
-        limit=0, ripe_on=None, now=None, unit=None,
-    )  # fmt: skip
+        query,
+        measures=(),
+        group_by=(),
+        compare=Comparison.NONE,
+        order_by=None,
+        descending=True,
+        limit=0,
+        ripe_on=None,
+        now=None,
+        unit=None,
+    )
 
 
 class PlanLoader:
@@ -62,9 +62,10 @@ class PlanLoader:
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
         self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
         self._measures = frozenset(measure for query in queries for measure in query.measures)
-        self._groups = GroupLoader(reader, Subject(
-            self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates
-        ))  # fmt: skip
+        self._groups = GroupLoader(
+            reader,
+            Subject(self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates),
+        )
         self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
         self._known_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
         self._selection: tuple[EventConditions, IntArray | None] | None = None
@@ -79,44 +80,43 @@ class PlanLoader:
             plans.append(await self._plan(query, compared, query.compare))
         return plans
 
-    async def _plan(
-        self, query: ReportQuery, span: DateTimeSpan, compare: Comparison
-    ) -> PeriodPlan:
+    async def _plan(self, query: ReportQuery, span: DateTimeSpan, compare: Comparison) -> PeriodPlan:
         """Return the report over the range, or over one that it is compared with in some way."""
         buckets = {
             place: cut(span, group, self._reader.space.zone)
             for place, group in enumerate(query.group_by)
             if group in STEPS
         }
-        dimensions = tuple([
-            self._steps(span, buckets[place]) if place in buckets
-            else await self._groups.load(group)
-            for place, group in enumerate(query.group_by)
-        ])  # fmt: skip
+        dimensions = tuple(
+            [
+                self._steps(span, buckets[place]) if place in buckets else await self._groups.load(group)
+                for place, group in enumerate(query.group_by)
+            ]
+        )
         only = await self._groups.filters(span, compare)
         if (span, compare) not in self._scopes:
             self._scopes[span, compare] = await self._scope(span, only)
         plan = Plan(
-            query, self._scopes[span, compare],
-            tuple(dimension.dimension for dimension in dimensions),
-        )  # fmt: skip
-        return PeriodPlan(
-            plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, only)
+            query, self._scopes[span, compare], tuple(dimension.dimension for dimension in dimensions)
         )
+        return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, only))
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
         of_events = None if self._of_touch_dates else seconds
         conditions, tag_sets = await self._selected()
         return ReportScope(
-            self._subject, seconds,
+            self._subject,
+            seconds,
             conditions.with_keys([*only, *self._also]).within(of_events),
-            self._source_ids(filters.sources), tag_sets,
-            tuple(each for each in only if each.of_touch), self._groups.kinds,
+            self._source_ids(filters.sources),
+            tag_sets,
+            tuple(each for each in only if each.of_touch),
+            self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
             await self._load_fit(),
-        )  # fmt: skip
+        )
 
     def _source_ids(self, names: Sequence[str]) -> frozenset[int]:
         """Return the numbers of sources. Raises Invalid for an unknown one."""

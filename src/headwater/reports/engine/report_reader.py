@@ -270,9 +270,7 @@ class ReportReader:
         if not paths.events:
             return paths
         seconds = paths[Column.SECONDS]
-        first, last = (
-            datetime.fromtimestamp(int(s), UTC).date() for s in (seconds.min(), seconds.max())
-        )
+        first, last = (datetime.fromtimestamp(int(s), UTC).date() for s in (seconds.min(), seconds.max()))
         conversion = await self._conversion(first, last)
         return paths if conversion is None else conversion.put_into(paths)
 
@@ -332,8 +330,9 @@ class ReportReader:
         return (
             first.astimezone(zone).replace(tzinfo=None) if instants.start < first else None,
             last.astimezone(zone).replace(tzinfo=None)
-            if last < instants.end - timedelta(seconds=1) else None,
-        )  # fmt: skip
+            if last < instants.end - timedelta(seconds=1)
+            else None,
+        )
 
 
 def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:

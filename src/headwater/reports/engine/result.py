@@ -73,9 +73,7 @@ class PeriodSums:
     @classmethod
     def join(cls, query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> Self:
         """Return the sums of all pieces together."""
-        statuses = {
-            model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models
-        }
+        statuses = {model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models}
         groups = Tally.join([piece.groups for piece in pieces])
         names = join_counts(piece.names for piece in pieces)
         return cls(query, period, groups, statuses, names)
@@ -154,9 +152,7 @@ class PeriodSums:
         tally = self.statuses[model]
         contacts = tally.contact_counts().tolist()
         statuses: list[int] = tally.keys[0].tolist() if tally.groups else []
-        return {
-            STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)
-        }
+        return {STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)}
 
     @property
     def _statuses(self) -> Tally:
@@ -220,16 +216,15 @@ class Ranking:
 
 _MANY = 5_000
 _ROUGHLY = 1e-9
-_COUNTS = frozenset({
-    Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT,
-})  # fmt: skip
+_COUNTS = frozenset(
+    {Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT}
+)
 """Measures whose rough figures are exact."""
 
 
 def make_row(
-    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums,
-    then: tuple[Sums, Sums] | None,
-) -> ReportRow:  # fmt: skip
+    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
+) -> ReportRow:
     """Return a row; `then` has the compared sums, and what shares of them are of."""
     figures = figures_of(query, now, whole)
     if then is None:
@@ -253,9 +248,7 @@ def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) ->
     return keys_of
 
 
-def make_unattributed(
-    query: ReportQuery, now: PeriodSums, then: PeriodSums | None
-) -> Unattributed | None:
+def make_unattributed(query: ReportQuery, now: PeriodSums, then: PeriodSums | None) -> Unattributed | None:
     """Return the events without credit, and their parts by reason."""
     if not query.is_about_touches or query.of_some_touches:
         return None

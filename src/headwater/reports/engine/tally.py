@@ -117,15 +117,13 @@ class Tally:
         if not pieces:
             return Tally((), 0, {}, NO_PAIRS)
         keys = tuple(
-            np.concatenate([piece.keys[place] for piece in pieces])
-            for place in range(len(pieces[0].keys))
+            np.concatenate([piece.keys[place] for piece in pieces]) for place in range(len(pieces[0].keys))
         )
         count = sum(piece.groups for piece in pieces)
         order, starts = _runs(keys, count)
         names = dict.fromkeys(name for piece in pieces for name in piece.sums)
         sums = {
-            name: WideSums.of_runs([piece.sum(name) for piece in pieces], order, starts)
-            for name in names
+            name: WideSums.of_runs([piece.sum(name) for piece in pieces], order, starts) for name in names
         }
         contacts = NO_PAIRS
         if any(len(piece.contacts[0]) for piece in pieces):

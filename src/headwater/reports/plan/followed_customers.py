@@ -61,9 +61,7 @@ class Observer:
         customers = self.orders.customers.keys(chosen)
         has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
         events = np.stack([customers, seconds, amounts])[:, has_amount]
-        return Observation(
-            firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False)
-        )
+        return Observation(firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False))
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,7 @@ def follow(
     for start, end in _runs(first_orders[Column.LENGTHS], places):
         some = slice(*np.searchsorted(places, [start, end]).tolist())
         own = _some(first_orders, start, end)
-        parts.append(
-            _followed(own, acquired[start:end], places[some] - start, since[some], amounts[some])
-        )
+        parts.append(_followed(own, acquired[start:end], places[some] - start, since[some], amounts[some]))
     return parts
 
 
@@ -152,9 +148,7 @@ def _followed(
         for column, values in firsts.columns.items()
         if column in ON_PATHS
     }
-    paths = PathData(
-        {**columns, Column.AMOUNTS: amounts}, firsts.event_names, len(places), firsts.touches
-    )
+    paths = PathData({**columns, Column.AMOUNTS: amounts}, firsts.event_names, len(places), firsts.touches)
     orders = np.flatnonzero(amounts > 0)
     bought = places[orders] * (int(since.max(initial=0)) + 1) + since[orders]
     buying = orders[np.flatnonzero(np.diff(bought, prepend=-1))]

@@ -83,12 +83,10 @@ FORMS = {
     Measure.GROSS_REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS),
     Measure.REFUNDS: MeasureForm(Unit.MONEY, Sum.REFUNDS),
     Measure.TOUCHED_REVENUE: MeasureForm(Unit.MONEY, TOUCHED_REVENUE),
-    Measure.AVERAGE_ORDER_VALUE:
-        MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
-    Measure.DAYS_TO_CONVERSION:
-        MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
+    Measure.AVERAGE_ORDER_VALUE: MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
+    Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
     Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
-}  # fmt: skip
+}
 """The forms of the measures that do not depend on the model. Contacts and shares have none."""
 
 

@@ -28,14 +28,7 @@ from headwater.reports.plan.dimensions import (
     of_channels,
     of_platforms,
 )
-from headwater.reports.plan.group_keys import (
-    HOURS,
-    WEEKDAYS,
-    GroupKeys,
-    IdKeys,
-    ListedKeys,
-    SourceKeys,
-)
+from headwater.reports.plan.group_keys import HOURS, WEEKDAYS, GroupKeys, IdKeys, ListedKeys, SourceKeys
 from headwater.reports.plan.path_dimensions import (
     DAYS_RANGES,
     TOUCH_RANGES,
@@ -96,9 +89,8 @@ class ReportDimension:
 
 
 async def load_dimension(
-    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool,
-    window_days: int,
-) -> ReportDimension:  # fmt: skip
+    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool, window_days: int
+) -> ReportDimension:
     """Return a group that does not depend on other events, made ready."""
     if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
         return _of_sources(group, window_days, space.sources)
@@ -193,8 +185,7 @@ async def fetch_labels(
     names = await _names(connection, space_id, dimension, list(texts.values()))
     own = dimension.names
     return {
-        key: (own[key] if own is not None else None) or names.get(text) or text
-        for key, text in texts.items()
+        key: (own[key] if own is not None else None) or names.get(text) or text for key, text in texts.items()
     }
 
 
@@ -228,9 +219,7 @@ async def fetch_contacts_meeting(
     return read_numbers(packed)
 
 
-async def fetch_tag_sets_of_campaign(
-    connection: AsyncConnection, space_id: int, part: str
-) -> IntArray:
+async def fetch_tag_sets_of_campaign(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
     """Return the tag sets of campaigns whose id or name contains a text in any case, ascending.
 
     Case is Python's to ignore, as the database's may know no letters but those of English.

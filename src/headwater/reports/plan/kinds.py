@@ -9,14 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from headwater.attribution.paths.path_data import (
-    NO_AMOUNT,
-    BoolArray,
-    Column,
-    EventKind,
-    IntArray,
-    PathData,
-)
+from headwater.attribution.paths.path_data import NO_AMOUNT, BoolArray, Column, EventKind, IntArray, PathData
 from headwater.events.accepted import EVENT_NAMES, ORDER_NAME, SALES_EVENTS, STEP_EVENTS
 from headwater.reports.models import Filters
 from headwater.reports.plan.dimensions import NO_KEY

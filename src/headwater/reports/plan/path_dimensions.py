@@ -37,9 +37,8 @@ class StepNames:
         self.values = len(self._names) + 1
         """The numbers that a step may have: 0 is none."""
         self.most_steps = max(
-            steps for steps in range(1, 1 + MOST_STEPS)
-            if self.values**steps * _MORE_VALUES <= _KEYS
-        )  # fmt: skip
+            steps for steps in range(1, 1 + MOST_STEPS) if self.values**steps * _MORE_VALUES <= _KEYS
+        )
         """The steps that are told apart. A Space with many networks of its own has fewer, because
         a path has to fit a number.
         """
@@ -97,9 +96,7 @@ def name_steps(group: Group, sources: SourceNames) -> StepNames:
     return _CHANNEL_STEPS
 
 
-_CHANNEL_STEPS = StepNames({
-    number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()
-})  # fmt: skip
+_CHANNEL_STEPS = StepNames({number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()})
 TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
 
 _Number = Callable[[PathData, TouchSlices], IntArray]

@@ -14,13 +14,7 @@ from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.attribution.paths.survey import Block, Survey
 from headwater.reports.measure_names import TOUCHED
-from headwater.reports.models import (
-    CREDITED,
-    Comparison,
-    DateBasis,
-    Measure,
-    ReportQuery,
-)
+from headwater.reports.models import CREDITED, Comparison, DateBasis, Measure, ReportQuery
 from headwater.reports.plan.customers import CONTACTS, Customers
 from headwater.reports.plan.dimensions import Dimension, Step, time_column
 from headwater.reports.plan.forms import BY_KIND, FORMS, Sum
@@ -161,7 +155,7 @@ class Plan:
             *self.scope.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
             *self.scope.touch_columns,
-        ]  # fmt: skip
+        ]
         if self.needs(Measure.CONTACTS, Measure.NEW_CUSTOMERS):
             columns.append(Column.CONTACTS)
         if self._counts_kinds:
@@ -198,18 +192,15 @@ class Plan:
         """The plan but for its time, as far as that says no more than which events, and which
         steps, there are.
         """
-        of_time = {
-            "start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None,
-        }  # fmt: skip
+        of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
         of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
         scope = replace(
-            self.scope, query=replace(self.scope.query, **of_time),
+            self.scope,
+            query=replace(self.scope.query, **of_time),
             period=self.scope.period if self._is_of_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
-        )  # fmt: skip
-        dimensions = tuple(
-            each.lasting if isinstance(each, Step) else each for each in self.dimensions
         )
+        dimensions = tuple(each.lasting if isinstance(each, Step) else each for each in self.dimensions)
         return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
 
     # The days of a report of 3 to 7 May, and of one of 1 to 7 May, over a block of 6 to 9 May:

@@ -98,9 +98,7 @@ def _is_previous(query: ReportQuery) -> bool:
     return query.compare is Comparison.PREVIOUS_PERIOD
 
 
-def counterpart(
-    place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets
-) -> int | None:
+def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets) -> int | None:
     """The place among `others`, from 1, of the step that the step at a place is compared with.
 
     In the period before, it is the same place. In the year before, it is the same date, month or

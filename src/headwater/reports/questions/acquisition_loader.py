@@ -104,9 +104,7 @@ async def _with_paths_of_companies(
     return [each for each in own if each.events]
 
 
-async def load_acquired(
-    reader: ReportReader, query: ReportQuery, acquisition: Acquisition
-) -> KeyFilter:
+async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:
     """Return the condition that events are of customers who were acquired so, by the model and
     window of a report of them.
     """
@@ -115,12 +113,17 @@ async def load_acquired(
     observation = await plan_observation(
         reader,
         ReportQuery(
-            span.start, span.end, (Measure.CREDITED_REVENUE,), models=query.models,
-            window_days=query.window_days, by_company=query.by_company,
-            filters=Filters(query.filters.event_names, only=acquisition.only), fit=query.fit,
+            span.start,
+            span.end,
+            (Measure.CREDITED_REVENUE,),
+            models=query.models,
+            window_days=query.window_days,
+            by_company=query.by_company,
+            filters=Filters(query.filters.event_names, only=acquisition.only),
+            fit=query.fit,
         ),
         span,
-    )  # fmt: skip
+    )
     observed = await observe(reader, observation)
     customers = await in_thread(_chosen, observed, acquisition)
     return KeyFilter(observed.customers, customers)

@@ -22,21 +22,9 @@ from headwater.reports.engine.path_pass import add_up_plans
 from headwater.reports.engine.plan_loader import PlanLoader
 from headwater.reports.engine.report_reader import ReportReader, in_thread
 from headwater.reports.engine.result import PeriodSums
-from headwater.reports.models import (
-    DateBasis,
-    DateTimeSpan,
-    FigureColumn,
-    Group,
-    ReportQuery,
-)
+from headwater.reports.models import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
 from headwater.reports.plan.dimensions import Step
-from headwater.reports.ripeness import (
-    MOST_HISTORY,
-    ArrivedFigures,
-    Numbers,
-    Ripeness,
-    judge,
-)
+from headwater.reports.ripeness import MOST_HISTORY, ArrivedFigures, Numbers, Ripeness, judge
 
 queries = Queries(__name__, "arrivals.sql")
 
@@ -120,9 +108,7 @@ async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -
 async def _load_arrivals(
     reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
 ) -> ArrivedFigures:
-    span = DateTimeSpan(
-        datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59))
-    )
+    span = DateTimeSpan(datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59)))
     past = _query_of_past(query, span)
     (planned,) = await PlanLoader(reader, [past]).plans(past)
     (step,) = planned.plan.dimensions
@@ -144,15 +130,23 @@ def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
     not about touches.
     """
     past = ReportQuery(
-        span.start, span.end, query.measures[:1], (Group.DAY,), filters=query.filters,
-        date_basis=query.date_basis, currency=query.currency,
-    )  # fmt: skip
+        span.start,
+        span.end,
+        query.measures[:1],
+        (Group.DAY,),
+        filters=query.filters,
+        date_basis=query.date_basis,
+        currency=query.currency,
+    )
     if not past.is_about_touches:
         return past
     return replace(
-        past, models=query.models[:1], window_days=query.window_days, by_company=query.by_company,
+        past,
+        models=query.models[:1],
+        window_days=query.window_days,
+        by_company=query.by_company,
         fit=query.fit,
-    )  # fmt: skip
+    )
 
 
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
@@ -181,9 +175,11 @@ async def _read_days(
     """Return what came in of each day from the first of some blocks to the last."""
     ends = [datetime.fromtimestamp(end, UTC) for block in blocks for end in block.ends]
     values = {
-        "space_id": reader.space.id, "starts": [*starts], "start": max(starts[0], min(ends)),
+        "space_id": reader.space.id,
+        "starts": [*starts],
+        "start": max(starts[0], min(ends)),
         "end": min(starts[-1], max(ends)),
-    }  # fmt: skip
+    }
     await reader.bound_time()
     # Not prepared: a plan that does not know the days may search an index for nearly all events.
     cursor = reader.connection.cursor(binary=True)
@@ -194,9 +190,7 @@ async def _read_days(
 def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
     own = [each for each in days if block.first_day <= each.day <= block.last_day]
     late = [
-        np.stack([ids, np.full_like(ids, each.place)])
-        for each in own
-        for ids in [read_numbers(each.late)]
+        np.stack([ids, np.full_like(ids, each.place)]) for each in own for ids in [read_numbers(each.late)]
     ]
     received = min((each.received for each in own), default=None)
     return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)

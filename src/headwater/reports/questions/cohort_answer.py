@@ -17,13 +17,7 @@ from headwater.http.openapi import (
     Schema,
     object_schema,
 )
-from headwater.reports.cohort_models import (
-    Cohort,
-    CohortGroup,
-    CohortQuery,
-    CohortReport,
-    Payback,
-)
+from headwater.reports.cohort_models import Cohort, CohortGroup, CohortQuery, CohortReport, Payback
 from headwater.reports.left_out_money import (
     LEFT_OUT_MONEY,
     LEFT_OUT_SPEND,
@@ -34,14 +28,7 @@ from headwater.reports.report_answer import in_digits
 
 UNATTRIBUTED = "unattributed"
 _OF_COHORT = ("new_customers", "spend", "cac", "payback", "payback_month")
-_OF_MONTH = (
-    "months_since",
-    "complete",
-    "revenue",
-    "cumulative_revenue",
-    "contribution",
-    "customers",
-)
+_OF_MONTH = ("months_since", "complete", "revenue", "cumulative_revenue", "contribution", "customers")
 
 
 def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
@@ -56,9 +43,10 @@ def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
         ],
         "left_out": report.left_out,
         "totals": [_cohort(each) for each in report.total.cohorts],
-        "unattributed": report.unattributed
-        and [_cohort(each) for each in report.unattributed.cohorts],
-        "unmatched": None if report.unmatched is None else [
+        "unattributed": report.unattributed and [_cohort(each) for each in report.unattributed.cohorts],
+        "unmatched": None
+        if report.unmatched is None
+        else [
             {"month": f"{month:%Y-%m}", "spend": float(spend)}
             for month, spend in zip(report.months, report.unmatched, strict=True)
         ],
@@ -73,15 +61,19 @@ def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
         "attribution_window": query.window_days,
         "query_mode": "company" if query.by_company else "profile",
         "fit": report.fit and cite(report.fit),
-    }  # fmt: skip
+    }
 
 
 def _group(of: CohortGroup) -> dict[str, Any]:
     return {
-        "key": of.key, "name": of.label, "new_customers": of.new_customers,
-        "spend": _number(of.spend), "cac": _number(of.cac), "revenue": _number(of.revenue),
+        "key": of.key,
+        "name": of.label,
+        "new_customers": of.new_customers,
+        "spend": _number(of.spend),
+        "cac": _number(of.cac),
+        "revenue": _number(of.revenue),
         "contribution": _number(of.contribution),
-    }  # fmt: skip
+    }
 
 
 def _cohort(cohort: Cohort) -> dict[str, Any]:
@@ -129,9 +121,12 @@ def _write(table: CsvTable, of: CohortGroup, names: list[str | None]) -> None:
 
 def _lines(cohort: Cohort) -> Iterator[list[str]]:
     of_cohort = [
-        in_digits(cohort.new_customers), in_digits(_number(cohort.spend)),
-        in_digits(_number(cohort.cac)), str(cohort.payback), in_digits(cohort.payback_month),
-    ]  # fmt: skip
+        in_digits(cohort.new_customers),
+        in_digits(_number(cohort.spend)),
+        in_digits(_number(cohort.cac)),
+        str(cohort.payback),
+        in_digits(cohort.payback_month),
+    ]
     left = cohort.contribution or [None] * len(cohort.revenue)
     months = zip(cohort.revenue, cohort.cumulative_revenue, left, cohort.customers, strict=True)
     for since, (revenue, cumulative, contribution, customers) in enumerate(months):
@@ -155,11 +150,12 @@ _COHORT: dict[str, Schema] = {
     "revenue": {**_NUMBERS, "description": "By months since, from 0."},
     "cumulative_revenue": _NUMBERS,
     "contribution": {
-        "type": ["array", "null"], "items": {"type": "number"},
+        "type": ["array", "null"],
+        "items": {"type": "number"},
         "description": "Cumulated, after cost rate and spend; null without a rate.",
     },
     "customers": {"type": "array", "items": WHOLE, "description": "Those with an order."},
-}  # fmt: skip
+}
 _LIST: Schema = {"type": "array", "items": object_schema(_COHORT)}
 COHORTS: Schema = object_schema(
     {
@@ -167,8 +163,12 @@ COHORTS: Schema = object_schema(
             "type": "array",
             "items": object_schema(
                 {
-                    "key": TEXT_OR_NULL, "name": TEXT_OR_NULL, "new_customers": WHOLE,
-                    "spend": NUMBER_OR_NULL, "cac": NUMBER_OR_NULL, "revenue": {"type": "number"},
+                    "key": TEXT_OR_NULL,
+                    "name": TEXT_OR_NULL,
+                    "new_customers": WHOLE,
+                    "spend": NUMBER_OR_NULL,
+                    "cac": NUMBER_OR_NULL,
+                    "revenue": {"type": "number"},
                     "contribution": NUMBER_OR_NULL,
                 }
             ),
@@ -180,7 +180,8 @@ COHORTS: Schema = object_schema(
         "left_out": {**WHOLE, "description": "Groups beyond the limit."},
         "totals": {**_LIST, "description": "Of all customers, each once."},
         "unattributed": {
-            **_LIST, "type": ["array", "null"],
+            **_LIST,
+            "type": ["array", "null"],
             "description": "Of customers whose first order nobody has credit of.",
         },
         "unmatched": {
@@ -188,9 +189,16 @@ COHORTS: Schema = object_schema(
             "items": object_schema({"month": TEXT, "spend": {"type": "number"}}),
             "description": "Spend that is in no group.",
         },
-        "as_of": TEXT, "timezone": TEXT, "currency": TEXT, "cost_rate": NUMBER_OR_NULL,
-        "left_out_money": LEFT_OUT_MONEY, "left_out_spend": LEFT_OUT_SPEND,
-        "group_by": TEXT_OR_NULL, "attribution_model": TEXT, "attribution_window": WHOLE,
-        "query_mode": TEXT, "fit": CITATION_OR_NULL,
+        "as_of": TEXT,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "cost_rate": NUMBER_OR_NULL,
+        "left_out_money": LEFT_OUT_MONEY,
+        "left_out_spend": LEFT_OUT_SPEND,
+        "group_by": TEXT_OR_NULL,
+        "attribution_model": TEXT,
+        "attribution_window": WHOLE,
+        "query_mode": TEXT,
+        "fit": CITATION_OR_NULL,
     }
-)  # fmt: skip
+)

@@ -13,21 +13,9 @@ from headwater.http.inputs.period_words import EXAMPLES
 from headwater.http.inputs.timerange import months_after
 from headwater.reports.cohort_models import GROUPS, ONLY, Acquisition, CohortQuery
 from headwater.reports.explanation_answer import WINDOW
-from headwater.reports.key_parameters import (
-    MOST_CONDITIONS,
-    only_parameter,
-    read_keys,
-    refuse_unknown_keys,
-)
+from headwater.reports.key_parameters import MOST_CONDITIONS, only_parameter, read_keys, refuse_unknown_keys
 from headwater.reports.models import Group, KeyCondition
-from headwater.reports.parameters import (
-    CURRENCY,
-    DEFAULT_MODEL,
-    MODEL,
-    NO_GROUPS,
-    TIME,
-    read_span,
-)
+from headwater.reports.parameters import CURRENCY, DEFAULT_MODEL, MODEL, NO_GROUPS, TIME, read_span
 from headwater.reports.validation import MOST_ROWS
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
@@ -35,26 +23,40 @@ from headwater.spaces.models import Space
 UNATTRIBUTED = "unattributed"
 
 GROUP = Parameter(
-    name="group_by", kind=one_of([*map(str, GROUPS), NO_GROUPS]), default="source",
+    name="group_by",
+    kind=one_of([*map(str, GROUPS), NO_GROUPS]),
+    default="source",
     description="By what the credit of the first order is shared out; none for all together.",
-)  # fmt: skip
+)
 PERIOD = Parameter(
-    name="period", kind=written({"type": "string", "maxLength": 100}, str),
+    name="period",
+    kind=written({"type": "string", "maxLength": 100}, str),
     default="last 12 months",
     description=(
         "The months of first orders, in words, instead of start_date and end_date: each month that "
         f"the time touches. {EXAMPLES}."
     ),
-)  # fmt: skip
+)
 ONLY_TOUCHES = only_parameter(ONLY, "Only the credit of these rows of groups: channel:paid, ….")
 LIMIT = Parameter(
-    name="limit", kind=whole_number(1, MOST_ROWS), default=20,
+    name="limit",
+    kind=whole_number(1, MOST_ROWS),
+    default=20,
     description="The most keys of the group. Totals are of all.",
-)  # fmt: skip
+)
 PARAMETERS = (
-    GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, ONLY_TOUCHES,
-    CURRENCY, LIMIT, FIT,
-)  # fmt: skip
+    GROUP,
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    WINDOW,
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    ONLY_TOUCHES,
+    CURRENCY,
+    LIMIT,
+    FIT,
+)
 
 
 def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
@@ -63,13 +65,19 @@ def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
     today = now.astimezone(space.zone).date()
     group = GROUP.read(query)
     cohort_query = CohortQuery(
-        span.start.date().replace(day=1), min(span.end.date(), max(today, span.start.date())),
-        today, None if group in (None, NO_GROUPS) else Group(group),
-        MODEL.read(query) or DEFAULT_MODEL, WINDOW.read(query) or 0,
-        QUERY_MODE.read(query) == "company", EVENT_NAMES_PARAMETER.read(query),
+        span.start.date().replace(day=1),
+        min(span.end.date(), max(today, span.start.date())),
+        today,
+        None if group in (None, NO_GROUPS) else Group(group),
+        MODEL.read(query) or DEFAULT_MODEL,
+        WINDOW.read(query) or 0,
+        QUERY_MODE.read(query) == "company",
+        EVENT_NAMES_PARAMETER.read(query),
         read_keys(query, ONLY_TOUCHES, space.sources),
-        LIMIT.read(query) or 0, CURRENCY.read(query), FIT.read(query),
-    )  # fmt: skip
+        LIMIT.read(query) or 0,
+        CURRENCY.read(query),
+        FIT.read(query),
+    )
     query.finish()
     return cohort_query
 
@@ -91,24 +99,21 @@ def _acquired_by(text: str) -> KeyCondition | str:
 
 _TOUCHES = only_parameter(GROUPS, "")
 ACQUIRED = Parameter(
-    name="acquired", kind=written({"type": "string", "pattern": "^$|^[0-9]{4}-[0-9]{2}$"}, _month),
+    name="acquired",
+    kind=written({"type": "string", "pattern": "^$|^[0-9]{4}-[0-9]{2}$"}, _month),
     description="Only events of customers whose first order was in this month: 2026-05.",
-)  # fmt: skip
+)
 ACQUIRED_BY = ListParameter(
     name="acquired_by",
     kind=written(
-        {
-            "type": "string",
-            "pattern": f"^({UNATTRIBUTED}$|({'|'.join(map(str, GROUPS))}):)",
-        },
-        _acquired_by,
+        {"type": "string", "pattern": f"^({UNATTRIBUTED}$|({'|'.join(map(str, GROUPS))}):)"}, _acquired_by
     ),
     most=MOST_CONDITIONS,
     description=(
         "Of these customers only those whose first order touchpoints with these keys have credit "
         f"of: source:google_ads, …; {UNATTRIBUTED} for nobody."
     ),
-)  # fmt: skip
+)
 
 
 def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:

@@ -60,9 +60,7 @@ Figures = Mapping[int, tuple[Sequence[int], Sequence[int]]]
 """By the place of the month: customers and revenue, month by month since."""
 
 
-async def query_cohorts(
-    connection: AsyncConnection, space_id: int, query: CohortQuery
-) -> CohortReport:
+async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortReport:
     """Return the report of a query. Needs a transaction in which nothing has been read yet, on a
     connection that it may have for CONNECTION_SECONDS.
 
@@ -77,8 +75,7 @@ async def query_cohorts(
         buckets = cut(DateTimeSpan(report.start, report.end), Group.MONTH, reader.space.zone)
         months = steps(buckets, of_touch=False)
         sums = await reader.remembered(
-            await identify(reader, observation, months),
-            partial(_add_up, reader, observation, months),
+            await identify(reader, observation, months), partial(_add_up, reader, observation, months)
         )
         days = (query.first, span.end.date())
         spent = await load_spent(connection, space_id, days, reader.currency, query.only)
@@ -148,16 +145,16 @@ class _Maker:
             left_out=max(0, len(groups) - query.limit),
             total=self._group(None, None, total, whole),
             unattributed=None if some else self._group(None, None, _figures(sums.unattributed)),
-            unmatched=None if group is None else tuple(
-                plain(of_month.get(None, Decimal(0))) for of_month in by_month
-            ),
+            unmatched=None
+            if group is None
+            else tuple(plain(of_month.get(None, Decimal(0))) for of_month in by_month),
             months=self._months,
             today=query.today,
             timezone=reader.space.timezone,
             currency=reader.currency,
             cost_rate=self._cost_rate,
             fit=fit,
-        )  # fmt: skip
+        )
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
         """Return how many months there are before the first with an order or spend; with none at
@@ -178,9 +175,7 @@ class _Maker:
             by_month.append(money if known else {None: sum(money.values(), Decimal(0))})
         return by_month
 
-    def _groups(
-        self, tally: Tally, by_month: Sequence[Mapping[Key, Decimal]]
-    ) -> Iterator[CohortGroup]:
+    def _groups(self, tally: Tally, by_month: Sequence[Mapping[Key, Decimal]]) -> Iterator[CohortGroup]:
         group = self._query.group
         if group is None:
             return
@@ -191,9 +186,11 @@ class _Maker:
             number, label = self._keys.get(key, (None, names.get(key or "", key)))
             spend = [of.get(key, Decimal(0)) if key else Decimal(0) for of in by_month]
             yield self._group(
-                key, label, figures.get(number, {}) if number is not None else {},
+                key,
+                label,
+                figures.get(number, {}) if number is not None else {},
                 spend if known and self._is_apart(key) else None,
-            )  # fmt: skip
+            )
 
     def _is_apart(self, key: Key) -> bool:
         """Return whether what was spent on a key is known apart from others."""
@@ -201,19 +198,24 @@ class _Maker:
         return not is_source or self._sources.is_billed_alone(str(key))
 
     def _group(
-        self, key: Key, label: str | None, figures: Figures,
-        spend: Sequence[Decimal] | None = None,
-    ) -> CohortGroup:  # fmt: skip
+        self, key: Key, label: str | None, figures: Figures, spend: Sequence[Decimal] | None = None
+    ) -> CohortGroup:
         cohorts: list[Cohort] = []
         for place, month in enumerate(self._months, self._skipped):
             observed = self._seen - place
             customers, revenue = figures.get(place + 1, ((), ()))
             rest = (0,) * (observed - len(customers))
-            cohorts.append(Cohort(
-                month, (*customers, *rest), tuple(map(_money, (*revenue, *rest))),
-                None if spend is None else plain(spend[place - self._skipped]),
-                self._cost_rate, key, label,
-            ))  # fmt: skip
+            cohorts.append(
+                Cohort(
+                    month,
+                    (*customers, *rest),
+                    tuple(map(_money, (*revenue, *rest))),
+                    None if spend is None else plain(spend[place - self._skipped]),
+                    self._cost_rate,
+                    key,
+                    label,
+                )
+            )
         return CohortGroup(key, label, tuple(cohorts))
 
 

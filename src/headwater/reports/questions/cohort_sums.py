@@ -38,10 +38,12 @@ class CohortSums:
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
-        return cls(*(
-            Tally.join([getattr(part, name) for part in parts])
-            for name in ("groups", "unattributed", "total")
-        ))  # fmt: skip
+        return cls(
+            *(
+                Tally.join([getattr(part, name) for part in parts])
+                for name in ("groups", "unattributed", "total")
+            )
+        )
 
 
 def add_up_cohorts(plan: Plan, followed: FollowedCustomers) -> CohortSums:

@@ -30,10 +30,11 @@ class Credit:
     def plus(self, other: Credit, sign: int = 1) -> Credit:
         """Return the sum of both, or their difference."""
         return Credit(
-            self.revenue + sign * other.revenue, self.conversions + sign * other.conversions,
+            self.revenue + sign * other.revenue,
+            self.conversions + sign * other.conversions,
             self.new_customers + sign * other.new_customers,
             self.new_customer_revenue + sign * other.new_customer_revenue,
-        )  # fmt: skip
+        )
 
     @classmethod
     def sum_of(cls, several: Iterable[Credit]) -> Credit:

@@ -79,8 +79,7 @@ def list_piece(plan: Plan, request: ListRequest, paths: PathData) -> ListedPiece
     events = ChosenEvents.of(plan.scope, paths)
     chosen = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
-        events.paths[column][chosen].astype(np.int64)
-        for column in (Column.SECONDS, Column.EVENT_IDS)
+        events.paths[column][chosen].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
     )
     nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.most)
     return ListedPiece(add_up_events(plan, events), nearest)

@@ -7,12 +7,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from headwater.attribution.fits.choice import FIT
-from headwater.events.parameters import (
-    AMOUNT_MAX,
-    AMOUNT_MIN,
-    EVENT_NAMES_PARAMETER,
-    QUERY_MODE,
-)
+from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
 from headwater.http.inputs.parameters import Input, Parameter
@@ -37,18 +32,33 @@ from headwater.reports.validation import MOST_ROWS
 from headwater.spaces.models import Space
 
 CREDIT = Parameter(
-    name="credit", kind=one_of([str(credit) for credit in CreditFilter]),
+    name="credit",
+    kind=one_of([str(credit) for credit in CreditFilter]),
     description=(
         "Only events with credit that counts, without any (by reason), or with a touchpoint in "
         "the window. If left out: credited where only some touchpoints count, else all."
     ),
-)  # fmt: skip
+)
 PER_PAGE = page_size(MOST_ROWS)
 
 SELECTION = (
-    PERIOD, *TIME.parameters, MODEL, WINDOW, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_FILTER,
-    CAMPAIGN, ONLY, AMOUNT_MIN, AMOUNT_MAX, DATE_BASIS, ACQUIRED, ACQUIRED_BY, CREDIT, FIT,
-)  # fmt: skip
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    WINDOW,
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    SOURCES_FILTER,
+    CAMPAIGN,
+    ONLY,
+    AMOUNT_MIN,
+    AMOUNT_MAX,
+    DATE_BASIS,
+    ACQUIRED,
+    ACQUIRED_BY,
+    CREDIT,
+    FIT,
+)
 PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
 
@@ -64,14 +74,18 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
     """Read the page that parameters describe. Raises Invalid with every rule they break."""
     span, credit = read_span(query, space, now), CREDIT.read(query)
     credits_query = CreditsQuery(
-        start=span.start, end=span.end, model=MODEL.read(query) or DEFAULT_MODEL,
-        window_days=WINDOW.read(query) or 0, by_company=QUERY_MODE.read(query) == "company",
+        start=span.start,
+        end=span.end,
+        model=MODEL.read(query) or DEFAULT_MODEL,
+        window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, now),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         acquired=read_acquisition(query, space.sources),
         credit=None if credit is None else CreditFilter(credit),
-        per_page=PER_PAGE.read(query) or 0, at=cursors.read_from(query),
+        per_page=PER_PAGE.read(query) or 0,
+        at=cursors.read_from(query),
         fit=FIT.read(query),
-    )  # fmt: skip
+    )
     query.finish()
     return credits_query

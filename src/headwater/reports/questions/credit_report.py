@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 from psycopg import AsyncConnection
 
-from headwater.attribution.paths.path_data import (
-    LEFT_OUT,
-    NO_AMOUNT,
-    ROUNDED_AWAY,
-    Column,
-    IntArray,
-)
+from headwater.attribution.paths.path_data import LEFT_OUT, NO_AMOUNT, ROUNDED_AWAY, Column, IntArray
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.inputs.pagination import Page, page_of
@@ -60,9 +54,7 @@ MOST_PER_END = 25
 """Touches that are listed of each end of an event's."""
 
 
-async def query_credits(
-    connection: AsyncConnection, space_id: int, query: CreditsQuery
-) -> CreditsPage:
+async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditsPage:
     """Return one page of the events behind a figure. Needs a transaction in which nothing has been
     read yet, on a connection that it may have for CONNECTION_SECONDS.
 
@@ -72,9 +64,7 @@ async def query_credits(
     check_credits(query)
     span = DateTimeSpan(query.start, query.end)
     async with open_reader(connection, space_id) as reader:
-        acquired = (
-            [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
-        )
+        acquired = [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
         (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
         work = partial(list_piece, planned.plan, request)
@@ -130,10 +120,11 @@ def totals_of(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotal
             nobodys = sums.unattributed(model, credit.reasons)
             return CreditTotals(nobodys[Sum.EVENTS], _money(nobodys.revenue))
     return CreditTotals(
-        events, _money(amount),
+        events,
+        _money(amount),
         Fraction(total[credit_sum(Measure.CREDITED_EVENTS, model)], WHOLE_EVENT),
         _money(total[credit_sum(Measure.CREDITED_REVENUE, model)]),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -168,9 +159,13 @@ class _RowReader:
         }
 
     def _row(
-        self, event: int, details: _Details, shares: TouchShares, listed: TouchShares,
+        self,
+        event: int,
+        details: _Details,
+        shares: TouchShares,
+        listed: TouchShares,
         tags: Mapping[int, TouchTags],
-    ) -> EventCredit:  # fmt: skip
+    ) -> EventCredit:
         paths = self._paths
         company_id = int(paths[Column.COMPANIES][event])
         return EventCredit(
@@ -201,9 +196,13 @@ class _RowReader:
             second, source_id, tag_set, part, amount = map(int, touch)
             source = self._reader.space.sources.name_of(source_id)
             yield TouchCredit(
-                datetime.fromtimestamp(second, UTC), source, channel_of(source),
-                tags.get(tag_set, TouchTags()), Fraction(part, self._shares.unit), _money(amount),
-            )  # fmt: skip
+                datetime.fromtimestamp(second, UTC),
+                source,
+                channel_of(source),
+                tags.get(tag_set, TouchTags()),
+                Fraction(part, self._shares.unit),
+                _money(amount),
+            )
 
     async def _details(self) -> dict[int, _Details]:
         rows = await self._fetch("events", self._paths[Column.EVENT_IDS])

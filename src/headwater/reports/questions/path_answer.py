@@ -8,19 +8,8 @@ from typing import Any
 from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
-from headwater.reports.path_models import (
-    STEP_SEPARATOR,
-    PathFigures,
-    PathReport,
-    PathsQuery,
-)
-from headwater.reports.report_answer import (
-    DATES,
-    in_digits,
-    number,
-    written_moment,
-    written_span,
-)
+from headwater.reports.path_models import STEP_SEPARATOR, PathFigures, PathReport, PathsQuery
+from headwater.reports.report_answer import DATES, in_digits, number, written_moment, written_span
 
 _FIGURES = ("events", "revenue", "days_to_conversion")
 _COLUMNS = ("path", "more", *_FIGURES)
@@ -30,9 +19,7 @@ def paths_answer(query: PathsQuery, report: PathReport) -> dict[str, Any]:
     """Return a report of paths as JSON has it."""
     return {
         "columns": list(_COLUMNS),
-        "rows": [
-            [list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths
-        ],
+        "rows": [[list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths],
         "left_out": report.left_out,
         "totals": dict(zip(_FIGURES, _numbers(report.total), strict=True)),
         "touches": _table(["touches"], (([name], of) for name, of in report.touches.items())),
@@ -60,13 +47,8 @@ def paths_csv(report: PathReport) -> bytes:
     return table.content()
 
 
-def _table(
-    names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]
-) -> dict[str, list[Any]]:
-    return {
-        "columns": [*names, *_FIGURES],
-        "rows": [[*keys, *_numbers(figures)] for keys, figures in rows],
-    }
+def _table(names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]) -> dict[str, list[Any]]:
+    return {"columns": [*names, *_FIGURES], "rows": [[*keys, *_numbers(figures)] for keys, figures in rows]}
 
 
 def _numbers(figures: PathFigures) -> list[float | None]:
@@ -89,7 +71,8 @@ PATHS = object_schema(
         "left_out": {"type": "integer"},
         "totals": object_schema(
             {
-                "events": {"type": "integer"}, "revenue": {"type": "number"},
+                "events": {"type": "integer"},
+                "revenue": {"type": "number"},
                 "days_to_conversion": _NUMBER_OR_NULL,
             }
         ),
@@ -98,9 +81,13 @@ PATHS = object_schema(
         "first_and_last": _TABLE,
         "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
         "period": DATES,
-        "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
-        "timezone": TEXT, "currency": TEXT, "left_out_money": LEFT_OUT_MONEY, "group_by": TEXT,
+        "first_event": TEXT_OR_NULL,
+        "last_event": TEXT_OR_NULL,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "group_by": TEXT,
         "attribution_window": {"type": "integer"},
         "query_mode": TEXT,
     }
-)  # fmt: skip
+)

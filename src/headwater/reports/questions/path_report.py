@@ -20,15 +20,7 @@ from headwater.reports.models import (
     ReportQuery,
     ReportRow,
 )
-from headwater.reports.path_models import (
-    BY,
-    DAYS,
-    TOUCHES,
-    PathFigures,
-    PathReport,
-    PathsQuery,
-    TouchPath,
-)
+from headwater.reports.path_models import BY, DAYS, TOUCHES, PathFigures, PathReport, PathsQuery, TouchPath
 from headwater.reports.questions.report import query_reports
 from headwater.reports.validation import MOST_ROWS, check_paths
 
@@ -46,12 +38,16 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
     when it takes longer than SECONDS.
     """
     check_paths(query)
-    by_path, touches, days, ends = await query_reports(connection, space_id, [
-        _report(query, (BY[query.group],), query.limit),
-        _report(query, (Group.TOUCH_RANGE,)),
-        _report(query, (Group.DAYS_RANGE,)),
-        _report(query, (Group.FIRST_SOURCE, Group.LAST_SOURCE)),
-    ])  # fmt: skip
+    by_path, touches, days, ends = await query_reports(
+        connection,
+        space_id,
+        [
+            _report(query, (BY[query.group],), query.limit),
+            _report(query, (Group.TOUCH_RANGE,)),
+            _report(query, (Group.DAYS_RANGE,)),
+            _report(query, (Group.FIRST_SOURCE, Group.LAST_SOURCE)),
+        ],
+    )
     return PathReport(
         paths=tuple((_path(keys), figures) for keys, figures in _rows(by_path)),
         left_out=by_path.left_out,
@@ -71,9 +67,15 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
 
 def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS) -> ReportQuery:
     return ReportQuery(
-        query.start, query.end, _MEASURES, groups, window_days=query.window_days,
-        by_company=query.by_company, filters=_reached(query.filters), limit=limit,
-    )  # fmt: skip
+        query.start,
+        query.end,
+        _MEASURES,
+        groups,
+        window_days=query.window_days,
+        by_company=query.by_company,
+        filters=_reached(query.filters),
+        limit=limit,
+    )
 
 
 def _reached(filters: Filters) -> Filters:

@@ -25,14 +25,7 @@ from headwater.reports.engine.result import (
     make_row,
     make_unattributed,
 )
-from headwater.reports.models import (
-    DateBasis,
-    DateTimeSpan,
-    GroupKey,
-    Report,
-    ReportQuery,
-    columns_of,
-)
+from headwater.reports.models import DateBasis, DateTimeSpan, GroupKey, Report, ReportQuery, columns_of
 from headwater.reports.plan.groups import ReportDimension, fetch_labels
 from headwater.reports.plan.time_buckets import named
 from headwater.reports.questions.arrivals import load_ripeness
@@ -69,17 +62,13 @@ async def query_reports(
         sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
         reports, left_out = list[Report](), LeftOutLoader(reader)
         for query, of_query in zip(queries, plans, strict=True):
-            periods = [
-                await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query
-            ]
+            periods = [await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query]
             report = await _make_report(reader, query, of_query[0], *periods)
             reports.append(await _with_left_out(report, left_out, of_query))
         return reports
 
 
-async def _with_left_out(
-    report: Report, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
-) -> Report:
+async def _with_left_out(report: Report, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]) -> Report:
     """Return a report with the money that it leaves out, of its own time and the one compared."""
     now, *then = [await left_out.load(planned) for planned in plans]
     return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
@@ -99,16 +88,12 @@ def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
     return currencies.pop(), any(query.is_about_money for query in queries)
 
 
-async def _load_plans(
-    reader: ReportReader, queries: Sequence[ReportQuery]
-) -> list[list[PeriodPlan]]:
+async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
     """Return the plans of each query, one for every period."""
     subjects = [subject_of(query) for query in queries]
     firsts = [subjects.index(subject) for subject in subjects]
     loaders = {
-        first: PlanLoader(
-            reader, [query for query, at in zip(queries, firsts, strict=True) if at == first]
-        )
+        first: PlanLoader(reader, [query for query, at in zip(queries, firsts, strict=True) if at == first])
         for first in firsts
     }
     return [await loaders[first].plans(query) for query, first in zip(queries, firsts, strict=True)]
@@ -137,19 +122,18 @@ async def _make_report(
     return Report(
         columns=columns_of(query),
         rows=tuple(
-            make_row(query, keys[place], now.at(place), now.whole, compared.get(place))
-            for place in places
+            make_row(query, keys[place], now.at(place), now.whole, compared.get(place)) for place in places
         ),
         left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
         total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
         unattributed=make_unattributed(query, now, then),
-        overall=None if query.date_basis is DateBasis.TOUCH else make_row(
-            query, (), now.overall, now.whole, then and (then.overall, then.whole)
-        ),
+        overall=None
+        if query.date_basis is DateBasis.TOUCH
+        else make_row(query, (), now.overall, now.whole, then and (then.overall, then.whole)),
         event_counts=now.names,
-        conversion_names=tuple(sorted(
-            name for name in now.names if name in reader.conversion_names(query.filters)
-        )),
+        conversion_names=tuple(
+            sorted(name for name in now.names if name in reader.conversion_names(query.filters))
+        ),
         first_event=first,
         last_event=last,
         began=reader.began_by(span.end),
@@ -160,10 +144,10 @@ async def _make_report(
         currency=reader.currency,
         ripeness=ripeness,
         fit=planned.plan.scope.fit,
-        reading=str(make_reading(
-            present, planned.plan.scope, reader.space, reader.currency, now.event_count
-        )),
-    )  # fmt: skip
+        reading=str(
+            make_reading(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
+        ),
+    )
 
 
 async def name_keys(
@@ -184,11 +168,7 @@ async def name_keys(
 
 
 async def _labels(
-    reader: ReportReader,
-    period: ReportPeriod,
-    dimension: ReportDimension,
-    at: int,
-    keys: Collection[int],
+    reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, at: int, keys: Collection[int]
 ) -> dict[int, GroupKey]:
     """Return some keys of one group in words."""
     if at in period.steps:

@@ -47,19 +47,41 @@ from headwater.reports.report_answer import (
 from headwater.spaces.models import Space
 
 GROUP = Parameter(
-    name="group_by", kind=one_of([*map(str, GROUPS), NO_GROUPS]), default="platform",
+    name="group_by",
+    kind=one_of([*map(str, GROUPS), NO_GROUPS]),
+    default="platform",
     description="What rows are of.",
-)  # fmt: skip
+)
 ONLY_PLACES = only_parameter(ONLY, "Only these rows of groups: platform:meta, ….")
 PARAMETERS = (
-    GROUP, PERIOD, *TIME.parameters, MODEL, WINDOW, EVENT_NAMES_PARAMETER, ONLY_PLACES, DATE_BASIS,
-    COMPARE, CURRENCY, LIMIT, FIT,
-)  # fmt: skip
+    GROUP,
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    WINDOW,
+    EVENT_NAMES_PARAMETER,
+    ONLY_PLACES,
+    DATE_BASIS,
+    COMPARE,
+    CURRENCY,
+    LIMIT,
+    FIT,
+)
 FIGURES = (
-    "spend", "impressions", "clicks", "credited_revenue", "credited_conversions", "new_customers",
-    "new_customer_revenue", "roas", "cpa", "cac", "contribution",
-    "platform_conversions", "platform_revenue",
-)  # fmt: skip
+    "spend",
+    "impressions",
+    "clicks",
+    "credited_revenue",
+    "credited_conversions",
+    "new_customers",
+    "new_customer_revenue",
+    "roas",
+    "cpa",
+    "cac",
+    "contribution",
+    "platform_conversions",
+    "platform_revenue",
+)
 _IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_revenue"}
 
 
@@ -68,17 +90,21 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     period = read_report_period(query, space, now)
     group = GROUP.read(query)
     report_query = ReportQuery(
-        start=period.span.start, end=period.span.end, now=period.now, unit=period.unit,
+        start=period.span.start,
+        end=period.span.end,
+        now=period.now,
+        unit=period.unit,
         measures=MEASURES,
         group_by=() if group in (None, NO_GROUPS) else (Group(group),),
-        models=(MODEL.read(query) or DEFAULT_MODEL,), window_days=WINDOW.read(query) or 0,
-        filters=Filters(
-            EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_PLACES, space.sources)
-        ),
+        models=(MODEL.read(query) or DEFAULT_MODEL,),
+        window_days=WINDOW.read(query) or 0,
+        filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_PLACES, space.sources)),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
-        limit=LIMIT.read(query) or 0, currency=CURRENCY.read(query), fit=FIT.read(query),
-    )  # fmt: skip
+        limit=LIMIT.read(query) or 0,
+        currency=CURRENCY.read(query),
+        fit=FIT.read(query),
+    )
     query.finish()
     return report_query
 
@@ -89,8 +115,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
     return {
         "columns": _columns(report),
         "rows": [
-            [*([row.key, row.label] if report.group else []),
-             *_row_values(report, row.figures, row.compared)]
+            [*([row.key, row.label] if report.group else []), *_row_values(report, row.figures, row.compared)]
             for row in report.rows
         ],
         "left_out": report.left_out,
@@ -116,7 +141,7 @@ def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
         "date_basis": str(query.date_basis),
         "fit": report.fit and cite(report.fit),
         "reading": report.reading,
-    }  # fmt: skip
+    }
 
 
 def spend_csv(report: CostReport) -> bytes:
@@ -147,9 +172,7 @@ def _figure_columns(report: CostReport) -> list[str]:
     return [f"{name}{end}" for name in FIGURES for end in ("", "_before", "_change")]
 
 
-def _row_values(
-    report: CostReport, now: CostFigures, then: CostFigures | None
-) -> Iterator[float | None]:
+def _row_values(report: CostReport, now: CostFigures, then: CostFigures | None) -> Iterator[float | None]:
     """Yield the figures of a row, in a comparison each with the compared one and its change."""
     before = _values(then) if then is not None else [None] * len(FIGURES)
     for name, figure, compared in zip(FIGURES, _values(now), before, strict=True):
@@ -169,9 +192,7 @@ def spend_number(name: str, figure: Figure) -> float | None:
     return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
 
 
-def _named(
-    report: CostReport, now: CostFigures, then: CostFigures | None
-) -> dict[str, float | None]:
+def _named(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
     return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))
 
 
@@ -181,30 +202,34 @@ SPEND: Schema = object_schema(
         "columns": {"type": "array", "items": TEXT},
         "rows": {"type": "array", "items": {"type": "array"}},
         "left_out": {**WHOLE, "description": "Groups beyond the limit."},
-        "totals": {
-            **_BY_FIGURE,
-            "description": "All credit and all spend; ratios are those of with_spend.",
-        },
+        "totals": {**_BY_FIGURE, "description": "All credit and all spend; ratios are those of with_spend."},
         "with_spend": {
             **_BY_FIGURE,
-            "description": "All spend, and the credit of platforms with spend: equal under every "
-            "group_by.",
+            "description": "All spend, and the credit of platforms with spend: equal under every group_by.",
         },
         "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
-        "not_compared": NOT_COMPARED, "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
+        "not_compared": NOT_COMPARED,
+        "first_event": TEXT_OR_NULL,
+        "last_event": TEXT_OR_NULL,
         "not_broken_down": {
-            "type": "array", "items": TEXT,
-            "description": "Platforms whose spend is not known by source: their sources have no "
-            "ratios.",
+            "type": "array",
+            "items": TEXT,
+            "description": "Platforms whose spend is not known by source: their sources have no ratios.",
         },
         "no_ratios": {**TEXT_OR_NULL, "description": "Why roas, cpa and cac are null."},
-        "period": DATES, "compared_period": {**DATES, "type": ["object", "null"]},
-        "timezone": TEXT, "currency": TEXT,
-        "left_out_money": LEFT_OUT_MONEY, "left_out_spend": LEFT_OUT_SPEND,
+        "period": DATES,
+        "compared_period": {**DATES, "type": ["object", "null"]},
+        "timezone": TEXT,
+        "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "left_out_spend": LEFT_OUT_SPEND,
         "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
         "compared_left_out_spend": {**LEFT_OUT_SPEND, "type": ["array", "null"]},
-        "cost_rate": NUMBER_OR_NULL, "attribution_model": TEXT_OR_NULL,
-        "attribution_window": WHOLE, "date_basis": TEXT, "fit": CITATION_OR_NULL,
+        "cost_rate": NUMBER_OR_NULL,
+        "attribution_model": TEXT_OR_NULL,
+        "attribution_window": WHOLE,
+        "date_basis": TEXT,
+        "fit": CITATION_OR_NULL,
         "reading": TEXT,
     }
-)  # fmt: skip
+)

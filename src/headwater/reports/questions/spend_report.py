@@ -41,16 +41,21 @@ from headwater.spaces.spaces import fetch_space
 from headwater.spend.breakdown import NOTHING
 
 GROUPS = (
-    Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
-    Group.COUNTRY, Group.DAY, Group.WEEK, Group.MONTH,
-)  # fmt: skip
+    Group.PLATFORM,
+    Group.SOURCE,
+    Group.CHANNEL,
+    Group.CAMPAIGN,
+    Group.ADSET,
+    Group.AD,
+    Group.COUNTRY,
+    Group.DAY,
+    Group.WEEK,
+    Group.MONTH,
+)
 """The groups that both events and spend have."""
 NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
 """Groups that spend cannot be narrowed by: with one, there are no ratios."""
-ONLY = (
-    Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD,
-    *NOT_OF_SPEND,
-)  # fmt: skip
+ONLY = (Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET, Group.AD, *NOT_OF_SPEND)
 """The groups whose keys a report may be narrowed by."""
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
 _SMALLEST = 10**4
@@ -122,10 +127,13 @@ class CostReport:
             return replace(figures, cost_rate=rate)
 
         return replace(
-            self, rows=tuple(replace(row, figures=at(row.figures)) for row in self.rows),
-            total=at(self.total), with_spend=at(self.with_spend),
-            without_place=at(self.without_place), cost_rate=rate,
-        )  # fmt: skip
+            self,
+            rows=tuple(replace(row, figures=at(row.figures)) for row in self.rows),
+            total=at(self.total),
+            with_spend=at(self.with_spend),
+            without_place=at(self.without_place),
+            cost_rate=rate,
+        )
 
 
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
@@ -225,9 +233,10 @@ class CreditByKey:
 
     def _paid(self, platforms: Collection[Key], *key: Key) -> Credit:
         return Credit.sum_of(
-            credit for keys, credit in self._by_platform.items()
+            credit
+            for keys, credit in self._by_platform.items()
             if keys[-1] in platforms and keys[: len(key)] == key
-        )  # fmt: skip
+        )
 
 
 def _by_keys(of_all: Report, of_new: Report) -> dict[tuple[Key, ...], Credit]:
@@ -271,24 +280,39 @@ def _join(
     keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
     rows = [
-        CostRow(key, listed.get(key) or label, CostFigures(
-            by_key.get(key, NOTHING), credit.at(key), credit.paid_at(key, platforms),
-            has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
-        ))
+        CostRow(
+            key,
+            listed.get(key) or label,
+            CostFigures(
+                by_key.get(key, NOTHING),
+                credit.at(key),
+                credit.paid_at(key, platforms),
+                has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
+            ),
+        )
         for key, label in keys.items()
-    ]  # fmt: skip
+    ]
     paid = credit.paid(platforms)
     has_ratios = problem is None
     return CostReport(
-        group, tuple(sorted(rows, key=_order)), 0,
+        group,
+        tuple(sorted(rows, key=_order)),
+        0,
         CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
         CostFigures(whole, paid, has_ratios=has_ratios),
         CostFigures(nowhere, has_ratios=has_ratios),
-        report.span, report.timezone, report.currency, fit=report.fit, reading=report.reading,
-        left_out_money=report.left_out_money, left_out_spend=spent.left_out,
-        unsplit=tuple(sorted(unsplit)), problem=problem, began=report.began,
+        report.span,
+        report.timezone,
+        report.currency,
+        fit=report.fit,
+        reading=report.reading,
+        left_out_money=report.left_out_money,
+        left_out_spend=spent.left_out,
+        unsplit=tuple(sorted(unsplit)),
+        problem=problem,
+        began=report.began,
         ends=(report.first_event, report.last_event),
-    )  # fmt: skip
+    )
 
 
 def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | None:
@@ -321,21 +345,16 @@ def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneI
     return replace(now, rows=rows, compared=then)
 
 
-def _counterparts(
-    now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo
-) -> dict[Key, Key]:
+def _counterparts(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> dict[Key, Key]:
     """Return the keys that rows are compared with; a time that has no counterpart is left out."""
     group = now.group
     if group is None or group not in SHORTEST:
         return {row.key: row.key for row in now.rows}
     steps, others = (cut(report.span, group, zone) for report in (now, then))
     places = {
-        day: counterpart(place, compare, steps, others)
-        for place, day in enumerate(steps.days, start=1)
+        day: counterpart(place, compare, steps, others) for place, day in enumerate(steps.days, start=1)
     }
-    return {
-        f"{day}": f"{others.days[place - 1]}" for day, place in places.items() if place is not None
-    }
+    return {f"{day}": f"{others.days[place - 1]}" for day, place in places.items() if place is not None}
 
 
 def money_of(amount: Fraction) -> Decimal:

@@ -52,9 +52,10 @@ class Spent:
         if group is not Group.SOURCE:
             return set()
         return {
-            row.owner for row, _ in self.pieces
+            row.owner
+            for row, _ in self.pieces
             if row.figures[0] and row.source is None and row.owner is not None
-        }  # fmt: skip
+        }
 
     def names_of(self, group: Group | None) -> Mapping[str, str]:
         """Return what the ids of a group are called."""
@@ -84,9 +85,12 @@ class Spent:
 
 
 async def load_spent(
-    connection: AsyncConnection, space_id: int, days: tuple[date, date], currency: str,
+    connection: AsyncConnection,
+    space_id: int,
+    days: tuple[date, date],
+    currency: str,
     only: Sequence[KeyCondition] = (),
-) -> Spent:  # fmt: skip
+) -> Spent:
     """Return what was spent from one day to another, on what meets conditions on keys, each part at
     the rate of its own day.
     """
@@ -140,9 +144,7 @@ def _first_day(group: Group | None, day: date) -> date:
     return day.replace(day=1) if group is Group.MONTH else day
 
 
-def is_chosen(
-    piece: Piece, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
-) -> bool:
+def is_chosen(piece: Piece, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]) -> bool:
     """Return whether a piece meets the conditions on keys, by its id or by its name."""
     wanted: dict[Group, set[Key]] = {}
     for condition in only:
@@ -174,10 +176,7 @@ class SpendExchange:
                 amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
         return tuple(
             LeftOutSpend(
-                currency,
-                Decimal(amounts[currency]) / MILLIONTHS,
-                min(days[currency]),
-                max(days[currency]),
+                currency, Decimal(amounts[currency]) / MILLIONTHS, min(days[currency]), max(days[currency])
             )
             for currency in sorted(days)
         )
@@ -196,9 +195,12 @@ class SpendExchange:
 
 
 async def load_exchange(
-    connection: AsyncConnection, space_id: int, target: str, pieces: Iterable[Piece],
+    connection: AsyncConnection,
+    space_id: int,
+    target: str,
+    pieces: Iterable[Piece],
     at: RatePoint | None = None,
-) -> SpendExchange:  # fmt: skip
+) -> SpendExchange:
     """Return the exchange of pieces at the rate of each one's own day: those of now, or as they
     were at a point.
     """

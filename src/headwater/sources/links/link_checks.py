@@ -29,9 +29,12 @@ def check_link(
     decision on a visit by the link; `campaigns` are names of campaigns that there have been.
     """
     return [
-        *_of_source(parts, visit, names), *_of_address(address), *_of_ad(parts, visit),
-        *_of_case(parts.campaign, campaigns), *note_address(visit.landing.url or ""),
-    ]  # fmt: skip
+        *_of_source(parts, visit, names),
+        *_of_address(address),
+        *_of_ad(parts, visit),
+        *_of_case(parts.campaign, campaigns),
+        *note_address(visit.landing.url or ""),
+    ]
 
 
 def check_host(link: str, own_hosts: Collection[str]) -> list[str]:
@@ -56,14 +59,11 @@ def _of_source(parts: LinkParts, visit: VisitExplanation, names: SourceNames) ->
     if visit.source != parts.source:
         called = "no touchpoint" if visit.source is None else title_of(visit.source)
         notes.append(
-            f"Visits by this link count as {called}, not as {title_of(parts.source)}: "
-            f"{visit.reason.words}."
+            f"Visits by this link count as {called}, not as {title_of(parts.source)}: {visit.reason.words}."
         )
     value = parameters_of(parts).get("utm_source", "")
     if value and names.find(value) is None and target_of(value) is None:
-        notes.append(
-            f"No rule knows {_quoted(value)} in utm_source: choose a known value, or map it."
-        )
+        notes.append(f"No rule knows {_quoted(value)} in utm_source: choose a known value, or map it.")
     return notes
 
 
@@ -85,17 +85,17 @@ def _of_ad(parts: LinkParts, visit: VisitExplanation) -> list[str]:
     notes: list[str] = []
     ad = visit.classification.ad
     for level, word, value in (
-        ("campaign", "campaign", parts.campaign), ("adset", "ad set", parts.adset),
-        ("ad", "ad", parts.ad), ("keyword", "keyword", parts.keyword),
-    ):  # fmt: skip
+        ("campaign", "campaign", parts.campaign),
+        ("adset", "ad set", parts.adset),
+        ("ad", "ad", parts.ad),
+        ("keyword", "keyword", parts.keyword),
+    ):
         if not value:
             continue
         field = field_of(level, value)
         read = getattr(ad, field)
         if read is not None and read != value:
-            notes.append(
-                f"The {word} is read as {_quoted(read)}: another parameter of the address names it."
-            )
+            notes.append(f"The {word} is read as {_quoted(read)}: another parameter of the address names it.")
         elif read is not None and field.endswith("_id"):
             notes.append(f"{_quoted(value)} is all digits, and counts as the id of the {word}.")
     return notes

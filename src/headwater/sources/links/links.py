@@ -19,22 +19,27 @@ from headwater.sources.links.address_notes import has_scheme
 
 MAX_VALUE = 512
 """The longest value of a parameter, as with events."""
-SET_BY_LINKS = frozenset({
-    "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "trk_ad_group",
-    "trk_keyword",
-})  # fmt: skip
+SET_BY_LINKS = frozenset(
+    {"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "trk_ad_group", "trk_keyword"}
+)
 """Parameters of which a link that is built has its own, in place of those of its address."""
 
 _SEARCH = frozenset({"google", "bing", "yahoo", "duckduckgo", "brave"})
 _VIDEO = frozenset({"youtube", "twitch"})
 _OTHERS = {
-    "ai_chat_gpt": ("chatgpt.com", "referral"), "ai_perplexity": ("perplexity.ai", "referral"),
-    "ai_copilot": ("copilot.microsoft.com", "referral"), "ai_claude": ("claude.ai", "referral"),
-    "ai_grok": ("grok.com", "referral"), "ai_gemini": ("gemini.google.com", "referral"),
-    "ai_deepseek": ("deepseek.com", "referral"), "email": ("newsletter", "email"),
-    "sms": ("sms", "sms"), "substack": ("substack", "email"), "chatgpt_ads": ("chatgpt", "cpc"),
+    "ai_chat_gpt": ("chatgpt.com", "referral"),
+    "ai_perplexity": ("perplexity.ai", "referral"),
+    "ai_copilot": ("copilot.microsoft.com", "referral"),
+    "ai_claude": ("claude.ai", "referral"),
+    "ai_grok": ("grok.com", "referral"),
+    "ai_gemini": ("gemini.google.com", "referral"),
+    "ai_deepseek": ("deepseek.com", "referral"),
+    "email": ("newsletter", "email"),
+    "sms": ("sms", "sms"),
+    "substack": ("substack", "email"),
+    "chatgpt_ads": ("chatgpt", "cpc"),
     PAID_OTHER: ("ad_network", "cpc"),
-}  # fmt: skip
+}
 _MACROS = "{}"
 """Signs that stay as they are in values: ad platforms replace what stands between them."""
 
@@ -125,17 +130,13 @@ def read_page_address(address: str) -> str:
     if not has_scheme(text):
         scheme, separator, _ = text.partition("://")
         if separator:
-            raise BadAddress(
-                f"The address begins with {scheme[:20]}://: a page's begins with https://."
-            )
+            raise BadAddress(f"The address begins with {scheme[:20]}://: a page's begins with https://.")
         text = f"https://{text.removeprefix('//')}"
     read = read_address(text)
     # With neither a scheme nor a path in front, an @ is of an e-mail address.
     is_mail = "@" in re.split("[/?#]", address.strip(), maxsplit=1)[0]
     if read is None or is_mail or read.host.startswith(APP) or not is_host_of_page(read.host):
-        raise BadAddress(
-            "This is no address of a page: it needs a host, as in https://shop.example/tents."
-        )
+        raise BadAddress("This is no address of a page: it needs a host, as in https://shop.example/tents.")
     return text.replace(" ", "%20")
 
 

@@ -80,9 +80,7 @@ async def list_invitations(connection: AsyncConnection, space_id: int) -> list[I
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
-async def fetch_invitation(
-    connection: AsyncConnection, space_id: int, invitation_id: int
-) -> Invitation:
+async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
     """An open invitation. Raises NotFound."""
     listed = await list_invitations(connection, space_id)
     match = next((invitation for invitation in listed if invitation.id == invitation_id), None)

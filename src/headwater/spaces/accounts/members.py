@@ -134,9 +134,7 @@ async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, 
     return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
 
 
-async def _take(
-    connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool
-) -> None:
+async def _take(connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool) -> None:
     """Hold the memberships, of which this one may change. Raises NotFound, MemberRefused."""
     roles = await lock_members(connection, space_id)
     if user_id not in roles:

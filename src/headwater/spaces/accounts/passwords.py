@@ -59,9 +59,7 @@ class Passwords:
         if not stored:
             return Verdict(matches=False)
         stale = self._hasher.check_needs_rehash(stored)
-        return Verdict(
-            matches=True, rehashed=self._hasher.hash(_normal(password)) if stale else None
-        )
+        return Verdict(matches=True, rehashed=self._hasher.hash(_normal(password)) if stale else None)
 
 
 def check_password(password: str) -> None:

@@ -38,9 +38,12 @@ class Permission(StrEnum):
 
 _VIEWER = frozenset({Permission.READ, Permission.MAKE_TOKENS})
 _ADMIN = _VIEWER | {
-    Permission.WRITE_DATA, Permission.CHANGE_SETTINGS, Permission.MANAGE_KEYS,
-    Permission.MANAGE_TOKENS, Permission.MANAGE_MEMBERS,
-}  # fmt: skip
+    Permission.WRITE_DATA,
+    Permission.CHANGE_SETTINGS,
+    Permission.MANAGE_KEYS,
+    Permission.MANAGE_TOKENS,
+    Permission.MANAGE_MEMBERS,
+}
 
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.OWNER: _ADMIN | {Permission.MANAGE_OWNERS},

@@ -44,9 +44,7 @@ class OpenSession:
     last_seen_at: datetime
 
 
-async def open_session(
-    connection: AsyncConnection, user_id: int, device: str = ""
-) -> tuple[str, Session]:
+async def open_session(connection: AsyncConnection, user_id: int, device: str = "") -> tuple[str, Session]:
     """Log a user in: (the token for the cookie, the session)."""
     token = secrets.token_urlsafe(32)
     values = {

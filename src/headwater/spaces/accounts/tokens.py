@@ -149,9 +149,7 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(queries["list"], {"space_id": space_id})
     return [
-        StoredToken(
-            owner=TokenOwner(row.pop("user_id"), row.pop("email"), row.pop("user_name")), **row
-        )
+        StoredToken(owner=TokenOwner(row.pop("user_id"), row.pop("email"), row.pop("user_name")), **row)
         for row in await cursor.fetchall()
     ]
 

@@ -26,8 +26,10 @@ LONGEST_QUOTE = 80
 _BETWEEN = re.compile(r"[\s,;]+")
 _END_OF_AUTHORITY = re.compile(r"[/?#\\]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_NAME = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
-                   r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # fmt: skip
+_NAME = re.compile(
+    r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
+    r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+)
 _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
@@ -128,9 +130,8 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
     for allowed in origins:
         begin, star, end = allowed.partition("*")
         if origin == allowed or (
-            star and len(origin) > len(allowed) - 1
-            and origin.startswith(begin) and origin.endswith(end)
-        ):  # fmt: skip
+            star and len(origin) > len(allowed) - 1 and origin.startswith(begin) and origin.endswith(end)
+        ):
             return True
     return False
 

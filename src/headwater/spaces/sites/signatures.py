@@ -39,11 +39,7 @@ class Signature:
     digest: str
 
     def check(
-        self,
-        email: str | None,
-        tracking_id: str | None,
-        known: tuple[SigningSecret, ...],
-        now: float,
+        self, email: str | None, tracking_id: str | None, known: tuple[SigningSecret, ...], now: float
     ) -> None:
         """Raise ValueError, completing the sentence "The signature …", unless one of a site's
         secrets made it of these identifiers within its time; WrongTimeError for the time alone.

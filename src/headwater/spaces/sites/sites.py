@@ -131,9 +131,7 @@ class SiteChange:
     signed_only: bool | None = None
 
 
-async def change_site(
-    connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange
-) -> Site:
+async def change_site(connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange) -> Site:
     """Replace settings of a site, from the commit on. Raises Invalid or NotFound."""
     values = {
         "space_id": space_id,
@@ -151,9 +149,7 @@ async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) 
     return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
 
 
-async def fetch_secret(
-    connection: AsyncConnection, space_id: int, site_id: int, key: bytes
-) -> str | None:
+async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int, key: bytes) -> str | None:
     """Return a site's signing secret; None for a site that has none yet. Raises NotFound or
     Unsealable.
     """
@@ -182,16 +178,12 @@ async def rotate_secret(
 
 def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
     """Add to the page views by bots, by site. The caller holds the Space's lock."""
-    values = [
-        {"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()
-    ]
+    values = [{"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()]
     if values:
         connection.cursor().executemany(queries["count_bots"], values)
 
 
-async def _secret(
-    connection: AsyncConnection, space_id: int, site_id: int
-) -> tuple[str, bytes | None]:
+async def _secret(connection: AsyncConnection, space_id: int, site_id: int) -> tuple[str, bytes | None]:
     cursor = await connection.execute(queries["secret"], {"space_id": space_id, "site_id": site_id})
     row = await cursor.fetchone()
     if row is None:
@@ -199,9 +191,7 @@ async def _secret(
     return row[0], row[1]
 
 
-async def _execute_for_site(
-    connection: AsyncConnection, statement: str, values: dict[str, Any]
-) -> Site:
+async def _execute_for_site(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
     cursor = connection.cursor(row_factory=class_row(Site))
     site = await fetch_optional(cursor, queries[statement], values)
     if site is None:

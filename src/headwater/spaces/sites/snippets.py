@@ -78,9 +78,7 @@ class Instruction:
     code: str = ""
 
 
-def describe_shop(
-    shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool
-) -> list[Instruction]:
+def describe_shop(shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
     """Return the steps that connect a shop: the snippet, who the visitor is, the order. Orders by
     the page itself are left out for a site whose pages may not report amounts.
     """
@@ -172,8 +170,7 @@ def _woocommerce(snippet: Snippet, _: bool) -> list[Instruction]:
         ),
         Instruction(
             "Keep the visitor's token with the order",
-            "Below it: the first hook is for the classic checkout, the second for the block"
-            " checkout.",
+            "Below it: the first hook is for the classic checkout, the second for the block checkout.",
             shop_code.WOOCOMMERCE_ORDER,
         ),
         Instruction(

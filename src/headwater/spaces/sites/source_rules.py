@@ -20,8 +20,7 @@ async def fetch_source_rules(connection: AsyncConnection, space: Space) -> Sourc
     own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(
-        exclusions_of(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)),
-        space.sources,
+        exclusions_of(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)), space.sources
     )
 
 

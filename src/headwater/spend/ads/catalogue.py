@@ -54,9 +54,7 @@ async def fetch_names(
     return dict(await fetch_all(connection, queries["names"], bound))
 
 
-async def list_names(
-    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
-) -> Page:
+async def list_names(connection: AsyncConnection, space_id: int, per_page: int, at: Position | None) -> Page:
     """One page, those first named most recently first."""
     backward = at is not None and at.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1}

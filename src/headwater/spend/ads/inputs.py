@@ -62,11 +62,7 @@ NAMES = object_of(
     {
         "ads": Property(
             array_of(
-                AD_NAME,
-                MOST_NAMES,
-                least=1,
-                rule=_NO_ARRAY,
-                count_rule=f"must hold 1 to {MOST_NAMES} ads.",
+                AD_NAME, MOST_NAMES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_NAMES} ads."
             ),
             "All are stored, or none. Of an id given twice the last counts.",
             missing=_NO_ARRAY,
@@ -120,7 +116,6 @@ _ROW: Schema = {
 
 BODY: Schema = body(NAMES.schema)
 STORED: Schema = answer(
-    "All names are stored.",
-    {"type": "object", "required": ["message"], "properties": {"message": TEXT}},
+    "All names are stored.", {"type": "object", "required": ["message"], "properties": {"message": TEXT}}
 )
 PAGE: Schema = answer("One page.", envelope_schema(_ROW))

@@ -20,9 +20,7 @@ class RateTable:
         default_factory=dict[date, dict[tuple[str, str], Fraction]]
     )
     """By day, base and currency: a Space's."""
-    per_euro: Mapping[date, Mapping[str, Fraction]] = field(
-        default_factory=dict[date, dict[str, Fraction]]
-    )
+    per_euro: Mapping[date, Mapping[str, Fraction]] = field(default_factory=dict[date, dict[str, Fraction]])
     """By day and currency: those of all Spaces."""
     _cache: dict[tuple[date, str, str], Fraction | None] = field(
         default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
@@ -67,15 +65,12 @@ class RateTable:
         if not rates:
             return None
         per_source, per_target = (
-            Fraction(1) if currency == EURO else rates.get(currency)
-            for currency in (source, target)
+            Fraction(1) if currency == EURO else rates.get(currency) for currency in (source, target)
         )
         return per_target / per_source if per_source and per_target else None
 
 
-def _between(
-    rates: Mapping[tuple[str, str], Fraction], source: str, target: str
-) -> Fraction | None:
+def _between(rates: Mapping[tuple[str, str], Fraction], source: str, target: str) -> Fraction | None:
     if (source, target) in rates:
         return rates[source, target]
     back = rates.get((target, source))

@@ -19,9 +19,7 @@ MOST_RATES = 5000
 LEAST, MOST = Decimal("1e-12"), Decimal("1e12")
 """The bounds of a rate."""
 
-_DAY_SCHEMA: Schema = {
-    "type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-}  # fmt: skip
+_DAY_SCHEMA: Schema = {"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 def _bounded(rate: Decimal) -> Decimal:
@@ -59,14 +57,13 @@ RATES = object_of(
     {
         "rates": Property(
             array_of(
-                _ROW, MOST_RATES, least=1, rule=_NO_ARRAY,
-                count_rule=f"must hold 1 to {MOST_RATES} rates.",
+                _ROW, MOST_RATES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_RATES} rates."
             ),
             "All are stored, or none.",
             missing=_NO_ARRAY,
         )
     }
-)  # fmt: skip
+)
 
 
 def read_rates(body: dict[str, Any]) -> tuple[Rate, ...]:
@@ -98,9 +95,11 @@ PAGE: Schema = answer(
     envelope_schema(
         object_schema(
             {
-                "date": {"type": "string", "format": "date"}, "base": TEXT, "currency": TEXT,
+                "date": {"type": "string", "format": "date"},
+                "base": TEXT,
+                "currency": TEXT,
                 "rate": {"type": "number"},
             }
         )
     ),
-)  # fmt: skip
+)

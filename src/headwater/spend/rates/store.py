@@ -73,35 +73,36 @@ async def put_reference_rates(connection: AsyncConnection, rates: Sequence[Refer
         await connection.execute(queries[statement], values)
 
 
-async def fetch_reference_revision(
-    connection: AsyncConnection, moment: datetime | None = None
-) -> int:
+async def fetch_reference_revision(connection: AsyncConnection, moment: datetime | None = None) -> int:
     """Return the number of the latest change of the rates for all Spaces, by a moment or by now."""
     (revision,) = await fetch_one(connection, queries["reference_revision"], {"moment": moment})
     return revision
 
 
-async def have_changed(
-    connection: AsyncConnection, space_id: int, start: RatePoint, end: RatePoint
-) -> bool:
+async def have_changed(connection: AsyncConnection, space_id: int, start: RatePoint, end: RatePoint) -> bool:
     """Return whether rates that a Space goes by were changed between two points."""
     values = {
-        "space_id": space_id, "revision": start.revision, "reference": start.reference,
-        "until_revision": end.revision, "until_reference": end.reference,
-    }  # fmt: skip
+        "space_id": space_id,
+        "revision": start.revision,
+        "reference": start.reference,
+        "until_revision": end.revision,
+        "until_reference": end.reference,
+    }
     (changed,) = await fetch_one(connection, queries["changed"], values)
     return changed
 
 
-async def list_rates(
-    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
-) -> Page:
+async def list_rates(connection: AsyncConnection, space_id: int, per_page: int, at: Position | None) -> Page:
     """One page of a Space's own rates, the latest days first."""
     backward = at is not None and at.backward
     bound: dict[str, Any] = {
-        "space_id": space_id, "limit": per_page + 1, "after_day": date.min, "after": 0,
-        "before_day": date.max, "before": _BEYOND_ALL,
-    }  # fmt: skip
+        "space_id": space_id,
+        "limit": per_page + 1,
+        "after_day": date.min,
+        "after": 0,
+        "before_day": date.max,
+        "before": _BEYOND_ALL,
+    }
     if at is not None:
         end = "after" if backward else "before"
         day = date.fromordinal(_EPOCH.toordinal() + at.key[0])
@@ -159,9 +160,12 @@ def load_rates_now(
 def _bound(space_id: int, days: Collection[date], currencies: Collection[str]) -> dict[str, Any]:
     days_with_rates = days_before(days)
     return {
-        "space_id": space_id, "days": days_with_rates, "currencies": sorted(currencies),
-        "first_day": days_with_rates[0], "last_day": days_with_rates[-1],
-    }  # fmt: skip
+        "space_id": space_id,
+        "days": days_with_rates,
+        "currencies": sorted(currencies),
+        "first_day": days_with_rates[0],
+        "last_day": days_with_rates[-1],
+    }
 
 
 def _own_rates(
@@ -173,9 +177,7 @@ def _own_rates(
     return rates
 
 
-def _rates_per_euro(
-    stored: Iterable[tuple[date, str, Decimal]],
-) -> dict[date, dict[str, Fraction]]:
+def _rates_per_euro(stored: Iterable[tuple[date, str, Decimal]]) -> dict[date, dict[str, Fraction]]:
     rates: dict[date, dict[str, Fraction]] = {}
     for day, currency, rate in stored:
         rates.setdefault(day, {})[currency] = Fraction(rate)

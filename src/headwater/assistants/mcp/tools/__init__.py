@@ -15,6 +15,13 @@ from headwater.assistants.mcp.tools import (
 )
 
 TOOLS = (
-    *space.TOOLS, *reports.TOOLS, *events.TOOLS, *orders.TOOLS, *attribution.TOOLS, *contacts.TOOLS,
-    *companies.TOOLS, *spend.TOOLS, *quality.TOOLS,
-)  # fmt: skip
+    *space.TOOLS,
+    *reports.TOOLS,
+    *events.TOOLS,
+    *orders.TOOLS,
+    *attribution.TOOLS,
+    *contacts.TOOLS,
+    *companies.TOOLS,
+    *spend.TOOLS,
+    *quality.TOOLS,
+)

@@ -12,12 +12,7 @@ from headwater.attribution.fits.choice import FIT
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import (
-    EXPLANATION,
-    WINDOW,
-    encode_explanation,
-    read_path,
-)
+from headwater.reports.explanation_answer import EXPLANATION, WINDOW, encode_explanation, read_path
 
 
 async def _explain(context: ToolContext, arguments: Arguments) -> Any:
@@ -25,9 +20,8 @@ async def _explain(context: ToolContext, arguments: Arguments) -> Any:
     window_days, by_company, fit = read_path(query)
     async with context.transaction() as connection:
         explanation = await explain_event(
-            connection, context.space_id, arguments["event_id"], window_days,
-            by_company=by_company, fit=fit,
-        )  # fmt: skip
+            connection, context.space_id, arguments["event_id"], window_days, by_company=by_company, fit=fit
+        )
     return msgspec.json.decode(encode_explanation(explanation, window_days))
 
 

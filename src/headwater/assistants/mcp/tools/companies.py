@@ -52,9 +52,7 @@ async def _update_company(context: ToolContext, arguments: Arguments) -> Any:
     refuse_bad_text(arguments)
     change = read_change(arguments)
     async with context.transaction() as connection:
-        company = await update_company(
-            connection, context.space_id, arguments["company_id"], change
-        )
+        company = await update_company(connection, context.space_id, arguments["company_id"], change)
     return msgspec.json.decode(company)
 
 

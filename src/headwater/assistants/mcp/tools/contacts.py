@@ -36,11 +36,7 @@ from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import MOMENT, object_schema
-from headwater.intake.merging.membership import (
-    REASSIGNMENT_SECONDS,
-    attach_company,
-    detach_company,
-)
+from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
 from headwater.people.contacts import filters, inputs, parameters
 from headwater.people.contacts.journey import count_earlier, list_journey
 from headwater.people.contacts.lookup import find_by_email, resolve
@@ -59,9 +55,8 @@ from headwater.privacy.erasures import request_erasure
 _CONTACT_ID = {"contact_id": {**ID, "description": "The contact's id."}}
 _UNKNOWN = "Find the contact's id with find_contact_by_email or list_contacts."
 _MOST_ITEMS = Parameter(
-    name="limit", kind=whole_number(1, 500), default=100,
-    description="How many items to get, at most 500.",
-)  # fmt: skip
+    name="limit", kind=whole_number(1, 500), default=100, description="How many items to get, at most 500."
+)
 _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIELDS)
 
 
@@ -140,9 +135,7 @@ async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
 async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
     company_id = inputs.read_company_id(arguments)
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
-        canonical = await attach_company(
-            connection, context.space_id, arguments["contact_id"], company_id
-        )
+        canonical = await attach_company(connection, context.space_id, arguments["contact_id"], company_id)
     return {"id": canonical, "company_id": company_id}
 
 
@@ -194,9 +187,7 @@ _VALUES: dict[str, Schema] = {
 }
 _WHOLE = answer_of(CONTACT)
 # A contact's own events and visits are left to get_contact_journey.
-_CONTACT: Schema = {
-    **_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}
-}  # fmt: skip
+_CONTACT: Schema = {**_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}}
 
 READING = (
     Tool(

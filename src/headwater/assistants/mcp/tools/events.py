@@ -36,13 +36,7 @@ from headwater.events import parameters
 from headwater.events.fields import complete
 from headwater.events.fitted_selection import load_listing
 from headwater.events.models import ListEvents
-from headwater.events.queries import (
-    fetch_event,
-    list_events,
-    lock_event,
-    queries,
-    sum_refunds,
-)
+from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
 from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
 from headwater.events.updates import read_change, update_event
 from headwater.forwarding.deliveries.delivery_log import list_of_event
@@ -93,9 +87,7 @@ def _with_fields(arguments: Arguments) -> Arguments:
 def _with_amounts(listing: ListEvents) -> ListEvents:
     """The list whose rows say what their amounts are in, whatever fields were chosen."""
     selection = listing.selection
-    chosen = complete(
-        (*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None
-    )
+    chosen = complete((*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None)
     return replace(listing, selection=replace(selection, fields=chosen))
 
 
@@ -171,12 +163,21 @@ _FIELDS = replace(
 )
 _LISTED = (
     arguments_of(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
-    | as_in("query_report", arguments_of(
-        parameters.AMOUNT_MIN, parameters.AMOUNT_MAX, parameters.EVENT_NAMES_PARAMETER,
-        parameters.MODEL, parameters.WINDOW, parameters.QUERY_MODE, FIT,
-    ) | filters.ARGUMENT)
+    | as_in(
+        "query_report",
+        arguments_of(
+            parameters.AMOUNT_MIN,
+            parameters.AMOUNT_MAX,
+            parameters.EVENT_NAMES_PARAMETER,
+            parameters.MODEL,
+            parameters.WINDOW,
+            parameters.QUERY_MODE,
+            FIT,
+        )
+        | filters.ARGUMENT,
+    )
     | arguments_of(_FIELDS, *PAGING)
-)  # fmt: skip
+)
 
 TOOLS = (
     Tool(
@@ -248,8 +249,7 @@ TOOLS = (
         name="delete_event",
         title="Delete an event",
         description=(
-            "Delete an event for good, in two calls: the first shows what would go, the "
-            "second confirms it."
+            "Delete an event for good, in two calls: the first shows what would go, the second confirms it."
         ),
         arguments=_EVENT_ID | arguments_of(CONFIRM),
         required=("event_id",),

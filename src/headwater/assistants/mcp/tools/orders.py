@@ -24,10 +24,9 @@ _NUMBER = Parameter(
     description="The order's id or name, such as 1001 or #1001.",
     required=True,
 )
-_ANSWER = object_schema({
-    "events": {"type": "array", "items": partial(schema_of(EVENT))},
-    "has_more": {"type": "boolean"},
-})  # fmt: skip
+_ANSWER = object_schema(
+    {"events": {"type": "array", "items": partial(schema_of(EVENT))}, "has_more": {"type": "boolean"}}
+)
 
 
 async def _find_order(context: ToolContext, arguments: Arguments) -> Any:
@@ -39,8 +38,7 @@ async def _find_order(context: ToolContext, arguments: Arguments) -> Any:
         await connection.execute(queries["snapshot"])
         event_ids = await find_order(connection, context.space_id, number, MAX_EVENTS + 1)
         events = [
-            await fetch_event(connection, context.space_id, event_id)
-            for event_id in event_ids[:MAX_EVENTS]
+            await fetch_event(connection, context.space_id, event_id) for event_id in event_ids[:MAX_EVENTS]
         ]
     return {
         "events": [filled(msgspec.json.decode(event)) for event in events],

@@ -11,11 +11,7 @@ from headwater.assistants.mcp.pages import PAGING, PER_PAGE, filled, page_answer
 from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, rows_schema
 from headwater.forwarding.deliveries import parameters
-from headwater.forwarding.deliveries.delivery_log import (
-    DeliveryFilter,
-    count_deliveries,
-    list_deliveries,
-)
+from headwater.forwarding.deliveries.delivery_log import DeliveryFilter, count_deliveries, list_deliveries
 from headwater.forwarding.deliveries.schemas import PAGE as DELIVERIES
 from headwater.forwarding.destinations.destinations import fetch_destination, list_destinations
 from headwater.forwarding.destinations.schemas import show_destination
@@ -30,20 +26,17 @@ from headwater.intake.inbox.rows import RejectReason
 from headwater.spaces.models import Space
 
 _DESTINATION_ID = Parameter(
-    name="destination_id", kind=whole_number(1, 10**18 - 1),
-    description="Only for this destination.",
-)  # fmt: skip
+    name="destination_id", kind=whole_number(1, 10**18 - 1), description="Only for this destination."
+)
 _PLATFORM = Parameter(
-    name="platform", kind=one_of(tuple(registry.PLATFORMS)),
-    description="Only for this platform.",
-)  # fmt: skip
+    name="platform", kind=one_of(tuple(registry.PLATFORMS)), description="Only for this platform."
+)
 _REASON = replace(
-    parameters.REASON, kind=parameters.REASON.kind.documented(type="string"),
+    parameters.REASON,
+    kind=parameters.REASON.kind.documented(type="string"),
     description="Only deliveries skipped for this reason, as rows have it.",
-)  # fmt: skip
-_SOUGHT = (
-    _PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON,
-)  # fmt: skip
+)
+_SOUGHT = (_PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON)
 MOST_COUNTED = 50_000
 """The most deliveries that are counted."""
 
@@ -81,9 +74,17 @@ async def _list_destinations(context: ToolContext, _: Arguments) -> Any:
 
 
 _LISTED = (
-    "id", "platform", "name", "status", "status_reason", "all_events", "mapping", "warnings",
-    "deliveries", "created_at",
-)  # fmt: skip
+    "id",
+    "platform",
+    "name",
+    "status",
+    "status_reason",
+    "all_events",
+    "mapping",
+    "warnings",
+    "deliveries",
+    "created_at",
+)
 """The members of a destination that an assistant sees: no setting and no secret."""
 
 
@@ -109,10 +110,7 @@ TOOLS = (
         arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(
             rows_schema(DELIVERIES),
-            counts={
-                "type": "object",
-                "description": f"By status, of the latest {MOST_COUNTED} at most.",
-            },
+            counts={"type": "object", "description": f"By status, of the latest {MOST_COUNTED} at most."},
         ),
         call=_list_deliveries,
         hint="Find the destination's id with list_destinations.",
@@ -138,12 +136,15 @@ TOOLS = (
         answer=list_of(
             object_schema(
                 {
-                    "receipt_id": TEXT, "kind": TEXT,
+                    "receipt_id": TEXT,
+                    "kind": TEXT,
                     "reason": {"enum": [str(reason) for reason in RejectReason]},
-                    "detail": TEXT, "received_at": TEXT, "rejected_at": TEXT,
+                    "detail": TEXT,
+                    "received_at": TEXT,
+                    "rejected_at": TEXT,
                 }
             )
         ),
         call=_list_rejected,
     ),
-)  # fmt: skip
+)

@@ -8,14 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.tool import (
-    Arguments,
-    Schema,
-    Tool,
-    arguments_of,
-    as_in,
-    without_values,
-)
+from headwater.assistants.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_values
 from headwater.http.inputs.parameters import JsonInput
 from headwater.people.contacts import filters
 from headwater.reports.change_models import ChangeQuery

@@ -35,9 +35,7 @@ async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any
         space = await context.space(connection)
     today = datetime.now(UTC).astimezone(space.zone).date()
     query = JsonInput(arguments)
-    both = query.read(
-        "words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"]
-    )
+    both = query.read("words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"])
     query.finish()
     assert both is not None
     dates, before = both
@@ -79,12 +77,19 @@ TOOLS = (
         ),
         answer=object_schema(
             {
-                "id": ID, "name": TEXT, "timezone": TEXT, "currency": TEXT, "today": TEXT,
-                "first_event": TEXT_OR_NULL, "last_event": TEXT_OR_NULL,
+                "id": ID,
+                "name": TEXT,
+                "timezone": TEXT,
+                "currency": TEXT,
+                "today": TEXT,
+                "first_event": TEXT_OR_NULL,
+                "last_event": TEXT_OR_NULL,
                 "event_counts": {"type": "object", "additionalProperties": {"type": "integer"}},
                 "not_known": {"type": "array", "items": TEXT},
-                "company_identity_mode": TEXT, "half_life_days": {"type": "integer"},
-                "event_labels": _LABELS, "field_labels": _LABELS,
+                "company_identity_mode": TEXT,
+                "half_life_days": {"type": "integer"},
+                "event_labels": _LABELS,
+                "field_labels": _LABELS,
                 "may_write": {"type": "boolean"},
             }
         ),
@@ -96,9 +101,7 @@ TOOLS = (
         description="What custom_event_1 to custom_event_50 are called in this Space.",
         answer=object_schema(
             {
-                "custom_events": {
-                    "type": "array", "items": object_schema({"name": TEXT, "label": TEXT})
-                },
+                "custom_events": {"type": "array", "items": object_schema({"name": TEXT, "label": TEXT})},
                 "unnamed": {"type": "integer"},
             }
         ),
@@ -111,17 +114,18 @@ TOOLS = (
             "Turn words for a time into start_date and end_date on the Space's clock, "
             "with the period before it and today's date. 'last 30 days' ends today."
         ),
-        arguments={
-            "words": {**TEXT, "maxLength": 100, "description": "As period in query_report."}
-        },
+        arguments={"words": {**TEXT, "maxLength": 100, "description": "As period in query_report."}},
         required=("words",),
         answer=object_schema(
             {
-                **_DATES, "days": {"type": "integer"}, "timezone": TEXT, "today": TEXT,
+                **_DATES,
+                "days": {"type": "integer"},
+                "timezone": TEXT,
+                "today": TEXT,
                 "note": TEXT,
                 "previous_period": object_schema(_DATES),
             }
         ),
         call=_resolve_date_range,
     ),
-)  # fmt: skip
+)

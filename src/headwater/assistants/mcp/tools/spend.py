@@ -31,24 +31,12 @@ from headwater.reports.questions.cohort_answer import COHORTS as COHORTS_ANSWER
 from headwater.reports.questions.cohort_answer import cohorts_answer
 from headwater.reports.questions.cohort_parameters import LIMIT, read_cohort_query
 from headwater.reports.questions.cohort_report import query_cohorts
-from headwater.reports.questions.spend_answer import (
-    GROUP,
-    PARAMETERS,
-    SPEND,
-    read_spend_query,
-    spend_answer,
-)
+from headwater.reports.questions.spend_answer import GROUP, PARAMETERS, SPEND, read_spend_query, spend_answer
 from headwater.reports.questions.spend_report import query_spend
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
-from headwater.spend.ledger import (
-    count_spend,
-    delete_spend,
-    deletion_answer,
-    put_report,
-    require_platform,
-)
+from headwater.spend.ledger import count_spend, delete_spend, deletion_answer, put_report, require_platform
 
 _OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missing)
 _ROWS: Schema = {
@@ -58,9 +46,11 @@ _ROWS: Schema = {
 }
 _DELETE = "delete_spend"
 COHORTS = Parameter(
-    name="cohorts", kind=one_of((0, 1)), default=0,
+    name="cohorts",
+    kind=one_of((0, 1)),
+    default=0,
     description="1: customers by month of first order, payback.",
-)  # fmt: skip
+)
 MOST_KEYS = 5
 _ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
 """One of two, of which the list of tools has no words."""
@@ -116,9 +106,7 @@ async def _delete(context: ToolContext, arguments: Arguments) -> Any:
     query.finish()
     async with context.transaction() as connection:
         await require_platform(connection, await context.space(connection), choice)
-        count = deletion_answer(
-            await count_spend(connection, context.space_id, choice), deleted=False
-        )
+        count = deletion_answer(await count_spend(connection, context.space_id, choice), deleted=False)
         would_go = msgspec.to_builtins({**count, **choice.bound(context.space_id)})
         if confirmation is None:
             return preview(context, _DELETE, would_go)

@@ -82,9 +82,7 @@ async def read_chart_notes(
     if not notes:
         return ChartNotes()
     marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
-    return ChartNotes(
-        notes, marks, await read_authors(connection, space_id), len(notes) == MARKED
-    )  # fmt: skip
+    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(notes) == MARKED)
 
 
 def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, ...]:
@@ -99,10 +97,14 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
         percent = 100 * (place + 0.5) / len(steps)
         is_apart = percent - numbered_at >= APART
         numbered_at = percent if is_apart else numbered_at
-        marks.append(NoteMark(
-            digits(WIDTH * percent / 100), f"{percent:.2f}%",
-            str(of_step[0][1]) if is_apart else "", "; ".join(text for _, _, text in of_step),
-        ))  # fmt: skip
+        marks.append(
+            NoteMark(
+                digits(WIDTH * percent / 100),
+                f"{percent:.2f}%",
+                str(of_step[0][1]) if is_apart else "",
+                "; ".join(text for _, _, text in of_step),
+            )
+        )
     return tuple(marks)
 
 
@@ -129,9 +131,7 @@ async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -
     return note
 
 
-async def add_note(
-    connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str
-) -> int:
+async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str) -> int:
     """Add a note and return its id. Raises Invalid."""
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
     row = await fetch_optional(connection, queries["add"], values)

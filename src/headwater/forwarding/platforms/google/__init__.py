@@ -47,10 +47,18 @@ class Google(Platform):
     limits = Limits(batch=2000, age=90 * DAY)
     name_pattern = r"[0-9]{1,20}"
     name_rule = "must be the id of a conversion action: 1 to 20 digits."
-    kept_fields = frozenset({
-        "transactionId", "eventTimestamp", "eventSource", "currency", "conversionValue",
-        "adUserData", "adPersonalization", "destinationReferences",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "transactionId",
+            "eventTimestamp",
+            "eventSource",
+            "currency",
+            "conversionValue",
+            "adUserData",
+            "adPersonalization",
+            "destinationReferences",
+        }
+    )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Return the reason when identifiers are missing. A click is enough; without consent it is
@@ -146,9 +154,7 @@ def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
     return [
-        identifier
-        for identifier in (present(emailAddress=email), present(phoneNumber=phone))
-        if identifier
+        identifier for identifier in (present(emailAddress=email), present(phoneNumber=phone)) if identifier
     ]
 
 

@@ -28,22 +28,30 @@ from headwater.forwarding.platforms.responses import (
 )
 
 CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
-LATER = frozenset({
-    "RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED",
-    "UNKNOWN",
-})  # fmt: skip
-PERMANENT = frozenset({
-    "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS",
-    "UNIMPLEMENTED",
-})  # fmt: skip
+LATER = frozenset(
+    {"RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "UNKNOWN"}
+)
+PERMANENT = frozenset(
+    {
+        "INVALID_ARGUMENT",
+        "FAILED_PRECONDITION",
+        "OUT_OF_RANGE",
+        "NOT_FOUND",
+        "ALREADY_EXISTS",
+        "UNIMPLEMENTED",
+    }
+)
 
-ACCOUNT_REASONS = frozenset({
-    "TERMS_AND_CONDITIONS_NOT_SIGNED", "NOT_ALLOWLISTED",
-    "OPERATING_ACCOUNT_LOGIN_ACCOUNT_MISMATCH",
-    "DESTINATION_ACCOUNT_NOT_ENABLED_ENHANCED_CONVERSIONS_FOR_LEADS",
-    "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
-    "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
-})  # fmt: skip
+ACCOUNT_REASONS = frozenset(
+    {
+        "TERMS_AND_CONDITIONS_NOT_SIGNED",
+        "NOT_ALLOWLISTED",
+        "OPERATING_ACCOUNT_LOGIN_ACCOUNT_MISMATCH",
+        "DESTINATION_ACCOUNT_NOT_ENABLED_ENHANCED_CONVERSIONS_FOR_LEADS",
+        "DESTINATION_ACCOUNT_DATA_POLICY_PROHIBITS_ENHANCED_CONVERSIONS",
+        "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
+    }
+)
 """Reasons that concern the account and not an event."""
 LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
@@ -81,11 +89,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     if name in LATER or not LATER_REASONS.isdisjoint(reasons):
         return CallDeferred(text, wait_seconds=_delay(details))
     if errors := _event_errors(details, reasons, count):
-        return (
-            CallRefused(next(iter(errors.values())))
-            if count == 1
-            else PartlyAccepted(errors, False)
-        )
+        return CallRefused(next(iter(errors.values()))) if count == 1 else PartlyAccepted(errors, False)
     if name in PERMANENT:
         return refused(text, count)
     verdict = by_status(answer, count, text)
@@ -102,9 +106,7 @@ def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int)
             if event is None or int(event[1]) >= count:
                 continue
             reason = violation.get("reason") or " ".join(reasons)
-            errors.setdefault(
-                int(event[1]), error_text(reason, field, violation.get("description"))
-            )
+            errors.setdefault(int(event[1]), error_text(reason, field, violation.get("description")))
     return errors
 
 

@@ -6,13 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import (
-    ConsentDenied,
-    ConsentSettings,
-    TokenUrl,
-    Version,
-    digits,
-)
+from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettings, TokenUrl, Version, digits
 
 
 class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
@@ -23,14 +17,14 @@ class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
         digits(10, 10, "1234567890"),
         Meta(
             description="Number of the Google Ads account that the conversion actions are in: at"
-            " the top right of Google Ads, here without dashes.",
+            " the top right of Google Ads, here without dashes."
         ),
     ]
     login_customer_id: Annotated[
         Annotated[str, digits(10, 10, "1234567890")] | None,
         Meta(
             description="Number of the manager account, if access to the account is through one:"
-            " without dashes.",
+            " without dashes."
         ),
     ] = None
     api_version: Annotated[Version, Meta(description="Version of the Data Manager API.")] = "v1"
@@ -49,6 +43,6 @@ class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
         TokenUrl,
         Meta(
             description="Where access tokens are had. By default Google's, or /token where"
-            " HEADWATER_GOOGLE_URL names another host.",
+            " HEADWATER_GOOGLE_URL names another host."
         ),
     ] = None

@@ -40,9 +40,9 @@ class LinkedIn(Platform):
     limits = Limits(batch=5000, age=90 * DAY)
     name_pattern = rf"({RULE})?[0-9]{{1,20}}"
     name_rule = f"must be the id of a conversion rule: 1 to 20 digits, after {RULE} or alone."
-    kept_fields = frozenset({
-        "conversion", "conversionHappenedAt", "currencyCode", "amount", "eventId", "idType",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {"conversion", "conversionHappenedAt", "currencyCode", "amount", "eventId", "idType"}
+    )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         known = _user_ids(conversion) or _user_info(conversion)
@@ -101,9 +101,7 @@ def _user_info(conversion: Conversion) -> dict[str, Any]:
     person = conversion.person
     if not person.first_name or not person.last_name:
         return {}
-    return present(
-        firstName=person.first_name, lastName=person.last_name, countryCode=person.country
-    )
+    return present(firstName=person.first_name, lastName=person.last_name, countryCode=person.country)
 
 
 def _value(conversion: Conversion) -> dict[str, Any]:

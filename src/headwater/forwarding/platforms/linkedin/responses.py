@@ -9,12 +9,7 @@ import re
 from typing import Any
 
 from headwater.base.egress.models import EgressResponse
-from headwater.forwarding.platforms.models import (
-    CallRefused,
-    CredentialsRefused,
-    PartlyAccepted,
-    Verdict,
-)
+from headwater.forwarding.platforms.models import CallRefused, CredentialsRefused, PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
     error_text,
@@ -40,9 +35,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     message = str(body.get("message") or "")
     text = error_text(body.get("code") or body.get("serviceErrorCode"), message)
     if answer.status == VERSION_GONE:
-        return CredentialsRefused(
-            error_text("LinkedIn has ended this api_version; set a newer one", text)
-        )
+        return CredentialsRefused(error_text("LinkedIn has ended this api_version; set a newer one", text))
     if answer.status == NOT_IMPLEMENTED:
         return refused(error_text(f"HTTP {answer.status}", text), count)
     if errors := _event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:

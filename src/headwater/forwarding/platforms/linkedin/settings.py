@@ -15,14 +15,12 @@ class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
     api_version: Annotated[
         str,
         matching(r"\A20[0-9]{2}(0[1-9]|1[0-2])\Z", "must be a year and month", "202604"),
-        Meta(
-            description="LinkedIn-Version: year and month. LinkedIn ends each after about a year.",
-        ),
+        Meta(description="LinkedIn-Version: year and month. LinkedIn ends each after about a year."),
     ] = "202604"
     token_url: Annotated[
         TokenUrl,
         Meta(
             description="Where access tokens are had with a refresh token. By default LinkedIn's,"
-            " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host.",
+            " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host."
         ),
     ] = None

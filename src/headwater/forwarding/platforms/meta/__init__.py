@@ -13,12 +13,7 @@ from headwater.forwarding.platforms.identifiers import hashed_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    event_seconds,
-    json_call,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import event_seconds, json_call, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
@@ -61,11 +56,19 @@ class Meta(Platform):
         "webinar_registration": "CompleteRegistration",
     }
     free_names = True
-    kept_fields = frozenset({
-        "event_name", "event_time", "event_id", "action_source", "currency", "value",
-        "data_processing_options", "data_processing_options_country",
-        "data_processing_options_state",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "event_name",
+            "event_time",
+            "event_id",
+            "action_source",
+            "currency",
+            "value",
+            "data_processing_options",
+            "data_processing_options_country",
+            "data_processing_options_state",
+        }
+    )
     kept_urls = frozenset({"event_source_url"})
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"

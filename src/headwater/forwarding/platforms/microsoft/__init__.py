@@ -55,10 +55,18 @@ class Microsoft(Platform):
     limits = Limits(batch=1000, age=7 * DAY, size=MEGABYTE)
     event_names = _EVENT_NAMES
     free_names = True
-    kept_fields = frozenset({
-        "eventType", "eventName", "eventTime", "eventId", "adStorageConsent", "value", "currency",
-        "pageType",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "eventType",
+            "eventName",
+            "eventTime",
+            "eventId",
+            "adStorageConsent",
+            "value",
+            "currency",
+            "pageType",
+        }
+    )
     kept_urls = frozenset({"eventSourceUrl"})
     quoted_fields = frozenset({"attemptedValue"})
 

@@ -49,9 +49,7 @@ def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
         if is_number(index) and 0 <= index < count and not _is_warning(detail):
             message = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
             errors.setdefault(index, []).append(error_text(detail.get("propertyName"), message))
-    return {
-        index: error_text("; ".join(messages)) or "invalid" for index, messages in errors.items()
-    }
+    return {index: error_text("; ".join(messages)) or "invalid" for index, messages in errors.items()}
 
 
 def _is_sound(body: dict[str, Any]) -> bool:

@@ -15,9 +15,7 @@ class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
     tag_id: Annotated[
         str,
         digits(1, 20, "187012345"),
-        Meta(
-            description="The UET tag's number: Conversion tracking, UET tags.",
-        ),
+        Meta(description="The UET tag's number: Conversion tracking, UET tags."),
     ]
     api_version: Annotated[Version, Meta(description="The version of the Conversions API.")] = "v1"
     email_form: Annotated[
@@ -39,6 +37,5 @@ class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
         ),
     ] = "limit"
     continue_on_validation_error: Annotated[
-        bool,
-        Meta(description="Whether Microsoft takes the valid events of a call with invalid ones."),
+        bool, Meta(description="Whether Microsoft takes the valid events of a call with invalid ones.")
     ] = True

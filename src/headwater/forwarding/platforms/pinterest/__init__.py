@@ -54,10 +54,18 @@ class Pinterest(Platform):
         "webinar_registration": "signup",
         **dict.fromkeys(CUSTOM_NAMES, "custom"),
     }
-    kept_fields = frozenset({
-        "event_name", "action_source", "event_time", "event_id", "opt_out", "opt_out_type",
-        "currency", "value",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "event_name",
+            "action_source",
+            "event_time",
+            "event_id",
+            "opt_out",
+            "opt_out_type",
+            "currency",
+            "value",
+        }
+    )
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:

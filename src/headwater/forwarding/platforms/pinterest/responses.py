@@ -46,9 +46,7 @@ def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verd
     taken = body.get("num_events_processed")
     if not is_number(taken) or taken >= count:
         return by_status(answer, count, confirmed=is_number(taken))
-    return refused(
-        error_text(f"{taken} of {count} events were processed", body.get("message")), count
-    )
+    return refused(error_text(f"{taken} of {count} events were processed", body.get("message")), count)
 
 
 def _events(body: dict[str, Any]) -> list[dict[str, Any]]:

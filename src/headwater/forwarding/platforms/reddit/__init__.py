@@ -8,12 +8,7 @@ from typing import Any
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_number
-from headwater.forwarding.platforms.identifiers import (
-    hash_in_form,
-    hashed,
-    phone_with_plus,
-    reddit_email,
-)
+from headwater.forwarding.platforms.identifiers import hash_in_form, hashed, phone_with_plus, reddit_email
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import bearer, json_call, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
@@ -21,10 +16,9 @@ from headwater.forwarding.platforms.reddit.responses import classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
 
 CUSTOM = "CUSTOM"
-TRACKING_TYPES = frozenset({
-    "PAGE_VISIT", "VIEW_CONTENT", "SEARCH", "ADD_TO_CART", "ADD_TO_WISHLIST", "PURCHASE", "LEAD",
-    "SIGN_UP",
-})  # fmt: skip
+TRACKING_TYPES = frozenset(
+    {"PAGE_VISIT", "VIEW_CONTENT", "SEARCH", "ADD_TO_CART", "ADD_TO_WISHLIST", "PURCHASE", "LEAD", "SIGN_UP"}
+)
 
 _LONGEST_CUSTOM_NAME = 64
 _IDENTIFIERS = frozenset({"email", "phone_number", "external_id", "uuid"})
@@ -61,10 +55,20 @@ class Reddit(Platform):
         "webinar_registration": "SIGN_UP",
         **dict.fromkeys(CUSTOM_NAMES, CUSTOM),
     }
-    kept_fields = frozenset({
-        "event_at", "action_source", "tracking_type", "custom_event_name", "conversion_id",
-        "currency", "value", "modes", "country", "region",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "event_at",
+            "action_source",
+            "tracking_type",
+            "custom_event_name",
+            "conversion_id",
+            "currency",
+            "value",
+            "modes",
+            "country",
+            "region",
+        }
+    )
     kept_urls = frozenset({"event_source_url"})
     quoted_fields = frozenset({"event"})  # an invalid event comes back whole
     test_code = "test_id"
@@ -90,9 +94,7 @@ class Reddit(Platform):
             click_id=conversion.click_id("rdt_cid"),
             type=_type(name, conversion),
             user=_user(conversion, settings) | _limited_data_use(conversion, settings),
-            metadata=present(
-                conversion_id=conversion.dedup_id, **value_fields(conversion, as_number)
-            ),
+            metadata=present(conversion_id=conversion.dedup_id, **value_fields(conversion, as_number)),
         )
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:

@@ -16,8 +16,7 @@ class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
         str,
         code(1, 64, "a2_abc123", "_-"),
         Meta(
-            description="The pixel's id, the code that begins with a2_ or t2_: Ads Manager, Events"
-            " Manager.",
+            description="The pixel's id, the code that begins with a2_ or t2_: Ads Manager, Events Manager."
         ),
     ]
     api_version: Annotated[Version, Meta(description="The version of Reddit's Ads API.")] = "v3"
@@ -26,17 +25,13 @@ class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
         Meta(description="The id that Ads Manager shows under Event Testing. Only tests carry it."),
     ] = None
     hash_ip: Annotated[
-        bool,
-        Meta(description="Whether the IP address is hashed. Reddit takes it in clear as well."),
+        bool, Meta(description="Whether the IP address is hashed. Reddit takes it in clear as well.")
     ] = True
     limited_data_use_country: Annotated[
         Annotated[str, matching(r"\A[A-Z]{2}\Z", "must be two capital letters", "US")] | None,
-        Meta(
-            description="ISO 3166-1 alpha-2, sent with limited data use; without it the person's."
-        ),
+        Meta(description="ISO 3166-1 alpha-2, sent with limited data use; without it the person's."),
     ] = None
     limited_data_use_region: Annotated[
-        Annotated[str, matching(r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z", "must be a region code", "US-CA")]
-        | None,
+        Annotated[str, matching(r"\A[A-Z]{2}-[A-Z0-9]{1,3}\Z", "must be a region code", "US-CA")] | None,
         Meta(description="ISO 3166-2, such as US-CA, sent with limited data use."),
     ] = None

@@ -57,11 +57,19 @@ class Snapchat(Platform):
         "webinar_registration": "SIGN_UP",
         **{name: name.upper() for name in CUSTOM_NAMES[:CUSTOM_EVENTS]},
     }
-    kept_fields = frozenset({
-        "event_name", "event_time", "event_id", "action_source", "currency", "value",
-        "data_processing_options", "data_processing_options_country",
-        "data_processing_options_state",
-    })  # fmt: skip
+    kept_fields = frozenset(
+        {
+            "event_name",
+            "event_time",
+            "event_id",
+            "action_source",
+            "currency",
+            "value",
+            "data_processing_options",
+            "data_processing_options_country",
+            "data_processing_options_state",
+        }
+    )
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:

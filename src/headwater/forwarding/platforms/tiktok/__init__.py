@@ -61,9 +61,7 @@ class TikTok(Platform):
         "webinar_registration": "CompleteRegistration",
     }
     free_names = True
-    kept_fields = frozenset({
-        "event", "event_time", "event_id", "currency", "value", "limited_data_use",
-    })  # fmt: skip
+    kept_fields = frozenset({"event", "event_time", "event_id", "currency", "value", "limited_data_use"})
     kept_urls = frozenset({"url"})
     test_code = "test_event_code"
     test_code_place = "Events Manager, Test events"

@@ -6,12 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import (
-    LimitedDataUseSettings,
-    PointVersion,
-    TestEventCode,
-    code,
-)
+from headwater.forwarding.platforms.settings import LimitedDataUseSettings, PointVersion, TestEventCode, code
 
 
 class TikTokSettings(LimitedDataUseSettings, frozen=True, kw_only=True):

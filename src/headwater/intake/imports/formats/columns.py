@@ -45,9 +45,8 @@ class Columns:
         """A row's values by field."""
         taken = {column for column, _ in self.mapped} | {*self.ignored}
         picked = dict[str, Any](self.constants) | {
-            name: value for name, value in values.items()
-            if name in self.fields and name not in taken
-        }  # fmt: skip
+            name: value for name, value in values.items() if name in self.fields and name not in taken
+        }
         for column, name in self.mapped:
             value = _at(values, column)
             if value is not None:

@@ -17,11 +17,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from headwater.intake.imports.formats.encodings import (
-    EncodingSurvey,
-    UnclearEncodingError,
-    judge_encoding,
-)
+from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SEPARATORS = {name: delimiter for delimiter, name in DELIMITERS.items()}
@@ -56,9 +52,7 @@ NO_MARK = (
     "The encoding must be another one than utf-16: the file has no byte order mark. UTF-16 without "
     "it is utf-16 le or utf-16 be."
 )
-BAD_HEADER = (
-    "The encoding must be another one: the names of columns have bytes that are no text in it."
-)
+BAD_HEADER = "The encoding must be another one: the names of columns have bytes that are no text in it."
 UNCLEAR = (
     "The encoding of the file cannot be told. In Excel choose File, Save As, “CSV UTF-8 (Comma "
     "delimited)”; at a terminal --encoding names it."
@@ -123,9 +117,7 @@ class FileSurvey:
         return self._digest.digest()
 
 
-def read_dialect(
-    survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None
-) -> Dialect:
+def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
     """Return the dialect of a file, with the encoding and the separator that the user chose, if
     any. Raises UnreadableError for a file that is no table.
     """

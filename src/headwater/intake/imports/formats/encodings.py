@@ -103,9 +103,10 @@ def _count_faults(sample: bytes, encoding: str) -> int:
         faults += _count_long_runs(text) if encoding != "cp1251" else 0
     triples = Counter(zip(f" {text}", text, f"{text[1:]} ", strict=False))
     return faults + sum(
-        count for (before, letter, after), count in triples.items()
+        count
+        for (before, letter, after), count in triples.items()
         if not letter.isascii() and letter != "\ufffd" and _is_odd(before, letter, after)
-    )  # fmt: skip
+    )
 
 
 def _is_odd(before: str, letter: str, after: str) -> bool:
@@ -114,9 +115,7 @@ def _is_odd(before: str, letter: str, after: str) -> bool:
         return True
     if kind not in ("Ll", "Lu", "Lo") and _script_of(letter) != "EASTERN":
         is_within = before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
-        return (
-            is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
-        )
+        return is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
     script = _script_of(letter)
     if any(near.isalpha() and _script_of(near) != script for near in (before, after)):
         return True

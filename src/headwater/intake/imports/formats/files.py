@@ -45,9 +45,13 @@ USUAL_DIALECT = Dialect()
 _LONGEST_LINE = 2 * LONGEST_ROW
 """Characters; a row of quotes has each of them twice."""
 _SUFFIXES = {
-    ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".tsv": "csv", ".tab": "csv",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
     ".txt": "csv",
-}  # fmt: skip
+}
 _CHUNK_BYTES = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _BLANK = ' \t\r\n;,|"\ufeff\u00a0'

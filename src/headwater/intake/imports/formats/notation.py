@@ -67,9 +67,7 @@ class NotationSurvey:
     @property
     def _is_complete(self) -> bool:
         has_numbers = bool(self.amounts or self.counts)
-        return bool(
-            (self.decimals.known or not has_numbers) and (self.dates.known or not self.times)
-        )
+        return bool((self.decimals.known or not has_numbers) and (self.dates.known or not self.times))
 
     def decide(self, decimals: str | None = None, dates: str | None = None) -> Notation:
         """Return the notation, of which a part may have been chosen. Raises UnreadableError, naming

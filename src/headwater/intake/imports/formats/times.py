@@ -12,22 +12,14 @@ from importlib.resources import files
 
 from headwater.http.inputs.instants import parse_iso
 
-DATES = {
-    "iso": "2026-12-31",
-    "dmy": "31.12.2026 or 31/12/2026",
-    "mdy": "12/31/2026, month first",
-}
+DATES = {"iso": "2026-12-31", "dmy": "31.12.2026 or 31/12/2026", "mdy": "12/31/2026, month first"}
 """The ways to write days, each with an example."""
 LONGEST = 100
 """Characters of a cell that may be a time."""
 
 
 def _months() -> dict[str, int]:
-    text = (
-        files("headwater.intake.imports.formats")
-        .joinpath("month_names.txt")
-        .read_text(encoding="utf-8")
-    )
+    text = files("headwater.intake.imports.formats").joinpath("month_names.txt").read_text(encoding="utf-8")
     lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
     return {name.strip(): int(number) for number, names in lines for name in names.split(",")}
 
@@ -40,7 +32,7 @@ _CLOCK = (
     r"(?::(?P<second>\d{2})(?:[.,]\d{1,9})?)?"
     r"(?:\s?(?P<half>[AaPp])\.?\s?[Mm]\.?)?"
     r"(?:\s?(?P<offset>Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?"
-)  # fmt: skip
+)
 _NUMERIC = re.compile(
     rf"{_WEEKDAY}(?P<first>\d{{1,2}})(?P<sign>[./-])\s?(?P<second_part>\d{{1,2}})"
     rf"(?P=sign)\s?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}"
@@ -61,8 +53,7 @@ _MONTH_FIRST = re.compile(
     re.IGNORECASE,
 )
 _NAMED_YEAR_FIRST = re.compile(
-    rf"{_WEEKDAY}(?P<year>\d{{4}})[\s/-](?P<name>{_NAME})\.?[\s/-](?P<day>\d{{1,2}}){_CLOCK}",
-    re.IGNORECASE,
+    rf"{_WEEKDAY}(?P<year>\d{{4}})[\s/-](?P<name>{_NAME})\.?[\s/-](?P<day>\d{{1,2}}){_CLOCK}", re.IGNORECASE
 )
 
 
@@ -101,11 +92,7 @@ def _read_numeric(text: str, dates: str) -> str:
 
 
 def _read_named(text: str) -> str:
-    match = (
-        _DAY_FIRST.fullmatch(text)
-        or _MONTH_FIRST.fullmatch(text)
-        or _NAMED_YEAR_FIRST.fullmatch(text)
-    )
+    match = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text) or _NAMED_YEAR_FIRST.fullmatch(text)
     return "" if match is None else _written(match, _MONTHS[match["name"].lower()], match["day"])
 
 

@@ -16,10 +16,7 @@ def _find_providers() -> dict[str, Provider]:
     """Return every type by its name, in alphabetical order."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     providers = [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, Provider)
+        value for module in modules for value in vars(module).values() if isinstance(value, Provider)
     ]
     return {provider.type: provider for provider in providers}
 

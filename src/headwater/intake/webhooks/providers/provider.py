@@ -68,9 +68,7 @@ class Provider:
     """True when a body that cannot be mapped is answered 422. A shop or payment service would
     repeat it byte for byte and then stop sending anything at all.
     """
-    believed: Callable[[WebhookRequest, WebhookSettings], WebhookRequest] = lambda message, _: (
-        message
-    )
+    believed: Callable[[WebhookRequest, WebhookSettings], WebhookRequest] = lambda message, _: message
     """Returns a message that passed the check, without the headers that the signature does not
     cover and that must not decide which event it is.
     """
@@ -111,9 +109,15 @@ def listed_fields(path: str, key: str) -> Fields:
     can hold under our own names.
     """
     names = (
-        "trk_token", "fingerprint", "trk_network", "trk_ad_group", "trk_ad_id",
-        "company_external_id", "company_name", "heard_about_us",
-    )  # fmt: skip
+        "trk_token",
+        "fingerprint",
+        "trk_network",
+        "trk_ad_group",
+        "trk_ad_id",
+        "company_external_id",
+        "company_name",
+        "heard_about_us",
+    )
     return {name: listed(path, key, name) for name in names}
 
 
@@ -130,9 +134,7 @@ def landing_fields(url: str, path: str, key: str) -> Fields:
     """
     return {
         "trk_source": first(
-            listed(path, key, "trk_source"),
-            f"url_source({url})",
-            f"url_parameter({url}, 'utm_source')",
+            listed(path, key, "trk_source"), f"url_source({url})", f"url_parameter({url}, 'utm_source')"
         ),
         **{
             name: first(listed(path, key, name), f"url_parameter({url}, '{parameter}')")

@@ -30,10 +30,18 @@ _NOTES = ("note_attributes", "name")
 _ONCE = ("/create", "/paid")
 _KINDS_BACK = frozenset({"refund", "void"})
 _TEST_GATEWAYS = frozenset({"bogus", "(for testing) bogus gateway"})
-_SOURCES_WITHOUT_VISITOR = frozenset({
-    "pos", "iphone", "android", "shopify_draft_order", "draft_order", "subscription_contract",
-    "subscription_contract_checkout_one", "1354745",
-})  # fmt: skip
+_SOURCES_WITHOUT_VISITOR = frozenset(
+    {
+        "pos",
+        "iphone",
+        "android",
+        "shopify_draft_order",
+        "draft_order",
+        "subscription_contract",
+        "subscription_contract_checkout_one",
+        "1354745",
+    }
+)
 """Names of sources by which Shopify and its apps tell orders of staff, stores and subscriptions;
 1354745 is Shopify's app of draft orders."""
 _SETS = (
@@ -41,10 +49,15 @@ _SETS = (
     " [order.total_price_set]][] | [?@]"
 )
 """Amounts that Shopify writes in both currencies."""
-_RENEWAL_TAGS = frozenset({
-    "subscription recurring order", "subscription recurring", "recurring order",
-    "appstle_subscription_recurring_order", "loop-recurring-order",
-})  # fmt: skip
+_RENEWAL_TAGS = frozenset(
+    {
+        "subscription recurring order",
+        "subscription recurring",
+        "recurring order",
+        "appstle_subscription_recurring_order",
+        "loop-recurring-order",
+    }
+)
 """Tags by which apps for subscriptions mark renewals."""
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
@@ -203,9 +216,7 @@ def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
     amounts = MappingInput({"refund": refund, "order": document.body}, {})
     for pair in objects_at(amounts, _SETS):
         money = MappingInput(pair, {})
-        buyers, shops = (
-            find(money, f"{side}.amount") for side in ("presentment_money", "shop_money")
-        )
+        buyers, shops = (find(money, f"{side}.amount") for side in ("presentment_money", "shop_money"))
         currency = find(money, "presentment_money.currency_code")
         own = find(money, "shop_money.currency_code")
         if buyers and shops and currency != own and to_number(buyers):
@@ -241,26 +252,28 @@ SHOPIFY = Provider(
     check=_check,
     topic=_topic,
     identity=_identity,
-    events={
-        "orders/create": "purchase",
-        "orders/paid": "purchase",
-        "customers/create": "sign_up",
-    },
+    events={"orders/create": "purchase", "orders/paid": "purchase", "customers/create": "sign_up"},
     fields={
         "orders/create": _ORDER,
         "orders/paid": _ORDER,
         "orders/updated": _ORDER,
         "customers/create": _CUSTOMER,
     },
-    money_topics=frozenset({
-        "refunds/create", "order_transactions/create", "orders/cancelled", "orders/updated",
-        "orders/delete",
-    }),
+    money_topics=frozenset(
+        {"refunds/create", "order_transactions/create", "orders/cancelled", "orders/updated", "orders/delete"}
+    ),
     money_back=_money_back,
     is_test=_is_test,
     has_no_visitor=_has_no_visitor,
-    headers=frozenset({
-        "x-shopify-topic", "x-shopify-event-id", "x-shopify-webhook-id", "x-shopify-shop-domain",
-        "x-shopify-test", "x-shopify-triggered-at", "x-shopify-api-version",
-    }),
-)  # fmt: skip
+    headers=frozenset(
+        {
+            "x-shopify-topic",
+            "x-shopify-event-id",
+            "x-shopify-webhook-id",
+            "x-shopify-shop-domain",
+            "x-shopify-test",
+            "x-shopify-triggered-at",
+            "x-shopify-api-version",
+        }
+    ),
+)

@@ -67,11 +67,7 @@ def _money(member: str) -> Fields:
 _SESSION: Fields = {
     **_ABOUT,
     **_money("amount_total"),
-    "email": first(
-        "data.object.customer_details.email",
-        "data.object.customer_email",
-        f"{_METADATA}.email",
-    ),
+    "email": first("data.object.customer_details.email", "data.object.customer_email", f"{_METADATA}.email"),
     "full_name": "data.object.customer_details.name",
     "phone": "data.object.customer_details.phone",
     "trk_token": first(f"{_METADATA}.trk_token", "data.object.client_reference_id"),
@@ -87,18 +83,14 @@ _INTENT: Fields = {
         "data.object.latest_charge.billing_details.email",
         f"{_METADATA}.email",
     ),
-    "full_name": first(
-        "data.object.shipping.name", "data.object.charges.data[0].billing_details.name"
-    ),
+    "full_name": first("data.object.shipping.name", "data.object.charges.data[0].billing_details.name"),
     "phone": "data.object.shipping.phone",
     "order_id": first("data.object.invoice", "data.object.id"),
-}  # fmt: skip
+}
 _INVOICE: Fields = {
     **_ABOUT,
     **_money("amount_paid"),
-    "email": first(
-        "data.object.customer_email", "data.object.customer.email", f"{_METADATA}.email"
-    ),
+    "email": first("data.object.customer_email", "data.object.customer.email", f"{_METADATA}.email"),
     "full_name": "data.object.customer_name",
     "phone": "data.object.customer_phone",
     "trk_token": first(
@@ -108,7 +100,7 @@ _INVOICE: Fields = {
     ),
     "order_id": "data.object.id",
     "order_name": "data.object.number",
-}  # fmt: skip
+}
 _CUSTOMER: Fields = {
     **_ABOUT,
     "email": "data.object.email",
@@ -116,10 +108,15 @@ _CUSTOMER: Fields = {
     "phone": "data.object.phone",
 }
 
-_RENEWALS = frozenset({
-    "subscription_cycle", "subscription_threshold", "subscription", "manual",
-    "automatic_pending_invoice_item_invoice",
-})  # fmt: skip
+_RENEWALS = frozenset(
+    {
+        "subscription_cycle",
+        "subscription_threshold",
+        "subscription",
+        "manual",
+        "automatic_pending_invoice_item_invoice",
+    }
+)
 """Why invoices are made that nobody visited a page for."""
 
 
@@ -145,9 +142,7 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
         statements = []
     else:
         return None
-    return report(
-        _order_ids(document, kind), at, find(document, "data.object.currency"), statements
-    )
+    return report(_order_ids(document, kind), at, find(document, "data.object.currency"), statements)
 
 
 def _order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
@@ -186,9 +181,7 @@ def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
     return [msgspec.structs.replace(statement, failed=status != "succeeded")]
 
 
-def _statement(
-    document: MappingInput, member: str, part: str, item: str, version: int
-) -> MoneyBack:
+def _statement(document: MappingInput, member: str, part: str, item: str, version: int) -> MoneyBack:
     amount = find(document, f"data.object.{member}")
     money = from_minor_units(amount, find(document, "data.object.currency"))
     return MoneyBack(part=part, item=item, amount=amount_text(money), version=version)
@@ -210,10 +203,7 @@ STRIPE = Provider(
                 "payment_intent.succeeded for a form of your own; and charge.refunded, "
                 "refund.failed and charge.dispute.closed for money that comes back."
             ),
-            (
-                "Save it, reveal the endpoint's signing secret, which begins with whsec_, and "
-                "paste it below."
-            ),
+            ("Save it, reveal the endpoint's signing secret, which begins with whsec_, and paste it below."),
         ),
         secret_maker=SecretMaker.SENDER,
     ),

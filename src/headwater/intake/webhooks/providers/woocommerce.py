@@ -88,7 +88,7 @@ _ORDER: Fields = {
     "trk_type": _attribution("trk_type", "utm_medium"),
     "trk_campaign": _attribution("trk_campaign", "utm_campaign"),
     "trk_keyword": _attribution("trk_keyword", "utm_term"),
-}  # fmt: skip
+}
 _CUSTOMER: Fields = {
     "email": "email",
     "first_name": "first_name",
@@ -123,8 +123,7 @@ def _notes(document: MappingInput) -> dict[str, str]:
 
 def _is_test(document: MappingInput) -> bool:
     return any(
-        _MODE_OF_GATEWAY.fullmatch(key) and value in _TEST_MODES
-        for key, value in _notes(document).items()
+        _MODE_OF_GATEWAY.fullmatch(key) and value in _TEST_MODES for key, value in _notes(document).items()
     )
 
 
@@ -175,18 +174,14 @@ WOOCOMMERCE = Provider(
     check=_check,
     topic=_topic,
     identity=_identity,
-    events={
-        "order.processing": "purchase",
-        "order.completed": "purchase",
-        "customer.created": "sign_up",
-    },
+    events={"order.processing": "purchase", "order.completed": "purchase", "customer.created": "sign_up"},
     fields={"order": _ORDER, "customer": _CUSTOMER},
     money_topics=frozenset({f"order.{status}" for status in _VOID}),
     money_back=_money_back,
     is_test=_is_test,
     has_no_visitor=_has_no_visitor,
-    headers=frozenset({
-        "x-wc-webhook-topic", "x-wc-webhook-source", "x-wc-webhook-id", "x-wc-webhook-delivery-id",
-    }),
+    headers=frozenset(
+        {"x-wc-webhook-topic", "x-wc-webhook-source", "x-wc-webhook-id", "x-wc-webhook-delivery-id"}
+    ),
     not_json=_not_json,
-)  # fmt: skip
+)
