@@ -11,7 +11,7 @@ import pytest
 ARRAYS = """
 import resource, sys, threading
 import numpy as np
-from headwater.allocator import keep_freed_memory
+from headwater.base.allocator import keep_freed_memory
 
 remembered = []
 

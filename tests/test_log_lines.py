@@ -13,7 +13,7 @@ from headwater.base.log_lines import as_text
 from tests.support.processes import at_terminal, environment
 
 WRITE = """
-from headwater.log_lines import Log
+from headwater.base.log_lines import Log
 log = Log("auto")
 log.write("info", "migrated", migrations=24)
 log.write("warning", "database_unavailable", error="two words", seconds=1.5)
@@ -21,7 +21,7 @@ log.write("error", "Somebody's own_sentence stays", empty="")
 """
 CONFIGURE = """
 import logging, sys, structlog
-from headwater import logs
+from headwater.base import logs
 logs.configure(sys.argv[1], "auto")
 logging.getLogger("uvicorn.error").info("Started server process [%d]", 7)
 logging.getLogger("uvicorn.error").warning("Something else")

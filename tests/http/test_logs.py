@@ -19,7 +19,7 @@ CANARIES = (
 PROGRAM = """
 import logging, sys, warnings
 import psycopg, structlog
-from headwater import logs
+from headwater.base import logs
 logs.configure("info")
 log = structlog.get_logger()
 key, password, email, quoted, v4, v6, token, cookie = sys.argv[1:]

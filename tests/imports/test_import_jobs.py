@@ -35,8 +35,8 @@ from pathlib import Path
 
 import psycopg
 
-from headwater.imports.job_worker import work
-from headwater.storage import LocalFolder
+from headwater.intake.imports.job_worker import work
+from headwater.base.storage import LocalFolder
 with psycopg.connect(sys.argv[1], autocommit=True) as connection:
     work(connection, LocalFolder(Path(sys.argv[2])), sys.argv[1])
 """

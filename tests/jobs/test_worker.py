@@ -42,8 +42,8 @@ JOURNEY = [
 
 DRAIN = """
 import sys
-from headwater.jobs.connection import connect
-from headwater.pipeline.batch_runner import process_space
+from headwater.database.jobs.connection import connect
+from headwater.intake.pipeline.batch_runner import process_space
 with connect(sys.argv[1]) as connection:
     while process_space(connection, int(sys.argv[2]), 2).rows:
         pass

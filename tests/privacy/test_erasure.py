@@ -29,7 +29,7 @@ FAILPOINTS = [
 ]  # fmt: skip
 ERASE = """
 import sys
-from headwater.jobs.connection import connect
+from headwater.database.jobs.connection import connect
 
 from headwater.privacy.erasure_job import erase_next
 with connect(sys.argv[1]) as connection:

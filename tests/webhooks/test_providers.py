@@ -14,7 +14,7 @@ from tests.house.test_docs import DOCS
 from tests.support.webhook_samples import SAMPLES
 
 NEW_TYPE = """
-from headwater.webhooks.providers.generic import GENERIC
+from headwater.intake.webhooks.providers.generic import GENERIC
 from dataclasses import replace
 
 PAYHOUSE = replace(GENERIC, type="payhouse")
