@@ -58,6 +58,7 @@ from headwater.forwarding.deliveries.metrics import delivery_gauges
 from headwater.forwarding.platforms.origins import named_hosts
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
+from headwater.http.compression import COMPRESSED
 from headwater.http.errors import NotAllowed, Problem, Unavailable, plain
 from headwater.http.health import READY_SECONDS, health_routes, healthz, read_backlog
 from headwater.http.shared import Shared
@@ -261,7 +262,7 @@ def _description_routes(shared: Services) -> list[Route]:
         return Response(encoded, media_type="application/json")
 
     reference = reference_routes(shared.settings.brand, shared.base_url, document)
-    return [Route(f"{PREFIX}/openapi.json", show), *reference]
+    return [Route(f"{PREFIX}/openapi.json", show, middleware=COMPRESSED), *reference]
 
 
 def _handler(problem_of: Callable[[Any], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -123,6 +123,11 @@ class Browser:
         return self.client.cookies.get("headwater_session")
 
 
+def without_tokens(html: str) -> str:
+    """A page without the tokens of its forms, which read differently each time."""
+    return re.sub(r'name="form_token" value="[0-9a-f]+"', "", html)
+
+
 def headings(html: str) -> list[int]:
     """The levels of a page's headings, in order."""
     return [int(level) for level in re.findall(r"<h([1-6])", html)]

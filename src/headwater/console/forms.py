@@ -28,6 +28,7 @@ MAX_FORM = 256 * 1024
 MAX_FIELDS = 500
 TOKEN = "form_token"  # noqa: S105 # a field's name
 ONCE_SECONDS = 12 * 60 * 60
+_DIGEST_BYTES = 32
 _STALE = "This form is out of date: open the page again and send it once more."
 
 
@@ -66,8 +67,32 @@ def without_keys(errors: Errors) -> Errors:
 
 
 def form_token(key: bytes, form: str) -> str:
-    """The token of a form that may be sent again; `key` is the visitor's or the guest's."""
-    return hmac.new(key, b"form\0" + form.encode(), "sha256").hexdigest()
+    """The token of a form that may be sent again; `key` is the visitor's or the guest's. It reads
+    differently in each answer, so that the lengths of compressed pages do not give it away.
+    """
+    mask = secrets.token_bytes(_DIGEST_BYTES)
+    return (mask + _masked(_form_digest(key, form), mask)).hex()
+
+
+def _form_digest(key: bytes, form: str) -> bytes:
+    return hmac.digest(key, b"form\0" + form.encode(), "sha256")
+
+
+def _masked(digest: bytes, mask: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(digest, mask, strict=True))
+
+
+def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
+    """Raise Forbidden unless a form holds a `form_token` of this visitor."""
+    try:
+        token = bytes.fromhex(posted.text(TOKEN))
+    except ValueError:
+        raise Forbidden(_STALE) from None
+    if len(token) != 2 * _DIGEST_BYTES:
+        raise Forbidden(_STALE)
+    digest = _masked(token[_DIGEST_BYTES:], token[:_DIGEST_BYTES])
+    if not hmac.compare_digest(digest, _form_digest(key, form)):
+        raise Forbidden(_STALE)
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
@@ -83,8 +108,7 @@ async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
     Invalid for what is no form.
     """
     posted = await _read(request)
-    if not hmac.compare_digest(posted.text(TOKEN).encode(), form_token(key, form).encode()):
-        raise Forbidden(_STALE)
+    _check_token(posted, key, form)
     return posted
 
 
@@ -118,8 +142,7 @@ async def read_form_with_files(request: Request, key: bytes, form: str, limit: i
     """
     is_multipart = _kind(request) == "multipart/form-data"
     posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
-    if not hmac.compare_digest(posted.text(TOKEN).encode(), form_token(key, form).encode()):
-        raise Forbidden(_STALE)
+    _check_token(posted, key, form)
     return posted
 
 

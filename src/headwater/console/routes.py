@@ -59,6 +59,7 @@ from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
 from headwater.console.visitor import HOME, LOGIN
 from headwater.endpoints.services import Services
+from headwater.http.compression import COMPRESSED
 from headwater.http.inputs.path_parameters import REST
 
 ICON = "/favicon.ico"
@@ -136,4 +137,4 @@ def console_routes(shared: Services) -> list[Route]:
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"
     places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}", shared_pages, answers)
-    return [Route(place, console) for place in places]
+    return [Route(place, console, middleware=COMPRESSED) for place in places]

@@ -18,6 +18,7 @@ from headwater.api.reference.commands import pretty
 from headwater.api.reference.description import ABOUT, SHORT_ENUM, describe
 from headwater.api.reference.examples import ERRORS
 from headwater.api.reference.introduction import FIRST_CALLS
+from headwater.http.compression import COMPRESSED
 from headwater.http.openapi import PROBLEMS
 
 _POLICY = (
@@ -64,6 +65,9 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
             headers = {"Cache-Control": "public, max-age=3600", **_NO_SNIFFING}
             return Response(content, media_type=media_type, headers=headers)
 
-        return Route(f"/docs/{name}", send)
+        return Route(f"/docs/{name}", send, middleware=COMPRESSED)
 
-    return [Route("/docs", show), *(asset(name, media_type) for name, media_type in _ASSETS.items())]
+    return [
+        Route("/docs", show, middleware=COMPRESSED),
+        *(asset(name, media_type) for name, media_type in _ASSETS.items()),
+    ]

@@ -38,6 +38,7 @@ from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
 from headwater.console.visitor import LOGIN, Visitor, delete_cookie, find_visitor, require_visitor
 from headwater.endpoints.services import Services, services
+from headwater.http.compression import COMPRESSED
 from headwater.http.errors import Forbidden
 from headwater.spaces.accounts.authorization_codes import NewCode, make_code
 from headwater.spaces.accounts.sessions import close_session
@@ -229,4 +230,4 @@ def authorize_routes(shared: Services, clients: ClientDirectory) -> list[Route]:
         Route(AUTHORIZE, _deciding(clients, show_consent), methods=["GET"]),
         Route(AUTHORIZE, _deciding(clients, post_consent), methods=["POST"]),
     ]
-    return [Route(AUTHORIZE, pages_app(shared, routes, opened=[AUTHORIZE]))]
+    return [Route(AUTHORIZE, pages_app(shared, routes, opened=[AUTHORIZE]), middleware=COMPRESSED)]

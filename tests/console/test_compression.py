@@ -1,0 +1,71 @@
+"""Pages and the files that they load come compressed, and no token of a form can be guessed from
+their length; answers of the API come as they are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import httpx
+import pytest
+
+from headwater.console.forms import form_token
+from tests.conftest import Running
+from tests.console.conftest import Person
+
+TOKEN = re.compile(rb'name="form_token" value="([0-9a-f]+)"')
+
+
+def get(url: str, coding: str, **cookies: str) -> tuple[httpx.Headers, bytes]:
+    """What a server sends of a page, with the bytes as they came."""
+    with (
+        httpx.Client(cookies=cookies, headers={"Accept-Encoding": coding}) as client,
+        client.stream("GET", url) as answer,
+    ):
+        assert answer.status_code == 200
+        return answer.headers, b"".join(answer.iter_raw())
+
+
+def assert_packed(url: str, **cookies: str) -> None:
+    plain_headers, plain = get(url, "identity", **cookies)
+    headers, packed = get(url, "gzip", **cookies)
+    assert "content-encoding" not in plain_headers
+    assert headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in headers["vary"]
+    assert "Accept-Encoding" in plain_headers["vary"], "a cache keeps both"
+    assert TOKEN.sub(b"", gzip.decompress(packed)) == TOKEN.sub(b"", plain)
+    assert len(packed) < len(plain) / 2
+
+
+def test_it_works(owner: Person, console: Running, space_id: int) -> None:
+    path = f"/console/spaces/{space_id}/setup"
+    page = f"{console.base_url}{path}"
+    cookies = dict(owner.browser.client.cookies)
+    assert_packed(page, **cookies)
+    html = owner.browser.get(path).text
+    (style,) = re.findall(r'href="(/console/static/[^"]+\.css)"', html)
+    assert_packed(f"{console.base_url}{style}")
+
+
+@pytest.mark.parametrize("address", ["/docs", "/docs/reference.css", "/public-api/v1/openapi.json"])
+def test_the_reference(console: Running, address: str) -> None:
+    assert_packed(f"{console.base_url}{address}")
+
+
+def test_what_is_short_comes_as_it_is(console: Running) -> None:
+    headers, body = get(f"{console.base_url}/healthz", "gzip")
+    assert "content-encoding" not in headers
+    assert len(body) < 1000
+
+
+def test_a_token_reads_differently_each_time_and_is_good_each_time(owner: Person, space_id: int) -> None:
+    tokens = [form_token(owner.form_key, "a form") for _ in range(20)]
+    halves = [half for token in tokens for half in (token[:64], token[64:])]
+    assert len(set(halves)) == len(halves), "no part of it repeats"
+    first, second = (owner.browser.form(f"/console/spaces/{space_id}/setup", "/logout") for _ in range(2))
+    token = dict(first.fields)["form_token"]
+    assert token != dict(second.fields)["form_token"]
+    for other in ("", "x", "zz" * 64, tokens[0], token[:-2], f"{token}00"):
+        assert owner.browser.send(first, form_token=other).status_code == 403, other
+    assert owner.browser.send(first).status_code == 200
