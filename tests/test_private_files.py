@@ -22,7 +22,7 @@ from headwater.database.embedded import Embedded, EmbeddedError
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.processes import Serve, environment
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 LONG = "a-directory-whose-path-is-too-long-for-the-name-of-a-socket/" * 2
 STRANGER = 12345
@@ -58,6 +58,25 @@ def test_it_works(tmp_path: Path) -> None:
             assert mode(data_dir) == mode(exports) == 0o700
             assert open_to_others(data_dir) == []
             assert serve.stop() == 0
+    finally:
+        os.umask(before)
+
+
+def test_a_worker_that_is_started_by_itself(tmp_path: Path, database_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    counters = data_dir / f"metrics-{port}"
+    before = os.umask(0o000)
+    try:
+        with Serve(
+            data_dir, "--metrics", f"127.0.0.1:{port}", command="worker",
+            HEADWATER_DATABASE_URL=database_url,
+        ) as worker:  # fmt: skip
+            wait_until(lambda: counters.is_dir() and any(counters.iterdir()))
+            assert open_to_others(counters) == []
+            worker.kill()
     finally:
         os.umask(before)
 
