@@ -119,8 +119,8 @@ def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
 _NEEDED = {
     "date": ("columns", "Choose the column with the day."),
     "amount": ("columns", "Choose the column with the amount that was spent."),
-    "platform": ("platform", "Say whose ads these are: no column says so."),
-    "currency": ("currency", "Say which currency amounts are in: no column says so."),
+    "platform": ("platform", "No column says whose ads these are: name the platform."),
+    "currency": ("currency", "No column says which currency the amounts are in: name the currency."),
 }
 """Of the fields that every row of spend needs: the field of the page, and what it says."""
 

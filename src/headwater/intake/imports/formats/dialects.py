@@ -34,19 +34,22 @@ _WORKBOOK = (
     "delimited)”, and import the file that this makes."
 )
 _COMPRESSED = "The file is compressed. Unpack it, and import the file that is inside."
+BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
 _NO_TABLES = (
     (b"PK\x03\x04", _WORKBOOK),
     (b"\xd0\xcf\x11\xe0", _WORKBOOK),
     (b"\x1f\x8b", _COMPRESSED),
     (b"7z\xbc\xaf", _COMPRESSED),
     (b"Rar!", _COMPRESSED),
+    (b"\x89PNG", BINARY),
+    (b"\xff\xd8\xff", BINARY),
+    (b"GIF8", BINARY),
     (b"%PDF", "This is a PDF, not a CSV file. Export the table as CSV, and import that file."),
     (b"<", "This is a web page, not a CSV file: the download may have failed. Download it again."),
     (b"{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
     (b"[{", "This is JSON, not a CSV file. Export the table as CSV, and import that file."),
 )
 EMPTY = "The file is empty. Export it again, and import that file."
-BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_MARK = (
     "The encoding must be another one than utf-16: the file has no byte order mark. UTF-16 without "
