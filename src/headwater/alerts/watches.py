@@ -55,7 +55,7 @@ class RuleChoice:
     muted_until: datetime | None = None
 
     def is_muted(self, now: datetime) -> bool:
-        """Return whether nobody is told of its alerts."""
+        """Return whether its alerts send no messages."""
         return self.muted_until is not None and self.muted_until > now
 
 

@@ -16,7 +16,7 @@ IntArray = NDArray[np.integer[Any]]
 
 _DIGIT_BITS = 20
 _DIGITS = 3
-"""Units have so many digits of so many bits each."""
+"""The number of digits of a unit; each has _DIGIT_BITS bits."""
 _WORD = 1 << 63
 
 

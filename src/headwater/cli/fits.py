@@ -88,7 +88,7 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
     "have a fit made on the first day of every month, and go by it",
     SPACE,
     Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
-    Option("--off", action="store_true", help="have none made any more"),
+    Option("--off", action="store_true", help="stop making them"),
     JSON,
 )
 @prints

@@ -70,7 +70,7 @@ def upgraded_directory(root: Path) -> Path:
 
 
 def kept_directory(root: Path, major: int) -> Path:
-    """The name under which an upgrade keeps the cluster of before."""
+    """The directory in which an upgrade keeps the former cluster."""
     return root / f"postgresql.{major}"
 
 

@@ -78,9 +78,9 @@ class SchemaState:
 
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
-    """Those of a newer version that take away what this one uses."""
+    """Migrations of a newer version that remove something this version uses."""
     newer: tuple[str, ...] = ()
-    """Those of a newer version with which this one works."""
+    """Migrations of a newer version that this version can work with."""
     is_foreign: bool = False
     """True where the schema began with another first migration than this version's."""
 

@@ -29,9 +29,9 @@ class EventSelection:
     amount_max: Decimal | None = None
     """Bounds of the whole event's amount, included; an event without an amount meets none."""
     fit: FitChoice | None = None
-    """The choice of the fit, of a model that goes by one."""
+    """The fit to use, for a data-driven model."""
     sources: SourceNames = SHIPPED_ALONE
-    """Those of the Space, by which rows name theirs."""
+    """The names of the Space's sources, which rows show."""
 
 
 @dataclass(frozen=True)

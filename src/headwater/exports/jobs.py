@@ -107,7 +107,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    """The Spaces with files that nobody may download any more."""
+    """The Spaces with files whose time for downloading has ended."""
     return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
 
 

@@ -65,13 +65,13 @@ class SettingsChanged(ReadingRefused):
 
 
 class OtherPast(ReadingRefused):
-    """422: a reading of before a backup was restored."""
+    """422: a reading from before a backup was restored."""
 
     def __init__(self, field: str) -> None:
         super().__init__(
             field,
             ReportProblem.OTHER_PAST,
-            f"The reading `{field}` is of before the installation was restored from a backup.",
+            f"The reading `{field}` is from before the installation was restored from a backup.",
         )
 
 

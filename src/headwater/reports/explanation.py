@@ -28,7 +28,7 @@ MOST_PER_END = 100
 """The most touchpoints listed from either end of a path."""
 
 NOT_FITTED = "not_fitted"
-"""The reason for which a model that goes by a fit credits nothing where there is none."""
+"""The reason why a data-driven model credits nothing before its first fit."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 

@@ -52,7 +52,7 @@ async def start_monthly(connection: AsyncConnection, space: Space, event_name: s
 
 
 async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: str) -> None:
-    """Have none made any more. Those that were made stay."""
+    """Stop making fits every month. Those that exist stay."""
     await connection.execute(queries["stop"], {"space_id": space_id, "event_name": event_name})
 
 

@@ -5,7 +5,7 @@ VALUES (%(space_id)s, %(event_name)s, %(next_at)s)
 ON CONFLICT (space_id, event_name) DO NOTHING;
 
 -- name: stop
--- Have none made any more.
+-- Stop making fits every month.
 DELETE FROM monthly_fits m WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;
 
 -- name: list
