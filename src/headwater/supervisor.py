@@ -81,8 +81,8 @@ class Supervisor:
     children: dict[str, ChildProcess] = field(default_factory=dict[str, ChildProcess])
     predecessors: list[Predecessor] = field(default_factory=list[Predecessor])
     watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
-    set_up_link: str | None = None
-    """The link that makes the first account, if this start made one."""
+    database_url: str | None = None
+    """The address of the prepared database. A supervisor that follows another needs none."""
 
     def __post_init__(self) -> None:
         self.log = Log(self.plan.settings.log_format)
@@ -125,10 +125,7 @@ class Supervisor:
             url = embedded.start(tied=True)
             self._watch_postgresql(embedded)
         log_migrations(self.log, prepare(settings, url))
-        with psycopg.connect(url) as connection:
-            write_addresses(connection, settings, self._origin())
-            link = make_set_up_link(connection) if self.plan.welcome else None
-        self.set_up_link = None if link is None else self._origin() + link
+        self.database_url = url
 
     def _watch_postgresql(self, embedded: Embedded) -> None:
         self.embedded = embedded
@@ -182,15 +179,23 @@ class Supervisor:
         while not self.wakeups.stopping:
             delay = self._revive()
             if listening_socket.answers(self.bound, "/readyz"):
-                sys.stdout.write(f"ready {self._origin()}\n")
-                sys.stdout.flush()
-                if self.plan.welcome:
-                    greet(self.log, self._origin(), self.set_up_link)
+                self._announce()
                 return
             hopeless = [process.name for process in self.watched if process.failures >= HOPELESS]
             if hopeless:
                 raise ServeError(f"{hopeless[0]} does not start; see the lines above")
             self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
+
+    def _announce(self) -> None:
+        """Store the address and print it. A start that fails before this leaves the stored one."""
+        assert self.database_url is not None
+        with psycopg.connect(self.database_url) as connection:
+            write_addresses(connection, self.plan.settings, self._origin())
+            link = make_set_up_link(connection) if self.plan.welcome else None
+        sys.stdout.write(f"ready {self._origin()}\n")
+        sys.stdout.flush()
+        if self.plan.welcome:
+            greet(self.log, self._origin(), None if link is None else self._origin() + link)
 
     def _revive(self) -> float | None:
         """Start the processes that are due. Returns the seconds until another is, or None."""

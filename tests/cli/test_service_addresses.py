@@ -8,9 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from headwater.database.embedded import Embedded
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, at_terminal, headwater
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 PIXEL = ("--platform", "meta", "--set", "pixel_id=1234567890")
 
@@ -73,6 +74,28 @@ def test_a_process_without_a_supervisor_writes_its_address_down_too(tmp_path: Pa
             wait_until(lambda: set_up_link(data_dir).startswith("http://127.0.0.1:"))
             assert not set_up_link(data_dir).startswith(f"{url}/"), "it has a port of its own"
             api.stop()
+        assert serve.stop() == 0
+
+
+def test_a_start_that_fails_leaves_the_address_of_the_running_service(tmp_path: Path) -> None:
+    data_dir, other = tmp_path / "data", tmp_path / "other"
+    other.mkdir()
+    (other / "exports").symlink_to("exports")  # no API process can open its storage
+    with Serve(data_dir) as serve:
+        url = serve.url()
+        wrong = {
+            "HEADWATER_DATABASE_URL": Embedded(data_dir).url,
+            "HEADWATER_SECRET_KEY": "k" * 40,
+            "HEADWATER_BASE_URL": "https://elsewhere.example",
+        }
+        with Serve(other, "--port", "0", command="api", **wrong) as api:
+            api.process.communicate(timeout=PATIENCE_SECONDS)
+            assert api.process.returncode
+        assert set_up_link(data_dir).startswith(f"{url}/console/")
+        with Serve(other, **wrong) as second:
+            wait_until(lambda: "process_ended" in second.log.read_text())
+            assert second.stop() == 0
+        assert set_up_link(data_dir).startswith(f"{url}/console/")
         assert serve.stop() == 0
 
 

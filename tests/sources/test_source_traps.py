@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.sources.classify import classify, explain
+from headwater.sources.clicks import CLICK_IDS
 from headwater.sources.evidence import Landing
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.outcomes import NothingReason, NoTouch, Outcome, Source
@@ -191,3 +192,32 @@ def test_tags_behind_the_hash_count_where_none_are_before_it(tag: str, before: s
     tagged = classify(Landing(f"{PAGE}?utm_source=klaviyo{before}{tag}"))
     assert isinstance(tagged, Source)
     assert tagged.name == "email"
+
+
+@pytest.mark.parametrize("host", [
+    "ideal.ing.nl", "ideal.rabobank.nl", "betalen.rabobank.nl", "ideal.abnamro.nl", "betalen.asnbank.nl",
+    "ideal.knab.nl", "epay.kbc.be", "epay.belfius.be", "giropay.sparkasse.de", "www.trustly.net",
+    "secure.paytabs.sa", "secure.shaparak.ir", "securegw.paytm.in", "secure.helcim.app",
+    "hpp.globaliris.com", "eu.gateway.mastercard.com", "test-bank.mtf.gateway.mastercard.com",
+    "app-wallee.com", "connect.bolt.com", "portal.shop.app", "online-pay.kakao.com",
+    "3dsecure2.bank.example", "3ds-challenge.bank.example", "hpp.bank.example", "safekey2.bank.example",
+    "epdq.bank.example", "verifiedbyvisa.bank.example", "acs2.bank.example",
+])  # fmt: skip
+def test_pages_of_banks_and_wallets_make_no_touch(host: str) -> None:
+    assert reason("", f"https://{host}/") == "payment_provider"
+
+
+@pytest.mark.parametrize("value", [
+    "(not+set)", "(not%20set)", "(not_set)", "(Not Set)", "%28not+set%29", "(none)", "(null)",
+    "(organic)", "(referral)", "(cross-network)", "(other)", "(data+deleted)",
+    "(data%20not%20available)", "(direct)", "(not%20provided)", "n/a", "N%2FA", "undefined", "NaN",
+    "null", "[object+Object]", "[object%20Object]", "{gclid}", "{{click.id}}", "__CLICKID__",
+    "%25%25CLICK_ID%25%25", "${click}", "*|ID|*",
+])  # fmt: skip
+def test_placeholders_are_neither_clicks_nor_campaigns(value: str) -> None:
+    for name in CLICK_IDS:
+        assert source(f"{name}={value}") == "direct", name
+        assert explain(Landing(f"{PAGE}?{name}={value}")).click_ids == {}
+    tagged = f"utm_source=google&utm_medium=cpc&utm_campaign={value}"
+    ad = explain(Landing(f"{PAGE}?{tagged}")).ad
+    assert (source(tagged), ad.campaign_name, ad.campaign_id) == ("google_ads", None, None)

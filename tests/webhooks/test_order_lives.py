@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from headwater.intake.webhooks.models import Status
-from tests.support.pipeline import Accepted, Stage, by, new_stage
+from tests.support.pipeline import Accepted, Stage, by, event, new_stage
 from tests.support.webhook_samples.sample import T0
 from tests.support.webhook_samples.shopify import ORDER
 from tests.support.webhook_samples.stripe import CHARGE, INVOICE, SESSION, stripe
@@ -244,3 +244,28 @@ def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
             assert 0 <= sum(amounts) <= life.amount
             assert 0 not in amounts
         assert sum(stage.values("events", "amount")) == life.worth
+
+
+def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connection) -> None:
+    """The plugin reports the order and each refund to the API, the webhook the order as it is."""
+    for number in range(LIVES):
+        draw = random.Random(f"both {number}")
+        life = Life(draw)
+        order = {**WOO, "total": "100.00", "status": "processing", "refunds": []}
+        person = {"email": "ada@example.com", "currency": "USD"}
+        key = f"woocommerce:shop.example:order:{WOO['id']}:refund"
+        sent = [by("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
+        for refund in range(draw.randrange(1, 4)):
+            if draw.random() < 0.7:
+                sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+            part = life.part()
+            order["refunds"] = [*order["refunds"], {"id": refund, "total": f"-{part}"}]
+            told = event(amount=f"-{part}", idempotency_key=f"{key}:{refund}", **person)
+            sent += [by("api_key", told)] * draw.choice([1, 1, 2])
+            life.returned += part
+        sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
+        draw.shuffle(sent)
+        stage = new_stage(connection, currency="USD")
+        stage.put(*sent)
+        stage.process(draw.choice([1, 3, 100]))
+        assert sum(stage.values("events", "amount")) == life.worth, (number, sent)

@@ -12,8 +12,16 @@ _NOTHING = frozenset(
         "(not set)",
         "(not provided)",
         "(direct)",
+        "(organic)",
+        "(referral)",
+        "(cross-network)",
+        "(other)",
+        "(data deleted)",
+        "(data not available)",
         "(unset)",
         "(unknown)",
+        "(null)",
+        "(undefined)",
         "none",
         "null",
         "undefined",
@@ -21,14 +29,14 @@ _NOTHING = frozenset(
         "nil",
         "n/a",
         "not set",
-        "not_set",
         "not provided",
         "unset",
         "[object object]",
-        "(null)",
-        "(undefined)",
     }
 )
+"""In lower case, with a blank for `_` and `+`. Those in parentheses are names that Google Analytics
+gives to missing values.
+"""
 _MACROS = (
     r"\{\{",  # {{campaign.name}}, and what is cut off behind it
     r"\{[$%]?[A-Za-z_][\w.: -]{0,99}[$%]?\}",  # {campaignid}, {%name%}
@@ -53,7 +61,7 @@ _SIGNS = re.compile(r"[{}%$@#*<\[]|__")
 
 def is_placeholder(value: str) -> bool:
     """True for a value that names nothing: `(not set)`, `undefined`, `{{campaign.name}}`."""
-    if value.strip().lower() in _NOTHING:
+    if value.strip().lower().replace("_", " ").replace("+", " ") in _NOTHING:
         return True
     if _SIGNS.search(value) is None:
         return False

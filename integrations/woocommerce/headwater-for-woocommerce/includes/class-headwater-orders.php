@@ -134,7 +134,7 @@ class Headwater_Orders {
 			'amount'          => -abs( (float) $refund->get_amount() ),
 			'currency'        => $order->get_currency(),
 			'order_name'      => (string) $order->get_order_number(),
-			'idempotency_key' => self::key( 'refund', $refund->get_id() ),
+			'idempotency_key' => self::key( 'order', $order->get_id() . ':refund:' . $refund->get_id() ),
 		);
 	}
 
@@ -155,7 +155,8 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * The shop's address is in it: two shops of a Space have the same numbers.
+	 * The shop's address is in it: two shops of a Space have the same numbers. Headwater reads the
+	 * order's id from the key of a refund.
 	 */
 	private static function key( $kind, $id ) {
 		return 'woocommerce:' . wp_parse_url( home_url(), PHP_URL_HOST ) . ':' . $kind . ':' . $id;

@@ -35,9 +35,10 @@ def api(settings: Settings, arguments: argparse.Namespace) -> int:
         with exported(), _socket(arguments) as bound, explain_failures(settings):
             url, base_url = database_url(settings), listening_socket.base_url(bound)
             refuse_unfinished(url)
+            began = partial(announce, arguments.announce)
             if arguments.fd is None:
-                _announce(settings, url, settings.base_url or base_url)
-            app.serve(settings, url, bound, base_url, partial(announce, arguments.announce))
+                began = partial(_announce, settings, url, settings.base_url or base_url)
+            app.serve(settings, url, bound, base_url, began)
     except SecretKeyError as error:
         raise Failure(str(error)) from None
     return 0

@@ -4,6 +4,7 @@ contacts, as soon as both the report and the order are there. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
@@ -43,22 +44,33 @@ class KnownOrder(NamedTuple):
     do_not_capi: bool
 
 
+_PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
+"""The idempotency key of a refund that the WooCommerce plugin sends. It names the order."""
+
+
 def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
-    """Return the refund that a webhook or import reports as a negative event with the order's id:
-    as an event it would be a duplicate of the order, or the order one of it.
+    """Return the refund that a webhook, an import or the WooCommerce plugin reports as a negative
+    event of an order. As an event it would be a duplicate of the order, or would count beside the
+    webhook's report of the same refund.
     """
     amount = Decimal(event.amount or 0)
-    if amount >= 0 or order_key(event) is None or event.order_id is None:
-        return None
-    if Sender(arrival.sender) not in BUSINESS_RECORDS:
+    order_id = _refunded_order(event, Sender(arrival.sender))
+    if amount >= 0 or order_id is None:
         return None
     item = event.idempotency_key or f"receipt {arrival.id}"
     return AcceptedRefund(
-        order_ids=(event.order_id,),
+        order_ids=(order_id,),
         at=event.event_time,
         currency=event.currency,
         statements=(MoneyBack(item=item, amount=f"{-amount:f}", version=event.event_time),),
     )
+
+
+def _refunded_order(event: AcceptedEvent, sender: Sender) -> str | None:
+    if sender in BUSINESS_RECORDS:
+        return None if order_key(event) is None else event.order_id
+    key = _PLUGIN_REFUND.fullmatch(event.idempotency_key or "")
+    return key[1] if key is not None and sender is Sender.API_KEY else None
 
 
 def orders_named(batch: Batch) -> set[str]:
