@@ -102,8 +102,9 @@ def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]
     call = f"self.call({method!r}, {place}, {{{query}}}{body})"
     returned = f"return cast({result!r}, {call})" if result != "None" else call
     yield _method(name, [*required, *_keywords(optional)], result, about, returned)
-    if "next_cursor" in schema.get("properties", {}):
-        row = types.expression(schema["properties"]["data"]["items"], f"{title}Row")
+    members = types.resolve(schema).get("properties", {})
+    if "next_cursor" in members:
+        row = types.expression(members["data"]["items"], f"{title}Row")
         others = [each for each in optional if not each.startswith("cursor:")]
         passed = ", ".join(part for part in query.split(", ") if not part.startswith("'cursor'"))
         yield _method(

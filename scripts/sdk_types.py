@@ -25,12 +25,14 @@ class TypeTable:
     def __init__(self, components: Mapping[str, Schema]) -> None:
         self._components = components
         self._names: dict[str, str] = {}
+        self._reserved = IMPORTED | set(components)
         self.definitions: dict[str, str] = {}
 
     def expression(self, schema: Schema, name: str) -> str:
         """The type of a schema; `name` is what it is called if it has to be declared."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
+            self._reserved.discard(name)
             return self.expression(self._components[name], name)
         if "const" in schema or "enum" in schema:
             return self._enumeration(schema.get("enum") or [schema["const"]], name)
@@ -43,6 +45,10 @@ class TypeTable:
         if isinstance(kind, list):
             return _union(self.expression({**schema, "type": each}, name) for each in kind)
         return self._simple(schema, name)
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema itself, where one refers to it by name."""
+        return self._components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
     def _simple(self, schema: Schema, name: str) -> str:
         kind = schema.get("type")
@@ -78,7 +84,7 @@ class TypeTable:
         if meaning in self._names:
             return self._names[meaning]
         free, number = name, 2
-        while free in self.definitions or free in IMPORTED:
+        while free in self.definitions or free in self._reserved:
             free, number = f"{name}{number}", number + 1
         self._names[meaning] = free
         self.definitions[free] = definition

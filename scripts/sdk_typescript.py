@@ -136,8 +136,9 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
     return (await this.call("{method}", {place}, {asked}{body})) as {result};
   }}
 """
-    if "next_cursor" in schema.get("properties", {}):
-        row = types.expression(schema["properties"]["data"]["items"], f"{title}Row")
+    members = types.resolve(schema).get("properties", {})
+    if "next_cursor" in members:
+        row = types.expression(members["data"]["items"], f"{title}Row")
         yield f"""  /** Yields every row of `{_lower(title)}`, asking for one page after another. */
   iterate{camel(name.removeprefix("list_"))}({arguments}): AsyncGenerator<{row}, void, undefined> {{
     return this.pages<{row}>({place}, {asked});

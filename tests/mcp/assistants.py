@@ -82,7 +82,7 @@ class Assistant:
         result = self.result(name, arguments)
         assert not result.get("isError"), result
         content = result["structuredContent"]
-        Draft202012Validator(BY_NAME[name].answer).validate(content)
+        Draft202012Validator(BY_NAME[name].answer_schema).validate(content)
         return content
 
     def confirmed(self, name: str, /, **arguments: Any) -> Any:

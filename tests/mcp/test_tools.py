@@ -241,4 +241,4 @@ def test_any_arguments_get_an_answer_or_words(
         assert "inside Headwater" not in told
         assert "cannot answer" not in told
     else:
-        Draft202012Validator(tool.answer).validate(result["structuredContent"])
+        Draft202012Validator(tool.answer_schema).validate(result["structuredContent"])

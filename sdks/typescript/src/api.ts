@@ -93,7 +93,7 @@ export type GetAdImportAnswer = {
   refusals: Array<Refusal>;
 };
 
-export type ListCompaniesRow = {
+export type ListedCompany = {
   id: number;
   /** Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released. */
   domain: string | null;
@@ -101,8 +101,9 @@ export type ListCompaniesRow = {
   external_id: string | null;
 };
 
-export type ListCompaniesAnswer = {
-  data: Array<ListCompaniesRow>;
+export type CompanyPage = {
+  data: Array<ListedCompany>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -158,7 +159,7 @@ export type GetCompanyExportAnswer = {
   expires_at?: string;
 };
 
-export type GetCompanyAnswer = {
+export type Company = {
   id: number;
   /** Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released. */
   domain: string | null;
@@ -173,15 +174,6 @@ export type UpdateCompanyBody = {
   /** Trimmed, compared as written. Null or blank releases it. */
   external_id?: string | number | null;
   name?: string;
-};
-
-export type UpdateCompanyAnswer = {
-  id: number;
-  /** Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released. */
-  domain: string | null;
-  /** Your own id; unique in the Space; null when never given, or released. */
-  external_id: string | null;
-  name: string;
 };
 
 export type IncludeTrkTokens = 0 | 1;
@@ -1629,14 +1621,17 @@ export type GetSpendChangesAnswer = {
   hints?: Array<Hint>;
 };
 
-export type ListNetworksRow = {
+export type Network = {
+  /** Its source in reports. */
   name: string;
+  /** Values of `utm_source` and `trk_source` that mean it, besides its name. */
   spellings: Array<string>;
+  /** Its name in spend. */
   platform: string;
 };
 
-export type ListNetworksAnswer = {
-  data: Array<ListNetworksRow>;
+export type NetworkList = {
+  data: Array<Network>;
 };
 
 export type PutNetworkBody = {
@@ -1646,6 +1641,10 @@ export type PutNetworkBody = {
   spellings?: Array<string>;
   /** Its name in spend; if left out, the name's stem. */
   platform?: string | null;
+};
+
+export type Message = {
+  message: string;
 };
 
 export type ListSpendRow = {
@@ -1802,13 +1801,13 @@ export abstract class Api {
   }
 
   /** List companies, the newest first. */
-  async listCompanies(query: { start_date?: string; end_date?: string; per_page?: number; cursor?: string } = {}): Promise<ListCompaniesAnswer> {
-    return (await this.call("GET", "/companies", { "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor })) as ListCompaniesAnswer;
+  async listCompanies(query: { start_date?: string; end_date?: string; per_page?: number; cursor?: string } = {}): Promise<CompanyPage> {
+    return (await this.call("GET", "/companies", { "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor })) as CompanyPage;
   }
 
   /** Yields every row of `listCompanies`, asking for one page after another. */
-  iterateCompanies(query: { start_date?: string; end_date?: string; per_page?: number; cursor?: string } = {}): AsyncGenerator<ListCompaniesRow, void, undefined> {
-    return this.pages<ListCompaniesRow>("/companies", { "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor });
+  iterateCompanies(query: { start_date?: string; end_date?: string; per_page?: number; cursor?: string } = {}): AsyncGenerator<ListedCompany, void, undefined> {
+    return this.pages<ListedCompany>("/companies", { "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor });
   }
 
   /** Create a file of companies, in the background. */
@@ -1822,13 +1821,13 @@ export abstract class Api {
   }
 
   /** Get one company. */
-  async getCompany(id: number): Promise<GetCompanyAnswer> {
-    return (await this.call("GET", `/companies/${encodeURIComponent(id)}`, {})) as GetCompanyAnswer;
+  async getCompany(id: number): Promise<Company> {
+    return (await this.call("GET", `/companies/${encodeURIComponent(id)}`, {})) as Company;
   }
 
   /** Change a company's domain, external id or name; null releases a domain or an external id. */
-  async updateCompany(id: number, body: UpdateCompanyBody): Promise<UpdateCompanyAnswer> {
-    return (await this.call("PUT", `/companies/${encodeURIComponent(id)}`, {}, body)) as UpdateCompanyAnswer;
+  async updateCompany(id: number, body: UpdateCompanyBody): Promise<Company> {
+    return (await this.call("PUT", `/companies/${encodeURIComponent(id)}`, {}, body)) as Company;
   }
 
   /** List contacts made in a time range, with certain addresses, or both, newest first. */
@@ -2152,18 +2151,18 @@ export abstract class Api {
   }
 
   /** List the paid networks that the Space has besides the listed sources, by name. */
-  async listNetworks(): Promise<ListNetworksAnswer> {
-    return (await this.call("GET", "/sources/networks", {})) as ListNetworksAnswer;
+  async listNetworks(): Promise<NetworkList> {
+    return (await this.call("GET", "/sources/networks", {})) as NetworkList;
   }
 
   /** Add a paid network, or give one other spellings and another platform. What is stored is classified anew in the background. */
-  async putNetwork(body: PutNetworkBody): Promise<ListNetworksRow> {
-    return (await this.call("PUT", "/sources/networks", {}, body)) as ListNetworksRow;
+  async putNetwork(body: PutNetworkBody): Promise<Network> {
+    return (await this.call("PUT", "/sources/networks", {}, body)) as Network;
   }
 
   /** Remove a paid network. What is stored is classified anew in the background. */
-  async deleteNetwork(name: string): Promise<PutAdsAnswer> {
-    return (await this.call("DELETE", `/sources/networks/${encodeURIComponent(name)}`, {})) as PutAdsAnswer;
+  async deleteNetwork(name: string): Promise<Message> {
+    return (await this.call("DELETE", `/sources/networks/${encodeURIComponent(name)}`, {})) as Message;
   }
 
   /** List what ads have cost, the latest days first. */

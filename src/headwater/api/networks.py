@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-from starlette.responses import Response
-
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
-from headwater.http.openapi import TEXT, Schema, answer, body, object_schema
+from headwater.http.answers import Message
+from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.sources.networks import LONGEST_NAME
 from headwater.spaces.networks import (
     NETWORK,
+    Network,
+    NetworkList,
     describe_network,
     fetch_sources,
     put_network,
@@ -22,39 +20,31 @@ from headwater.spaces.networks import (
 )
 
 
-async def list_own_networks(call: Call) -> Response:
+async def list_own_networks(call: Call) -> NetworkList:
     """List the paid networks that the Space has besides the listed sources, by name."""
     async with call.services.database.connection() as connection:
         sources = await fetch_sources(connection, call.space_id)
-    networks = sorted(map(describe_network, sources.networks), key=lambda each: each["name"])
-    return _answer({"data": networks})
+    return NetworkList(sorted(map(describe_network, sources.networks), key=lambda network: network.name))
 
 
-async def put_own_network(call: Call) -> Response:
+async def put_own_network(call: Call) -> Network:
     """Add a paid network, or give one other spellings and another platform. What is stored is
     classified anew in the background.
     """
     wanted = read_network(await call.body())
     async with call.services.database.transaction() as connection:
         await put_network(connection, call.space_id, wanted)
-    return _answer(msgspec.to_builtins(wanted))
+    return wanted
 
 
-async def delete_own_network(call: Call) -> Response:
+async def delete_own_network(call: Call) -> Message:
     """Remove a paid network. What is stored is classified anew in the background."""
     name = call.path_text("name")
     async with call.services.database.transaction() as connection:
         await remove_network(connection, call.space_id, name)
-    return _answer({"message": "Network removed."})
+    return Message("Network removed.")
 
 
-def _answer(content: Any) -> Response:
-    return json_response(msgspec.json.encode(content))
-
-
-_NETWORK: Schema = object_schema(
-    {"name": TEXT, "spellings": {"type": "array", "items": TEXT}, "platform": TEXT}
-)
 OPERATIONS = (
     Operation(
         id="list_networks",
@@ -64,7 +54,7 @@ OPERATIONS = (
         summary="List own paid networks",
         scope="events:read",
         limit=RateLimit("list_networks", 30),
-        answer=answer("All of them.", object_schema({"data": {"type": "array", "items": _NETWORK}})),
+        answer=NetworkList,
         handler=list_own_networks,
     ),
     Operation(
@@ -76,7 +66,7 @@ OPERATIONS = (
         scope="events:write",
         limit=RateLimit("change_networks", 60),
         body=body(NETWORK.schema),
-        answer=answer("The network.", _NETWORK),
+        answer=Network,
         handler=put_own_network,
     ),
     Operation(
@@ -88,7 +78,7 @@ OPERATIONS = (
         scope="events:write",
         limit=RateLimit("change_networks", 60),
         path_parameters=[PathParameter("name", "The network's name.", {"maxLength": LONGEST_NAME})],
-        answer=answer("What was done.", object_schema({"message": TEXT})),
+        answer=Message,
         errors=[404],
         handler=delete_own_network,
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from msgspec.structs import asdict
+
 from headwater.base.settings import Settings
 from headwater.operations.terminal.command import CommandGroup, Option
 from headwater.operations.terminal.connection import transaction
@@ -34,7 +36,7 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
         left = await list_reclassified_networks(connection, arguments.space)
     return [
         {
-            **describe_network(network),
+            **asdict(describe_network(network)),
             "reclassified": left[network.name].percentage if network.name in left else "all",
         }
         for network in sorted(networks, key=lambda network: network.name)

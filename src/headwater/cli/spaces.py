@@ -6,6 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import to_builtins
 from psycopg import AsyncConnection
 
 from headwater.base.settings import Settings
@@ -120,7 +121,7 @@ def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | 
 
 
 def _settings(space: Space) -> dict[str, Any]:
-    networks = [describe_network(network) for network in space.sources.networks]
+    networks = [to_builtins(describe_network(network)) for network in space.sources.networks]
     return asdict(space) | {"networks": networks}
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -53,6 +55,13 @@ class Call:
         """The address of the list, for the links to its other pages."""
         url = self.services.base_url + self.request.scope["path"]
         return PageLink(url, self.query, cursors)
+
+
+def respond(answer: Struct | bytes | str | Response, status: int) -> Response:
+    """Return the response of a handler's answer. Text and bytes are JSON already."""
+    if isinstance(answer, Response):
+        return answer
+    return json_response(msgspec.json.encode(answer) if isinstance(answer, Struct) else answer, status)
 
 
 def json_response(content: bytes | str, status: int = 200) -> Response:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from msgspec import Struct
+
 from headwater.endpoints.operations import Operation, PathParameter, Schema
+from headwater.http.answers import describe_answer, describe_components
 from headwater.http.openapi import CONFLICT, PROBLEMS, TEXT
 
 TITLE = "v1"
@@ -50,7 +53,10 @@ _HEADERS = {
 def build_document(
     operations: Iterable[Operation], prefix: str, schemas: Mapping[str, Schema]
 ) -> dict[str, Any]:
-    """Return the document of the operations below `prefix`, which refer to `schemas` by name."""
+    """Return the document of the operations below `prefix`; their bodies refer to `schemas` by name."""
+    operations = [*operations]
+    answers = [answer for each in operations for answer in (each.answer, each.conflict)]
+    components = describe_components(answer for answer in answers if isinstance(answer, type))
     paths: dict[str, dict[str, Schema]] = {}
     for operation in operations:
         described = paths.setdefault(prefix + operation.path, {})
@@ -62,7 +68,7 @@ def build_document(
         "paths": dict(sorted(paths.items())),
         "components": {
             "responses": {name: _problem(status) for status, (name, _) in PROBLEMS.items()},
-            "schemas": {**_SCHEMAS, **schemas},
+            "schemas": {**_SCHEMAS, **schemas, **components},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"key": []}],
@@ -114,13 +120,18 @@ def _responses(operation: Operation) -> Schema:
     """Return the responses: the operation's own with the limit's headers, the errors that all
     operations share by name.
     """
-    own = {operation.status: operation.answer}
+    beside = {"headers": operation.headers, "links": operation.links}
+    own = {operation.status: beside | _describe_answer(operation.answer)}
     if operation.conflict is not None:
-        own[CONFLICT] = operation.conflict
+        own[CONFLICT] = _describe_answer(operation.conflict)
     shared = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})
     return {str(status): _limited(response) for status, response in own.items()} | {
         str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in shared
     }
+
+
+def _describe_answer(answer: type[Struct] | Schema) -> Schema:
+    return describe_answer(answer) if isinstance(answer, type) else answer
 
 
 def _limited(response: Schema) -> Schema:

@@ -5,10 +5,11 @@ handlers; the routes, the OpenAPI document and the rate limits are all made of t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import Any, Literal
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from headwater.endpoints.calls import Call
@@ -17,7 +18,9 @@ from headwater.spaces.keys import Scope
 
 Schema = dict[str, Any]
 Method = Literal["DELETE", "GET", "PATCH", "POST", "PUT"]
-Handler = Callable[[Call], Awaitable[Response]]
+Answer = Struct | bytes | str
+"""What a handler returns: the struct, or its JSON where the database has made it."""
+Handler = Callable[[Call], Awaitable[Answer | Response]]
 
 ERRORS_OF_ALL = (401, 403, 422, 429, 503)
 ERRORS_OF_BODIES = (413, 415)
@@ -61,10 +64,14 @@ class Operation:
     body: Schema | None = None
     """The request body, as the document describes it."""
     status: int = 200
-    answer: Schema
-    """The response of this status, as the document describes it."""
-    conflict: Schema | None = None
-    """The response 409, for an operation that can conflict."""
+    answer: type[Struct] | Schema
+    """The type of the answer with this status, or the response as the document describes it."""
+    headers: Schema = field(default_factory=Schema)
+    """Headers of the answer besides those of the rate limit."""
+    links: Schema | None = None
+    """Operations that continue with the answer's values."""
+    conflict: type[Struct] | Schema | None = None
+    """The type of the answer 409, for an operation that can conflict."""
     errors: Sequence[int] = ()
     """The statuses of the errors that not every operation has."""
     handler: Handler | None

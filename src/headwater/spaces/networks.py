@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
 from psycopg import AsyncConnection, Connection
 
 from headwater.database.queries import Queries, fetch_all
+from headwater.http.answers import DataList
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
@@ -36,13 +37,19 @@ MAX_NETWORKS = 100
 MAX_SPELLINGS = 20
 
 
-@dataclass(frozen=True)
-class NetworkChange:
-    """A network as somebody wants it."""
+class Network(Struct, frozen=True):
+    """A paid network that the Space has added."""
 
-    name: str
-    spellings: tuple[str, ...]
-    platform: str
+    name: Annotated[str, Meta(description="Its source in reports.")]
+    spellings: Annotated[
+        tuple[str, ...],
+        Meta(description="Values of `utm_source` and `trk_source` that mean it, besides its name."),
+    ]
+    platform: Annotated[str, Meta(description="Its name in spend.")]
+
+
+class NetworkList(DataList[Network], frozen=True):
+    """All paid networks of the Space."""
 
 
 def _read_name(text: str) -> str:
@@ -88,8 +95,8 @@ _FIELDS = object_of(
         ),
     }
 )
-NETWORK: FieldType[NetworkChange] = _FIELDS.then(
-    lambda values: NetworkChange(
+NETWORK: FieldType[Network] = _FIELDS.then(
+    lambda values: Network(
         values["name"],
         tuple(dict.fromkeys(values.get("spellings") or ())),
         values.get("platform") or platform_of(values["name"]),
@@ -97,7 +104,7 @@ NETWORK: FieldType[NetworkChange] = _FIELDS.then(
 )
 
 
-def read_network(values: Mapping[str, Any]) -> NetworkChange:
+def read_network(values: Mapping[str, Any]) -> Network:
     """Read a network. Raises Invalid, naming every field at fault."""
     return parse_body(NETWORK, dict(values))
 
@@ -116,7 +123,7 @@ def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
     return read_source_names({}, [(*row[:-1], False) for row in rows])
 
 
-async def put_network(connection: AsyncConnection, space_id: int, wanted: NetworkChange) -> None:
+async def put_network(connection: AsyncConnection, space_id: int, wanted: Network) -> None:
     """Add a network, or give one other spellings and another platform. Raises NotFound for an
     unknown Space, and Invalid for what listed sources or other networks have already.
     """
@@ -149,9 +156,9 @@ async def remove_network(connection: AsyncConnection, space_id: int, name: str) 
     await request_reclassification(connection, space_id, RECLASSIFIED + name)
 
 
-def describe_network(network: PaidNetwork) -> dict[str, Any]:
-    """Return a network as answers have it."""
-    return {"name": network.name, "spellings": list(network.spellings), "platform": network.platform}
+def describe_network(network: PaidNetwork) -> Network:
+    """Return a network as the API answers it."""
+    return Network(network.name, network.spellings, network.platform)
 
 
 async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
@@ -160,7 +167,7 @@ async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
     return await fetch_sources(connection, space_id)
 
 
-def _check(names: SourceNames, other_names: Mapping[str, str], wanted: NetworkChange) -> None:
+def _check(names: SourceNames, other_names: Mapping[str, str], wanted: Network) -> None:
     others = [network for network in names.networks if network.name != wanted.name]
     errors: Errors = {}
     if (listed := _listed_as(wanted.name)) is not None:
@@ -182,7 +189,7 @@ def _check(names: SourceNames, other_names: Mapping[str, str], wanted: NetworkCh
 
 
 def _taken_spelling(
-    wanted: NetworkChange, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
+    wanted: Network, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
 ) -> str | None:
     """Return what is wrong with a spelling that means something else."""
     mine = spellings_of(wanted.name, wanted.spellings)

@@ -109,7 +109,7 @@ class GetAdImportAnswer(TypedDict):
     """The first 100 rows that were refused."""
 
 
-class ListCompaniesRow(TypedDict):
+class ListedCompany(TypedDict):
     id: int
     domain: str | None
     """Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released."""
@@ -117,9 +117,10 @@ class ListCompaniesRow(TypedDict):
     """Your own id; unique in the Space; null when never given, or released."""
 
 
-class ListCompaniesAnswer(TypedDict):
-    data: list[ListCompaniesRow]
+class CompanyPage(TypedDict):
+    data: list[ListedCompany]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -168,7 +169,7 @@ class GetCompanyExportAnswer(TypedDict):
     """When the link ends; every answer has a new one."""
 
 
-class GetCompanyAnswer(TypedDict):
+class Company(TypedDict):
     id: int
     domain: str | None
     """Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released."""
@@ -183,15 +184,6 @@ class UpdateCompanyBody(TypedDict):
     external_id: NotRequired[str | int | None]
     """Trimmed, compared as written. Null or blank releases it."""
     name: NotRequired[str]
-
-
-class UpdateCompanyAnswer(TypedDict):
-    id: int
-    domain: str | None
-    """Unique in the Space, letters beyond ASCII as `xn--…`; null when known by an external id only, or released."""
-    external_id: str | None
-    """Your own id; unique in the Space; null when never given, or released."""
-    name: str
 
 
 class ListContactsRow(TypedDict):
@@ -1963,14 +1955,17 @@ class GetSpendChangesAnswer(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-class ListNetworksRow(TypedDict):
+class Network(TypedDict):
     name: str
+    """Its source in reports."""
     spellings: list[str]
+    """Values of `utm_source` and `trk_source` that mean it, besides its name."""
     platform: str
+    """Its name in spend."""
 
 
-class ListNetworksAnswer(TypedDict):
-    data: list[ListNetworksRow]
+class NetworkList(TypedDict):
+    data: list[Network]
 
 
 class PutNetworkBody(TypedDict):
@@ -1980,6 +1975,10 @@ class PutNetworkBody(TypedDict):
     """Values of `utm_source` and `trk_source` that mean it, besides its name."""
     platform: NotRequired[str | None]
     """Its name in spend; if left out, the name's stem."""
+
+
+class Message(TypedDict):
+    message: str
 
 
 class ListSpendRow(TypedDict):
@@ -2153,10 +2152,10 @@ class Api:
         end_date: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
-    ) -> ListCompaniesAnswer:
+    ) -> CompanyPage:
         """List companies, the newest first."""
         return cast(
-            "ListCompaniesAnswer",
+            "CompanyPage",
             self.call(
                 "GET",
                 "/companies",
@@ -2166,7 +2165,7 @@ class Api:
 
     def iterate_companies(
         self, *, start_date: str | None = None, end_date: str | None = None, per_page: int | None = None
-    ) -> Iterator[ListCompaniesRow]:
+    ) -> Iterator[ListedCompany]:
         """Yield every row of `list_companies`, asking for one page after another."""
         return self.pages(
             "/companies", {"start_date": start_date, "end_date": end_date, "per_page": per_page}
@@ -2183,15 +2182,13 @@ class Api:
             self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}),
         )
 
-    def get_company(self, id: int) -> GetCompanyAnswer:
+    def get_company(self, id: int) -> Company:
         """Get one company."""
-        return cast("GetCompanyAnswer", self.call("GET", f"/companies/{quote(str(id), safe='')}", {}))
+        return cast("Company", self.call("GET", f"/companies/{quote(str(id), safe='')}", {}))
 
-    def update_company(self, id: int, body: UpdateCompanyBody) -> UpdateCompanyAnswer:
+    def update_company(self, id: int, body: UpdateCompanyBody) -> Company:
         """Change a company's domain, external id or name; null releases a domain or an external id."""
-        return cast(
-            "UpdateCompanyAnswer", self.call("PUT", f"/companies/{quote(str(id), safe='')}", {}, body)
-        )
+        return cast("Company", self.call("PUT", f"/companies/{quote(str(id), safe='')}", {}, body))
 
     def list_contacts(
         self,
@@ -3205,19 +3202,19 @@ class Api:
             ),
         )
 
-    def list_networks(self) -> ListNetworksAnswer:
+    def list_networks(self) -> NetworkList:
         """List the paid networks that the Space has besides the listed sources, by name."""
-        return cast("ListNetworksAnswer", self.call("GET", "/sources/networks", {}))
+        return cast("NetworkList", self.call("GET", "/sources/networks", {}))
 
-    def put_network(self, body: PutNetworkBody) -> ListNetworksRow:
+    def put_network(self, body: PutNetworkBody) -> Network:
         """Add a paid network, or give one other spellings and another platform. What is stored is
         classified anew in the background.
         """
-        return cast("ListNetworksRow", self.call("PUT", "/sources/networks", {}, body))
+        return cast("Network", self.call("PUT", "/sources/networks", {}, body))
 
-    def delete_network(self, name: str) -> PutAdsAnswer:
+    def delete_network(self, name: str) -> Message:
         """Remove a paid network. What is stored is classified anew in the background."""
-        return cast("PutAdsAnswer", self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}))
+        return cast("Message", self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}))
 
     def list_spend(
         self,

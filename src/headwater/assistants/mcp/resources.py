@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from mcp_types import Resource
+from msgspec.structs import asdict
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.descriptions import MODELS_IN_WORDS, describe_space
@@ -52,7 +53,7 @@ async def _models(_: ToolContext) -> Any:
 async def _sources(context: ToolContext) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
-    networks = [{**describe_network(each), "is_paid": True} for each in space.sources.networks]
+    networks = [asdict(describe_network(network)) | {"is_paid": True} for network in space.sources.networks]
     return {
         "sources": [*({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE), *networks],
         "note": "unattributed in reports: no touchpoint in the window that the model credits. "

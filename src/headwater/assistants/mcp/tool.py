@@ -14,9 +14,11 @@ from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema, outline, short_arguments
+from headwater.http.answers import inline_schema
 from headwater.http.errors import MAX_FAULTS, Conflict, Invalid, NotFound, Problem, shorten
 from headwater.http.inputs.fields import BLANK
 from headwater.http.inputs.parameters import ListParameter, Parameter
@@ -36,8 +38,8 @@ class Tool:
     name: str
     title: str
     description: str
-    answer: Schema
-    """The JSON schema of the answer of `call`: an object."""
+    answer: type[Struct] | Schema
+    """The type of the answer of `call`, or its JSON schema: an object."""
     call: Call
     arguments: Mapping[str, Schema] = field(default_factory=dict[str, Schema])
     required: tuple[str, ...] = ()
@@ -62,7 +64,12 @@ class Tool:
     @cached_property
     def output_schema(self) -> Schema | None:
         """The JSON schema of the answer, as it is listed: the members that need a word."""
-        return outline(self.answer)
+        return outline(self.answer_schema)
+
+    @cached_property
+    def answer_schema(self) -> Schema:
+        """The JSON schema of the answer."""
+        return inline_schema(self.answer) if isinstance(self.answer, type) else self.answer
 
     def check(self, arguments: Arguments) -> None:
         """Raise Invalid for arguments that are unknown or missing."""
@@ -147,12 +154,14 @@ def partial(row: Schema) -> Schema:
     return {name: part for name, part in row.items() if name != "required"}
 
 
-def schema_of(answer: Mapping[str, Any]) -> Schema:
+def schema_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
     """The schema of a body or an answer of the public API."""
-    return answer["content"]["application/json"]["schema"]
+    return (
+        inline_schema(answer) if isinstance(answer, type) else answer["content"]["application/json"]["schema"]
+    )
 
 
-def answer_of(answer: Mapping[str, Any]) -> Schema:
+def answer_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
     """The schema of an answer of the public API whose members go without saying."""
     return without_words(schema_of(answer))
 

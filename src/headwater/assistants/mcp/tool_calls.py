@@ -47,7 +47,9 @@ async def call_tool(
     try:
         tool.check(arguments)
         _check_ids(tool, arguments)
-        answered = _answered(await _localize(context, await tool.call(context, arguments)))
+        answer = await tool.call(context, arguments)
+        content = msgspec.to_builtins(answer) if isinstance(answer, msgspec.Struct) else answer
+        answered = _answered(await _localize(context, content))
     except Exception as error:  # noqa: BLE001 - an assistant gets words, whatever it was
         tool_calls.labels(name, "failed").inc()
         return _failed(_explain(tool, error))

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
+from headwater.http.answers import DataPage
 from headwater.http.inputs.fields import whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter, Query
 from headwater.http.inputs.timerange import TimeRange
@@ -31,6 +32,7 @@ SIGNATURE_BYTES = 32
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+PageAnswer = TypeVar("PageAnswer", bound=DataPage[Any])
 KeyOf = Callable[[tuple[Any, ...]], tuple[int, ...]]
 
 
@@ -171,6 +173,23 @@ class PageLink:
     """The absolute address of the endpoint, without a query."""
     query: Query
     cursors: Cursors
+
+
+def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLink, **also: Any) -> PageAnswer:
+    """Return a page of a list as the API's answer, with members beside those of every list."""
+    after, before = (
+        link.cursors.write(position) if position else None for position in (page.next, page.previous)
+    )
+    return kind(
+        data=cast("list[Any]", msgspec.Raw(f"[{','.join(page.lines)}]".encode())),
+        path=link.url,
+        per_page=per_page,
+        next_cursor=after,
+        next_page_url=after and link.query.url_with(link.url, CURSOR.name, after),
+        prev_cursor=before,
+        prev_page_url=before and link.query.url_with(link.url, CURSOR.name, before),
+        **also,
+    )
 
 
 def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None) -> bytes:

@@ -18,15 +18,14 @@ from headwater.assistants.mcp.tool import (
     arguments_of,
     as_in,
     list_of,
-    rows_schema,
     schema_of,
 )
 from headwater.http.inputs.parameters import JsonInput
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.people.companies import parameters
+from headwater.people.companies.answers import Company, ListedCompany
 from headwater.people.companies.queries import fetch_company, list_companies
-from headwater.people.companies.schemas import BODY_OF_CHANGE, CHANGED, COMPANY, PAGE
-from headwater.people.companies.updates import read_change, update_company
+from headwater.people.companies.updates import CHANGE, read_change, update_company
 
 _COMPANY_ID = {"company_id": {**ID, "description": "The company's id, from list_companies."}}
 _UNKNOWN = "Find the company's id with list_companies."
@@ -62,7 +61,7 @@ TOOLS = (
         title="List companies",
         description="Companies, newest first; if given, first stored in a period.",
         arguments=as_in("list_events", arguments_of(*PERIODS, *PAGING)),
-        answer=list_of(rows_schema(PAGE)),
+        answer=list_of(schema_of(ListedCompany)),
         call=_list_companies,
     ),
     Tool(
@@ -71,7 +70,7 @@ TOOLS = (
         description="One company by its id.",
         arguments=_COMPANY_ID,
         required=("company_id",),
-        answer=answer_of(COMPANY),
+        answer=answer_of(Company),
         call=_get_company,
         hint=_UNKNOWN,
     ),
@@ -82,9 +81,9 @@ TOOLS = (
             "Change a company's domain, external id or name. Null for domain or external_id "
             "releases it, so that another company can have it."
         ),
-        arguments=_COMPANY_ID | schema_of(BODY_OF_CHANGE)["properties"],
+        arguments=_COMPANY_ID | CHANGE.schema["properties"],
         required=("company_id",),
-        answer=answer_of(CHANGED),
+        answer=answer_of(Company),
         call=_update_company,
         writes=True,
         destructive=True,

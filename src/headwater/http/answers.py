@@ -1,0 +1,81 @@
+"""Answers of the API as typed structs. A struct's fields are the members of the JSON, in order;
+`Annotated[type, Meta(description=...)]` adds what name and type can't say, and the default `UNSET` marks
+a member that can be absent. The JSON, the component of the OpenAPI document and the clients' types, both
+named after the struct, are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from inspect import cleandoc
+from typing import Annotated, Any, Generic, TypeVar, cast
+
+import msgspec
+from msgspec import Meta, Struct
+
+from headwater.http.openapi import Schema, answer
+
+Row = TypeVar("Row")
+
+COMPONENTS = "#/components/schemas/"
+
+Uri = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""An instant that the database or the caller has written as text."""
+
+
+class Message(Struct, frozen=True):
+    """Confirmation of a change."""
+
+    message: str
+
+
+class DataList(Struct, Generic[Row], frozen=True):
+    """All rows of a short list."""
+
+    data: list[Row]
+
+
+class DataPage(Struct, Generic[Row], frozen=True):
+    """One page of a list."""
+
+    data: list[Row]
+    path: Annotated[Uri, Meta(description="The address of the list.")]
+    per_page: int
+    next_cursor: str | None
+    next_page_url: str | None
+    prev_cursor: str | None
+    prev_page_url: str | None
+
+
+def describe_answer(kind: type[Struct]) -> Schema:
+    """Return a response of the OpenAPI document. The struct's docstring describes it."""
+    return answer(cleandoc(kind.__doc__ or ""), {"$ref": COMPONENTS + kind.__name__})
+
+
+def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
+    """Return the schemas of answers and of the structs in them, by name."""
+    _, components = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
+    for schema in components.values():
+        del schema["title"]
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
+    return components
+
+
+def inline_schema(kind: type[Struct]) -> Schema:
+    """Return the schema of an answer, with the schemas of the structs in it inside."""
+    return _inline({"$ref": COMPONENTS + kind.__name__}, describe_components([kind]))
+
+
+def _inline(part: Any, components: dict[str, Schema]) -> Any:
+    if isinstance(part, list):
+        return [_inline(item, components) for item in cast("list[Any]", part)]
+    if not isinstance(part, dict):
+        return part
+    members = cast("Schema", part)
+    reference = members.get("$ref")
+    if isinstance(reference, str):
+        members = components[reference.removeprefix(COMPONENTS)] | members
+        del members["$ref"]
+    return {name: _inline(member, components) for name, member in members.items()}
