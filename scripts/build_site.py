@@ -28,7 +28,7 @@ GLOSSARY = "docs/glossary.md"
 LONG = 6
 """So many sections make a long page."""
 TOO_COMMON = frozenset({
-    "part", "piece", "rate", "share", "path", "note", "overall", "direct", "held", "backup",
+    "part", "chunk", "aggregate", "rate", "share", "path", "note", "overall", "direct", "held", "backup",
     "restore", "report", "event", "site", "source", "operation", "member", "merge", "company",
     "import", "campaign", "alert", "channel", "conversion", "contact", "manifest", "snippet",
     "token", "visit", "credit",

@@ -61,6 +61,10 @@ class Place:
             raise BrokenLinkError(f"{self.path}: {target}")
         return None
 
+    def picture(self, source: str) -> str:
+        """Return the address on the site of a picture of docs/pictures."""
+        return self.relative(f"pictures/{posixpath.basename(source)}")
+
     def relative(self, url: str) -> str:
         """Return an address of the site as this page writes it."""
         return posixpath.relpath(url, posixpath.dirname(self.url) or ".")
@@ -153,7 +157,9 @@ class _Page:
     def _link(self, children: list[Token]) -> None:
         dropped = 0
         for child in children:
-            if child.type == "link_open":
+            if child.type == "image":
+                child.attrSet("src", self._place.picture(str(child.attrGet("src"))))
+            elif child.type == "link_open":
                 href = self._place.link(str(child.attrGet("href")))
                 if href is None:  # a file that the site has not
                     child.type, child.hidden, dropped = "text", True, dropped + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.sizes import ROOT
 
-WHERE = ("README.md", "CONTRIBUTING.md", "docs/*.md", "sdks/*/README.md",
+WHERE = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/clients/*.md", "sdks/*/README.md",
          "src/headwater/forwarding/platforms/*/README.md")  # fmt: skip
 PAGES = [path.relative_to(ROOT).as_posix() for each in WHERE for path in sorted(ROOT.glob(each))]
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -43,8 +43,7 @@ NOT_RUN = {
 """Lines that are not run, and why."""
 
 ELSEWHERE = {
-    ("docs/caddy.md", "# "): "tests/packaging/test_proxies.py",
-    ("docs/nginx.md", "# "): "tests/packaging/test_proxies.py",
+    ("docs/install.md", "# "): "tests/packaging/test_proxies.py",
     ("docs/tracker.md", "<script"): "tests/browser/test_tracker.py",
     ("docs/tracker.md", "import hashlib"): "tests/identity/test_signed_identify.py",
     ("docs/tracker.md", "const { createHmac }"): "tests/identity/test_signed_identify.py",
@@ -53,7 +52,7 @@ ELSEWHERE = {
     ("docs/exports.md", "import duckdb"): "tests/exports/test_export_formats.py",
     ("docs/attribution.md", '"My sister'): "tests/sources/test_answers.py",
     ("docs/operations.md", "CREATE ROLE"): "tests/database/test_row_security.py",
-    ("docs/models.md", "google_ads "): "tests/documentation/test_models_page.py",
+    ("docs/attribution.md", "google_ads "): "tests/documentation/test_models_page.py",
     ("docs/spend.md", '{"left_out_money"'): "tests/reports/test_currencies.py",
     ("docs/webhooks.md", "{"): "tests/webhooks/test_webhook_docs.py",
     ("docs/privacy.md", "SELECT "): "tests/documentation/test_snippets.py",
@@ -62,21 +61,20 @@ ELSEWHERE = {
 """Blocks that a test of its own runs, by page and beginning."""
 
 NOTHING_TO_RUN = {
-    ("README.md", "browsers"): "a drawing",
     ("docs/ARCHITECTURE.md", "API clients"): "a drawing",
     ("docs/reports.md", ""): "drawings",
     ("docs/exports.md", "space=7"): "names of files",
     ("docs/scaling.md", "waiting"): "a drawing",
     ("docs/spend.md", "13 May"): "a drawing",
     ("docs/spend.md", "Spend and return"): "a drawing of a page: tests/console/test_campaigns.py",
-    ("docs/models.md", "day 1"): "a drawing",
+    ("docs/attribution.md", "day 1"): "a drawing",
     ("docs/api.md", "{"): "answers, which tests/reference get",
     ("docs/api.md", "custom_field_filters"): "a part of a query: tests/contacts ask with such",
     ("docs/assistants.md", "https://"): "an address",
     ("docs/assistants.md", "{"): "settings of other makers' programs",
     ("docs/tracker.md", '{"site"'): "a request, of whose form tests/tracker are",
     ("docs/tracker.md", "{% if customer"): "Liquid, which runs at Shopify's alone",
-    ("docs/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
+    ("docs/clients/shopify.md", "{% render"): "Liquid, which runs at Shopify's alone",
     ("sdks/typescript/README.md", "import "): "tests/sdks/calling.mts calls the same functions",
 }
 """Blocks that nobody types in, and what they are instead."""

@@ -10,7 +10,7 @@ from headwater.attribution.models import MODELS
 from tests.models.attribution import Touch, weights
 from tests.support.sizes import ROOT
 
-PAGE = (ROOT / "docs" / "models.md").read_text()
+PAGE = (ROOT / "docs" / "attribution.md").read_text()
 SOURCES = ["google_ads", "email", "facebook_ads", "direct"]
 FIT = dict(zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True))
 DAYS = [1, 15, 20, 21]
@@ -44,5 +44,5 @@ def test_every_page_counts_as_many_models() -> None:
         if path.name != "performance.md"
     }
     told = {name: numbers for name, numbers in counted.items() if numbers}
-    assert {"README.md", "comparison.md", "console.md", "models.md", "numbers.md"} <= set(told)
+    assert {"README.md", "attribution.md", "console.md", "reports.md"} <= set(told)
     assert {number for numbers in told.values() for number in numbers} == {len(MODELS)}

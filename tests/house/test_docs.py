@@ -132,9 +132,7 @@ def statuses() -> set[int]:
     return {int(status) for status in HTTPStatus if status >= 400} & numbers
 
 
-@pytest.mark.parametrize(
-    ("page", "title"), [(OPERATIONS, "What the API answers when it refuses"), (API, "Errors")]
-)
+@pytest.mark.parametrize(("page", "title"), [(OPERATIONS, "Errors of the API"), (API, "Errors")])
 def test_every_status(page: str, title: str) -> None:
     rows = re.findall(r"^\| ([\d, ]+) \|", section(page, title), re.MULTILINE)
     documented = {int(number) for row in rows for number in row.split(",")}
