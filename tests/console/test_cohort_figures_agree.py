@@ -24,7 +24,7 @@ import msgspec
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.cohorts import FIGURES
 from headwater.console.report_pages.figures import NONE
-from headwater.reports.report_answer import in_digits
+from headwater.reports.questions.shared import in_digits
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.console.test_spend_figures_agree import CONVERSIONS

@@ -23,7 +23,7 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths.builder import build_next
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
-from headwater.reports.report_answer import in_digits
+from headwater.reports.questions.shared import in_digits
 from headwater.spaces.spaces import fetch_space
 from tests.conftest import Running
 from tests.console.conftest import Person

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from headwater.console import space_choice
-from headwater.reports.errors import ReportTooLarge
+from headwater.reports.query import ReportTooLarge
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_revenue import HOSTILE, order

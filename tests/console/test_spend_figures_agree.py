@@ -21,7 +21,7 @@ import psycopg
 import pytest
 
 from headwater.console.report_pages.campaigns import COLUMNS
-from headwater.reports.report_answer import in_digits
+from headwater.reports.questions.shared import in_digits
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables

@@ -14,9 +14,10 @@ from random import Random
 import pytest
 
 from headwater.attribution.fits.counts import count_journeys, weights_of
-from headwater.attribution.fits.estimation import FITTED_MODELS, MARKOV, SHAPLEY, estimate
+from headwater.attribution.fits.estimation import estimate
 from headwater.attribution.fits.journeys import Journey, gather_journeys
 from headwater.attribution.fits.markov import removal_effects
+from headwater.attribution.fits.models import FITTED_MODELS, MARKOV, SHAPLEY
 from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE

@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from headwater.reports.models import STEPS, Group, Measure
+from headwater.reports.query import STEPS, Group, Measure
 from tests.hostile.shop import HONEST, Shop
 from tests.hostile.single_events import KNOWN
 from tests.support.report_model import loading

@@ -19,6 +19,7 @@ MOST_FILES = {
     "A source rule": 4,
     "An API endpoint": 6,
     "A report dimension": 5,
+    "A report measure": 5,
 }
 PLACEHOLDER = re.compile(r"<\w+>")
 

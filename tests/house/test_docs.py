@@ -30,8 +30,7 @@ from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.intake.inbox.rows import RejectReason
 from headwater.people.contacts.filters import OPERATORS
-from headwater.reports.errors import ReportProblem
-from headwater.reports.models import Comparison, Group, Measure
+from headwater.reports.query import Comparison, Group, Measure, ReportProblem
 from headwater.sources import clicks
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.outcomes import NothingReason

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from headwater.assistants.mcp.tool import Tool
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.reports.measure_names import AVERAGES
-from headwater.reports.models import Group, Measure
+from headwater.reports.query import AVERAGES, Group, Measure
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline

@@ -11,9 +11,10 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.http.inputs.parameters import JsonInput
-from headwater.reports.models import Figures, Group, GroupKey, Report, ReportQuery, ReportRow
-from headwater.reports.parameters import read_report_query
-from headwater.reports.questions.report import query_report
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.report import GroupKey, Report, ReportRow, query_report
+from headwater.reports.query import Group, ReportQuery
+from headwater.reports.questions.report import read_report_query
 from headwater.spaces.spaces import fetch_space
 from tests.support.report_model import report as model
 from tests.support.report_model.facts import Facts

@@ -8,8 +8,9 @@ from typing import Any
 
 import psycopg
 
-from headwater.reports.models import Figures, Group, Measure, Report, ReportQuery
-from headwater.reports.questions.report import query_report
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.report import Report, query_report
+from headwater.reports.query import Group, Measure, ReportQuery
 
 MAY = {"start": datetime(2026, 5, 1), "end": datetime(2026, 5, 31, 23, 59, 59)}  # noqa: DTZ001
 MONEY = (Measure.REVENUE, Measure.CREDITED_REVENUE)

@@ -10,7 +10,9 @@ from typing import Any
 
 from headwater.attribution.history.revisions import Latest
 from headwater.reports.change_models import ChangeReport, FigureChange
-from headwater.reports.models import Figures, Group, GroupKey, ReportQuery
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import Group, ReportQuery
 from tests.reports.histories import Change, Step
 from tests.support.report_model.clock import Period
 from tests.support.report_model.facts import Facts

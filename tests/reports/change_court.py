@@ -26,12 +26,12 @@ from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.reports.change_models import ChangeQuery, ChangeReport
 from headwater.reports.changes import change_report
 from headwater.reports.changes.change_report import query_changes
-from headwater.reports.engine.plan_loader import PlanLoader
+from headwater.reports.engine.passes import PlanLoader
+from headwater.reports.engine.readings import Present, ReportReading, make_reading
 from headwater.reports.engine.report_reader import open_reader
 from headwater.reports.engine.tally import Tally
-from headwater.reports.models import ReportQuery
-from headwater.reports.parameters import read_report_query
-from headwater.reports.readings import Present, ReportReading, make_reading
+from headwater.reports.query import ReportQuery
+from headwater.reports.questions.report import read_report_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports.change_answers import (
     Moment,

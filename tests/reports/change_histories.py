@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES
-from headwater.reports.models import Group
+from headwater.reports.query import Group
 from tests.reports.histories import (
     EMAILS,
     MOMENTS,

@@ -15,11 +15,9 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.parameters import JsonInput
 from headwater.http.inputs.timerange import months_after
-from headwater.reports.cohort_models import CohortGroup
-from headwater.reports.questions.cohort_parameters import read_cohort_query
-from headwater.reports.questions.cohort_report import query_cohorts
-from headwater.reports.questions.credit_parameters import read_credits_query
-from headwater.reports.questions.credit_report import query_credits
+from headwater.reports.questions.cohort_sums import CohortGroup
+from headwater.reports.questions.cohorts import query_cohorts, read_cohort_query
+from headwater.reports.questions.credits import query_credits, read_credits_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import NAMES
 from tests.reports.questions import FIT_NAMES, KEYS_OF_TOUCHES, PERIODS, names_no_fit, some_keys

@@ -11,9 +11,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
 from headwater.http.inputs.parameters import JsonInput
-from headwater.reports.path_models import PathFigures
-from headwater.reports.questions.path_parameters import read_paths_query
-from headwater.reports.questions.path_report import query_paths
+from headwater.reports.questions.paths import PathFigures, query_paths, read_paths_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports import answers
 from tests.reports.questions import PERIODS, some_event_filters

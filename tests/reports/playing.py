@@ -12,7 +12,8 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
-from headwater.events.updates import EventChange, delete_event, update_event
+from headwater.events.models import EventChange
+from headwater.events.updates import delete_event, update_event
 from headwater.forwarding.deliveries.outbox import withdraw_deliveries
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.inbox.rejected import replay_rejected

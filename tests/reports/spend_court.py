@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from headwater.reports.questions.spend_answer import FIGURES
+from headwater.reports.questions.spend import FIGURES
 from tests.support.report_model.clock import STEPS, Period, compared, counterpart
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.groups import Key

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.http.inputs.parameters import JsonInput
-from headwater.reports.credit_models import CreditFilter, CreditsPage, CreditsQuery, CreditTotals, EventCredit
-from headwater.reports.models import DateBasis, Figures, KeyCondition, Report, ReportQuery
-from headwater.reports.parameters import read_report_query
-from headwater.reports.questions.credit_report import query_credits
-from headwater.reports.questions.report import query_report
-from headwater.reports.report_answer import report_answer
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.report import Report, query_report
+from headwater.reports.query import DateBasis, KeyCondition, ReportQuery
+from headwater.reports.questions.credit_rows import CreditFilter, EventCredit
+from headwater.reports.questions.credits import CreditsPage, CreditsQuery, CreditTotals, query_credits
+from headwater.reports.questions.report import read_report_query, report_answer
 from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court
 from tests.reports.histories import History, histories

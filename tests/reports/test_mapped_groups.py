@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headwater.attribution.paths.path_data import Column, PathData
-from headwater.reports.plan.dimensions import NO_KEY, Mapped
+from headwater.reports.engine.dimensions import NO_KEY, Mapped
 
 
 @pytest.mark.parametrize("first", [0, 1 << 40])

@@ -15,9 +15,8 @@ import psycopg
 import pytest
 
 from headwater.attribution.models import MODELS
-from headwater.reports.models import Group
-from headwater.reports.path_models import MOST_MORE, TouchPath
-from headwater.reports.plan.path_dimensions import StepNames, name_steps
+from headwater.reports.engine.path_dimensions import MOST_MORE, StepNames, TouchPath, name_steps
+from headwater.reports.query import Group
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.source_names import source_names_of

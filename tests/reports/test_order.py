@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.reports.plan.order import distinct, distinct_values, firsts
+from headwater.attribution.paths.lookup import distinct, distinct_values, firsts
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**62), 2**62))
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20)

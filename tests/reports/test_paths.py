@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from headwater.attribution.credits import TouchSlices
 from headwater.reports.engine import report_reader
-from headwater.reports.models import Group
-from headwater.reports.path_models import MOST_MORE, MOST_STEPS, TouchPath
-from headwater.reports.plan.path_dimensions import PathKeys, code_paths, name_steps
+from headwater.reports.engine.groups import PathKeys
+from headwater.reports.engine.path_dimensions import MOST_MORE, MOST_STEPS, TouchPath, code_paths, name_steps
+from headwater.reports.query import Group
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.support.factories import NOON, Stage, make_stage

@@ -11,9 +11,8 @@ import numpy as np
 from headwater.attribution.paths.path_data import Column, PathData
 from headwater.reports.engine.addition import add_up_events
 from headwater.reports.engine.chosen_events import ChosenEvents
-from headwater.reports.models import Measure, ReportQuery
-from headwater.reports.plan.plan import Plan, ReportScope
-from headwater.reports.plan.selection import EventConditions
+from headwater.reports.engine.plan import EventConditions, Plan, ReportScope
+from headwater.reports.query import Measure, ReportQuery
 
 
 def test_it_works() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from headwater.http.errors import Invalid, NotFound
 from headwater.reports.engine import report_reader
-from headwater.reports.errors import ReportTooLarge
-from headwater.reports.models import Comparison, FigureColumn, Filters, GroupKey, MeasureChange
+from headwater.reports.engine.measures import MeasureChange
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import Comparison, FigureColumn, Filters, ReportTooLarge
 from tests.reports.asking import Group, Measure, ask, by_key
 from tests.support.factories import NOON, Stage, make_stage
 

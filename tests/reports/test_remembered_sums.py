@@ -22,9 +22,9 @@ from headwater.attribution.paths.path_source import PathSource
 from headwater.attribution.paths.survey import Block
 from headwater.attribution.paths.upkeep import forget_space
 from headwater.reports.engine import packed_values, remembered_sums, report_reader
+from headwater.reports.engine.plan import WHOLE_BLOCK
 from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
-from headwater.reports.models import FigureColumn
-from headwater.reports.plan.plan import WHOLE_BLOCK
+from headwater.reports.query import FigureColumn
 from tests.reports import answers
 from tests.reports.asking import Group, Measure, ask, by_key
 from tests.reports.court import Court, build_all

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from headwater.reports.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
+from headwater.reports.engine.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api

@@ -21,7 +21,7 @@ import httpx
 import psycopg
 
 from headwater.reports.changes.spend_change_answer import SUMS
-from headwater.reports.questions.spend_answer import FIGURES
+from headwater.reports.questions.spend import FIGURES
 from tests.reports.spend_books import FIRST_DAY, Book, Ledger, get
 from tests.reports.spend_court import NOTHING, question_of
 from tests.reports.spend_worlds import CURRENCIES, MODELS, ZONES, World, some_rates, some_sales

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headwater.reports.engine.measures import rounded
-from headwater.reports.questions.spend_answer import FIGURES
+from headwater.reports.questions.spend import FIGURES
 from tests.reports.test_spend_report import DECODE
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.paths.path_data import Column, PathData
-from headwater.reports.plan.dimensions import Step
+from headwater.reports.engine.dimensions import Step
 
 HOUR = 3_600
 FIRST = 500_000 * HOUR

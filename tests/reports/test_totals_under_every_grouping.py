@@ -17,8 +17,9 @@ import pytest
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
-from headwater.reports.models import Group, KeyCondition, ReportQuery
-from headwater.reports.questions.spend_report import GROUPS, MEASURES, CostReport, query_spend
+from headwater.reports.query import Group, KeyCondition, ReportQuery
+from headwater.reports.questions.cost_figures import GROUPS, MEASURES
+from headwater.reports.questions.spend import CostReport, query_spend
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 

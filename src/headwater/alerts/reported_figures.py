@@ -9,19 +9,18 @@ from typing import NamedTuple
 from psycopg import AsyncConnection
 
 from headwater.events.accepted import SALES_EVENTS
-from headwater.reports.models import (
-    Figure,
+from headwater.reports.engine.dimensions import Kind
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import Report, query_reports
+from headwater.reports.query import (
+    MOST_ROWS,
     FigureColumn,
     Filters,
     Group,
     KeyCondition,
     Measure,
-    Report,
     ReportQuery,
 )
-from headwater.reports.plan.kinds import Kind
-from headwater.reports.questions.report import query_reports
-from headwater.reports.validation import MOST_ROWS
 
 MOST_DAYS = 30
 """Days of one report: with their hours they are no more rows than it may have."""

@@ -29,34 +29,46 @@ from headwater.reports.changes.spend_change_answer import (
     spend_changes_csv,
 )
 from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.engine.report import query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import HINTS, AnyQuery, find_hints
-from headwater.reports.parameters import PARAMETERS, read_report_query
-from headwater.reports.questions.cohort_answer import COHORTS, cohorts_answer, cohorts_csv
-from headwater.reports.questions.cohort_parameters import PARAMETERS as COHORT_PARAMETERS
-from headwater.reports.questions.cohort_parameters import read_cohort_query
-from headwater.reports.questions.cohort_report import query_cohorts
-from headwater.reports.questions.credit_answer import CREDITS, credits_answer, credits_csv
-from headwater.reports.questions.credit_parameters import PARAMETERS as CREDITS_PARAMETERS
-from headwater.reports.questions.credit_parameters import credit_cursors, read_credits_query
-from headwater.reports.questions.credit_report import query_credits
-from headwater.reports.questions.path_answer import PATHS, paths_answer, paths_csv
-from headwater.reports.questions.path_parameters import PARAMETERS as PATHS_PARAMETERS
-from headwater.reports.questions.path_parameters import read_paths_query
-from headwater.reports.questions.path_report import query_paths
-from headwater.reports.questions.report import query_report
-from headwater.reports.questions.spend_answer import PARAMETERS as SPEND_PARAMETERS
-from headwater.reports.questions.spend_answer import SPEND, read_spend_query, spend_answer, spend_csv
-from headwater.reports.questions.spend_report import query_spend
-from headwater.reports.report_answer import REPORT, report_answer, report_csv
+from headwater.reports.hints import HINTS, find_hints
+from headwater.reports.query import Question
+from headwater.reports.questions.cohorts import (
+    COHORTS,
+    cohorts_answer,
+    cohorts_csv,
+    query_cohorts,
+    read_cohort_query,
+)
+from headwater.reports.questions.cohorts import PARAMETERS as COHORT_PARAMETERS
+from headwater.reports.questions.credits import (
+    CREDITS,
+    credit_cursors,
+    credits_answer,
+    credits_csv,
+    query_credits,
+    read_credits_query,
+)
+from headwater.reports.questions.credits import PARAMETERS as CREDITS_PARAMETERS
+from headwater.reports.questions.paths import PARAMETERS as PATHS_PARAMETERS
+from headwater.reports.questions.paths import PATHS, paths_answer, paths_csv, query_paths, read_paths_query
+from headwater.reports.questions.report import (
+    PARAMETERS,
+    REPORT,
+    read_report_query,
+    report_answer,
+    report_csv,
+)
+from headwater.reports.questions.spend import PARAMETERS as SPEND_PARAMETERS
+from headwater.reports.questions.spend import SPEND, query_spend, read_spend_query, spend_answer, spend_csv
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 CSV = "text/csv"
 
-Q = TypeVar("Q", bound=AnyQuery)
+Q = TypeVar("Q", bound=Question)
 R = TypeVar("R")
-Q_co = TypeVar("Q_co", bound=AnyQuery, covariant=True)
+Q_co = TypeVar("Q_co", bound=Question, covariant=True)
 Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
 
@@ -149,7 +161,7 @@ async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, 
     async with database.transaction(CONNECTION_SECONDS) as connection:
         report = await load(connection, call.space_id, query)
     async with database.transaction() as connection:
-        return query, report, await find_hints(connection, call.space_id, query)
+        return query, report, await find_hints(connection, call.space_id, query.filters)
 
 
 def _json(answer: dict[str, Any], hints: dict[str, Any]) -> Response:

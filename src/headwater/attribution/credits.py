@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
-from headwater.attribution.shares import Recipients, count_before
-from headwater.attribution.source_shares import SourcesMet
-from headwater.attribution.weighted_shares import WeightedRecipients
+from headwater.attribution.shares import Recipients, SourcesMet, WeightedRecipients, count_before
 from headwater.sources.networks import LAST_NUMBER
 
 IntArray = NDArray[np.integer[Any]]

@@ -1,5 +1,5 @@
-"""Shares: whole numbers of units, shared out among several so that the parts add up to them. The
-same as by the functions of the database, of many events at once. Pure.
+"""Shares: an event's whole units divided among its touches so that the parts add up to them: equally, by
+weight or by source. The same as the functions of the database, for many events at once. Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from headwater.sources.networks import LAST_NUMBER
 
 IntArray = NDArray[np.integer[Any]]
 
@@ -66,3 +68,182 @@ def count_before(chosen: NDArray[np.bool_]) -> IntArray:
     before = np.zeros(len(chosen) + 1, dtype=np.int32)
     np.cumsum(chosen, out=before[1:])
     return before
+
+
+_DIGIT_BITS = 20
+_DIGITS = 3
+"""The number of digits of a unit; each has _DIGIT_BITS bits."""
+_WORD = 1 << 63
+
+
+# 100.00 over weights of 1, 2 and 4: what is lost is in parts of a cent by 7, and the cents that are
+# left over go where it is most. The places of an event's recipients, the one that lost most first,
+# are below those of the next event's, so that one sort serves all events:
+#
+#     weight   exact        share   lost        place         + 1
+#     1        14.2857…     14.28   4           0 + 7 - 4
+#     2        28.5714…     28.57   1           0 + 7 - 1
+#     4        57.1428…     57.14   2           0 + 7 - 2
+#     left over                1 cent           the first 1   to the one with 3
+
+
+class WeightedRecipients:
+    """Recipients with their weights, made ready to share any units out."""
+
+    # All of a piece at once, although smaller columns would stay in a processor's own memory: two
+    # threads that make many short calls of numpy wait for each other more than that would save.
+
+    def __init__(self, recipients: Recipients, weights: IntArray) -> None:
+        """Weights are at most a billion and of no event all 0."""
+        self._recipients, self._weights = recipients, weights
+        self._equal = bool((weights == weights[:1]).all())
+
+    @cached_property
+    def _totals(self) -> tuple[IntArray, IntArray]:
+        """The weight of each recipient's event, and of that and all events before it."""
+        before, of = _running(self._weights), self._recipients
+        starts, ends = before[of.firsts], before[of.firsts + of.counts]
+        return (ends - starts)[of.events], ends[of.events]
+
+    def shares(self, units: IntArray) -> IntArray:
+        """Return each one's share in its event's units, of which there are 60 bits."""
+        if self._equal:
+            return self._recipients.evenly(units)
+        of, (totals, places) = self._recipients, self._totals
+        shares, lost = _divided(units, of, self._weights, totals)
+        left_over = units - _sums(shares, of)
+        served = np.flatnonzero((left_over > 0) & (of.counts > 0))
+        if not len(served):
+            return shares
+        places = np.subtract(places, lost, out=lost)
+        ordered, next_ones = np.sort(places), of.firsts + left_over
+        last = np.full(len(units), -1)
+        last[served] = ordered[next_ones[served] - 1]
+        shares += places <= last[of.events]
+        some = served[left_over[served] < of.counts[served]]
+        tied = some[ordered[next_ones[some]] == last[some]]
+        shares[self._too_late(tied, places, last, left_over)] -= 1
+        return shares
+
+    def _too_late(self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray) -> IntArray:
+        """Return who of some events is not served although it lost as much as the last one who is:
+        the later ones.
+        """
+        firsts, counts = self._recipients.firsts[tied], self._recipients.counts[tied]
+        events = np.repeat(np.arange(len(tied)), counts)
+        at = np.arange(len(events)) + (firsts - np.cumsum(counts) + counts)[events]
+        places, last = places[at], last[tied][events]
+        equal = np.flatnonzero(places == last)
+        events_of_equal = events[equal]
+        equals = np.bincount(events_of_equal, minlength=len(tied))
+        turns = np.arange(len(equal)) - (np.cumsum(equals) - equals)[events_of_equal]
+        left = left_over[tied] - np.bincount(events[places < last], minlength=len(tied))
+        return at[equal[turns >= left[events_of_equal]]]
+
+
+def _running(values: IntArray) -> IntArray:
+    """Return the sum of the values before each place, and of all."""
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def _sums(shares: IntArray, of: Recipients) -> IntArray:
+    """Return what the shares of each event come to; sums may go round, as may what is left."""
+    before = _running(shares)
+    return before[of.firsts + of.counts] - before[of.firsts]
+
+
+def _divided(
+    units: IntArray, of: Recipients, weights: IntArray, totals: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return each one's units times its weight, divided by `totals`, and what is left of each.
+    Units have 60 bits, weights 30; totals at most 43.
+    """
+    if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
+        product = units[of.events]
+        product *= weights
+        return np.divmod(product, totals, out=(product, np.empty_like(product)))
+    shares, lost = np.zeros_like(weights), np.zeros_like(weights)
+    for digit in reversed(range(_DIGITS)):
+        digits = (units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1))[of.events]
+        digits *= weights
+        lost <<= _DIGIT_BITS
+        lost += digits
+        more, lost = np.divmod(lost, totals, out=(digits, lost))
+        shares <<= _DIGIT_BITS
+        shares += more
+    return shares, lost
+
+
+_NUMBERS = 1 + LAST_NUMBER
+
+
+# One purchase of 100.00 after four touches, where google_ads is worth twice what email is. A source
+# has one share however often it was met, which its touches have in equal parts:
+#
+#     touch                  0 google_ads   1 email   2 google_ads   3 google_ads
+#     source, as it was met  0              1         0              0
+#     its weight             2              1
+#     its share              66.67          33.33
+#     credit                 22.23          33.33     22.22          22.22
+#
+# The cent that is left over among the touches of a source goes to the first of them.
+
+
+@dataclass(frozen=True)
+class SourcesMet:
+    """The distinct sources of events' touches, event by event, as they were first met."""
+
+    _met: WeightedRecipients
+    """Those sources, with their weights."""
+    _order: IntArray
+    """The places of touches, source by source."""
+    _turns: IntArray
+    """The place of the source of each such group of touches among those met."""
+    _touches: Recipients
+    """Of each such group, its touches."""
+
+    @classmethod
+    def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> SourcesMet:
+        """Return those of credited touches that have these sources; `weights` are by the number of
+        a source.
+        """
+        keys = credited.events * _NUMBERS
+        keys += sources
+        order, begins = _ordered(keys)
+        del keys
+        sizes = np.diff(begins, append=len(order))
+        is_first = np.zeros(len(order), dtype=np.bool_)
+        is_first[order[begins]] = True
+        met = np.flatnonzero(is_first)
+        events = credited.events[met]
+        recipients = Recipients(events, np.bincount(events, minlength=len(credited.counts)))
+        return cls(
+            WeightedRecipients(recipients, weights[sources[met]]),
+            order,
+            np.cumsum(is_first, dtype=np.int32)[order[begins]] - 1,
+            Recipients(np.repeat(np.arange(len(sizes)), sizes), sizes),
+        )
+
+    def shares(self, units: IntArray) -> IntArray:
+        """Return the share of each touch in its event's units, by the weight of each source met."""
+        of_sources = self._met.shares(units)
+        shares = np.empty(len(self._order), dtype=np.int64)
+        shares[self._order] = self._touches.evenly(of_sources[self._turns])
+        return shares
+
+
+def _ordered(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the places of keys, in their order, equal ones by their place; and where runs of equal
+    keys begin. The keys are used up, as there may be as many as touches in a piece.
+    """
+    bits = len(keys).bit_length()
+    keys <<= bits  # sorting numbers takes half the time of sorting places by them
+    keys += np.arange(len(keys))
+    keys.sort()
+    order = keys & ((1 << bits) - 1)
+    keys >>= bits
+    differs = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=differs[1:])
+    return order, np.flatnonzero(differs)

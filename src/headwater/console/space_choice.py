@@ -21,10 +21,10 @@ from headwater.console.visitor import HOME, require_visitor
 from headwater.endpoints.services import Services, services
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import Parameter, Query
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import Report, query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.errors import ReportRefused
-from headwater.reports.models import Figure, FigureColumn, Measure, Report
-from headwater.reports.questions.report import query_report
+from headwater.reports.query import FigureColumn, Measure, ReportRefused
 from headwater.spaces.accounts.members import SpaceMembership, list_joined
 from headwater.spaces.spaces import fetch_space
 

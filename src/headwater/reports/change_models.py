@@ -9,19 +9,23 @@ from decimal import Decimal
 
 from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.history.causes import ChangeCause
-from headwater.reports.left_out_money import LeftOutMoney
-from headwater.reports.models import (
+from headwater.reports.engine.conversion import LeftOutMoney
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.readings import ReportReading
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import (
     OF_PATHS,
     OF_TOUCHES,
     DateTimeSpan,
     FigureColumn,
-    Figures,
+    Filters,
     Group,
-    GroupKey,
     Measure,
     ReportQuery,
+    column_rules,
+    common_rules,
+    refuse_broken_rules,
 )
-from headwater.reports.readings import ReportReading
 
 SPLIT_MEASURES = (
     Measure.EVENTS,
@@ -72,6 +76,10 @@ class ChangeQuery:
     """A reading, or a moment on the Space's clock."""
     end: ReportReading | datetime | None = None
     """None is now."""
+
+    @property
+    def filters(self) -> Filters:
+        return self.report.filters
 
 
 @dataclass(frozen=True)
@@ -165,3 +173,30 @@ class ChangeReport:
     timezone: str
     currency: str
     left_out_money: LeftOutSides
+
+
+def check_changes(query: ChangeQuery) -> None:
+    """The same for a query of what has changed: of what cannot be split by cause, it says so."""
+    report, filters = query.report, query.report.filters
+    listed = ", ".join(SPLIT_MEASURES)
+    kept = "must not depend on what contacts are like, or on companies: no former state is kept."
+    refuse_broken_rules(
+        [
+            *common_rules(report),
+            *column_rules(report),
+            (
+                "measures",
+                set(report.measures) <= set(SPLIT_MEASURES),
+                f"must add up, so that differences can be split by cause: {listed}.",
+            ),
+            ("group_by", set(report.group_by) <= SPLIT_GROUPS, kept),
+            ("only", {condition.group for condition in filters.only} <= SPLIT_GROUPS, kept),
+            ("custom_field_filters", not filters.conditions, kept),
+            (
+                "campaign",
+                filters.campaign is None,
+                "must be left out: no former names of campaigns are kept. Use only=campaign:<key>.",
+            ),
+            ("query_mode", not report.by_company, "must be profile, as no former state is kept."),
+        ]
+    )

@@ -18,7 +18,7 @@ from headwater.attribution.query import BOTH_AMOUNTS, Attribution, credited_rows
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import NotFound
-from headwater.reports.models import NoCredit
+from headwater.reports.engine.chosen_events import NoCredit
 from headwater.sources.catalogue import EVERY_ID, PAID_IDS
 from headwater.spaces.networks import fetch_sources
 

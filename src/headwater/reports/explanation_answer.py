@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 
 from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, cite
-from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.models import MODELS
 from headwater.events.parameters import QUERY_MODE
-from headwater.http.inputs.fields import one_of
-from headwater.http.inputs.parameters import Input, Parameter
+from headwater.http.inputs.parameters import Input
 from headwater.http.openapi import (
     MOMENT,
     NUMBER_OR_NULL,
@@ -24,18 +23,12 @@ from headwater.http.openapi import (
     object_schema,
 )
 from headwater.people.identity.senders import Sender
+from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.explanation import NOT_FITTED, EventExplanation
-from headwater.reports.models import NoCredit
+from headwater.reports.questions.shared import WINDOW
 from headwater.spaces.currencies import AMOUNT_SCHEMAS
 
-WINDOW = Parameter(
-    name="attribution_window",
-    kind=one_of(WINDOWS),
-    default=30,
-    description="How many days before the event a touchpoint may lie; 0 is no limit.",
-)
 PARAMETERS = (WINDOW, QUERY_MODE, FIT)
-
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 

@@ -14,16 +14,10 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.openapi import TEXT, Schema, object_schema
-from headwater.reports.change_models import ChangeQuery
-from headwater.reports.cohort_models import CohortQuery
-from headwater.reports.credit_models import CreditsQuery
-from headwater.reports.models import Filters, Group, KeyCondition, ReportQuery
-from headwater.reports.path_models import PathsQuery
-from headwater.reports.plan.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
+from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
+from headwater.reports.query import Filters, Group, KeyCondition
 
 queries = Queries(__name__, "hints.sql")
-
-AnyQuery = ReportQuery | PathsQuery | CohortQuery | CreditsQuery | ChangeQuery
 
 MOST_VALUES = 1_000
 """The latest values among which the nearest are looked for."""
@@ -37,9 +31,8 @@ HINTS: Schema = {
 }
 
 
-async def find_hints(connection: AsyncConnection, space_id: int, query: AnyQuery) -> dict[str, Any]:
-    """Return the hints on a query as members of its answer: none where everything is known."""
-    filters = _filters_of(query)
+async def find_hints(connection: AsyncConnection, space_id: int, filters: Filters) -> dict[str, Any]:
+    """Return the hints on a query's filters as members of its answer: none where everything is known."""
     hints = [
         *await _hints_on_campaign(connection, space_id, filters.campaign),
         *[
@@ -49,10 +42,6 @@ async def find_hints(connection: AsyncConnection, space_id: int, query: AnyQuery
         ],
     ]
     return {"hints": hints} if hints else {}
-
-
-def _filters_of(query: AnyQuery) -> Filters:
-    return query.filters if isinstance(query, ReportQuery | PathsQuery) else query.report.filters
 
 
 async def _hints_on_campaign(

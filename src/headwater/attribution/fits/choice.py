@@ -13,9 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
-from headwater.attribution.fits.counts import BILLION
-from headwater.attribution.fits.estimation import MARKOV
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.fits.models import BILLION, FEWEST_CONVERSIONS, MARKOV
 from headwater.attribution.models import MODELS
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Invalid

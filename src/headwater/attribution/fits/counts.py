@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from headwater.attribution.fits.estimation import MARKOV, SHAPLEY
 from headwater.attribution.fits.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
 from headwater.attribution.fits.markov import markov_weights
-from headwater.attribution.fits.models import FitRequest
+from headwater.attribution.fits.models import BILLION, MARKOV, SHAPLEY, FitRequest
 from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS
 
-BILLION = 10**9
 _START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 

@@ -11,14 +11,12 @@ import numpy as np
 
 from headwater.attribution.fits.journeys import FloatArray, JourneyKinds
 from headwater.attribution.fits.markov import markov_weights
+from headwater.attribution.fits.models import MARKOV, SHAPLEY
 from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 
-MARKOV, SHAPLEY = "markov", "shapley_distinct"
-FITTED_MODELS = (MARKOV, SHAPLEY)
 RESAMPLES = 500
 BOUNDS = (2.5, 97.5)
 """The percentiles of the resamples between which an interval of 95 % lies."""
-
 Weigh = Callable[[FloatArray], FloatArray]
 
 

@@ -8,8 +8,7 @@ from datetime import date
 from typing import Any
 
 from headwater.attribution.fits.choice import PLAIN_NAME, moment_text
-from headwater.attribution.fits.estimation import FITTED_MODELS
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS, FITTED_MODELS, Fit, FitRequest, FittedWeight
 from headwater.attribution.models import WINDOWS
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import BOOLEAN, REQUIRED, Schema, one_of, written

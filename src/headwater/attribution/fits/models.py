@@ -9,6 +9,9 @@ from typing import Any
 
 from headwater.http.inputs.timerange import TimeRange
 
+BILLION = 10**9
+MARKOV, SHAPLEY = "markov", "shapley_distinct"
+FITTED_MODELS = (MARKOV, SHAPLEY)
 FEWEST_CONVERSIONS = 300
 """With a touchpoint: with fewer, intervals are so wide that weights say nothing."""
 

@@ -33,7 +33,7 @@ from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.pagination import Cursors, Position
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.people.contacts.queries import queries as contact_queries
-from headwater.reports.models import Measure
+from headwater.reports.query import Measure
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "company.sql")

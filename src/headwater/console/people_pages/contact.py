@@ -36,7 +36,7 @@ from headwater.people.contacts.lookup import resolve
 from headwater.people.contacts.models import GetContact
 from headwater.people.contacts.queries import fetch_contact
 from headwater.people.contacts.queries import queries as contact_queries
-from headwater.reports.models import Measure
+from headwater.reports.query import Measure
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

@@ -36,7 +36,7 @@ from headwater.http.inputs.parameters import Query
 from headwater.http.inputs.path_parameters import parse_id
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
-from headwater.reports.models import Measure
+from headwater.reports.query import Measure
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from headwater.console.people_pages.credits import PathTouch
 from headwater.console.people_pages.path_view import PathView
 from headwater.people.identity.senders import Sender
+from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.explanation import EventExplanation
-from headwater.reports.models import NoCredit
 from headwater.sources.source_names import SourceNames
 from headwater.sources.titles import title_of
 

@@ -10,7 +10,7 @@ from headwater.attribution.models import WINDOWS
 from headwater.console.report_pages.bar import MODES, Choice, Menu, window_title
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import Query
-from headwater.reports.explanation_answer import WINDOW
+from headwater.reports.questions.shared import WINDOW
 
 
 @dataclass(frozen=True)

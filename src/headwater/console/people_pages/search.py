@@ -17,7 +17,7 @@ from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.endpoints.services import services
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.parameters import Query
-from headwater.reports.models import Measure
+from headwater.reports.query import Measure
 
 
 async def show_people(request: Request) -> Response:

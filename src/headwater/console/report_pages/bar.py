@@ -12,9 +12,10 @@ from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
-from headwater.reports.models import OF_TOUCHES, Comparison, DateBasis, Group
-from headwater.reports.path_models import BY, TouchPath
-from headwater.reports.plan.group_keys import CUSTOMERS
+from headwater.reports.engine.groups import CUSTOMERS
+from headwater.reports.engine.path_dimensions import TouchPath
+from headwater.reports.query import OF_TOUCHES, Comparison, DateBasis, Group
+from headwater.reports.questions.paths import BY
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.titles import platform_title, title_of
 from headwater.spaces.models import Space

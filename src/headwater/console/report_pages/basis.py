@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater.console.report_pages.view import ANY, SALES, ReportView
-from headwater.reports.models import FigureColumn, Measure, NoCredit
+from headwater.reports.engine.chosen_events import NoCredit
+from headwater.reports.query import FigureColumn, Measure
 from headwater.spaces.models import Space
 
 REASONS = {

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from headwater.console.report_pages.view import ReportView
-from headwater.reports.models import Group, GroupKey, Report, ReportRow
+from headwater.reports.engine.report import GroupKey, Report, ReportRow
+from headwater.reports.query import Group
 from headwater.sources.titles import platform_title, title_of
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)

@@ -26,12 +26,13 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
-from headwater.reports.credit_models import CreditFilter
-from headwater.reports.models import OF_TOUCHES, DateTimeSpan, Figure, Group, GroupKey, Measure, ReportQuery
-from headwater.reports.plan.time_buckets import SHORTEST
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.engine.time_buckets import SHORTEST
+from headwater.reports.query import OF_TOUCHES, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.questions.cost_figures import CostFigures
-from headwater.reports.questions.spend_answer import read_spend_query, spend_csv
-from headwater.reports.questions.spend_report import CostReport, CostRow, query_spend
+from headwater.reports.questions.credit_rows import CreditFilter
+from headwater.reports.questions.spend import CostReport, CostRow, query_spend, read_spend_query, spend_csv
 from headwater.sources.titles import platform_title
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice

@@ -27,8 +27,8 @@ from headwater.http.inputs.parameters import Parameter
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.changes.change_answer import changes_csv
 from headwater.reports.changes.change_report import query_changes
-from headwater.reports.models import FigureColumn, Group
-from headwater.reports.readings import ReportReading, parse_reading
+from headwater.reports.engine.readings import ReportReading, parse_reading
+from headwater.reports.query import FigureColumn, Group
 
 USUAL = timedelta(days=7)
 

@@ -25,17 +25,22 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.http.inputs.timerange import months_after
-from headwater.reports.cohort_models import GROUPS, Cohort, CohortGroup, CohortQuery, CohortReport
-from headwater.reports.credit_models import CreditFilter
-from headwater.reports.models import DateTimeSpan, Group, GroupKey, Measure
-from headwater.reports.questions.cohort_answer import cohorts_csv
-from headwater.reports.questions.cohort_parameters import PERIOD, read_cohort_query
-from headwater.reports.questions.cohort_report import query_cohorts
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import TOUCH_GROUPS, DateTimeSpan, Group, Measure
+from headwater.reports.questions.cohort_sums import Cohort, CohortGroup, CohortReport
+from headwater.reports.questions.cohorts import (
+    PERIOD,
+    CohortQuery,
+    cohorts_csv,
+    query_cohorts,
+    read_cohort_query,
+)
+from headwater.reports.questions.credit_rows import CreditFilter
 from headwater.spaces.models import Space
 
 GROUP_TITLES = {
     group: {Group.ADSET: "ad set", Group.LANDING_PAGE: "landing page"}.get(group, str(group))
-    for group in GROUPS
+    for group in TOUCH_GROUPS
 }
 CUMULATIVE, CONTRIBUTION = "cumulative_revenue", "contribution"
 FIGURES = {
@@ -51,7 +56,7 @@ _SMALLEST_ORDER = "0.0001"
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
 _GROUP = Parameter(
     name="group",
-    kind=one_of([str(group) for group in GROUPS]),
+    kind=one_of([str(group) for group in TOUCH_GROUPS]),
     default="source",
     description="What the credit of first orders is of.",
 )

@@ -12,18 +12,18 @@ from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.charts.charts import WIDTH, Series, StackedChart, sparkline, stacked
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
-from headwater.reports.models import (
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import Report
+from headwater.reports.engine.time_buckets import compared_span, cut
+from headwater.reports.query import (
+    MOST_ROWS,
     Comparison,
     DateTimeSpan,
-    Figure,
     FigureColumn,
     Group,
     Measure,
-    Report,
     ReportQuery,
 )
-from headwater.reports.plan.time_buckets import compared_span, cut
-from headwater.reports.validation import MOST_ROWS
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space

@@ -11,10 +11,9 @@ from starlette.routing import Route
 
 from headwater.console.report_pages.report_page import open_page
 from headwater.console.visitor import HOME
-from headwater.reports.models import DateTimeSpan
-from headwater.reports.parameters import read_report_query
-from headwater.reports.questions.report import query_report
-from headwater.reports.report_answer import report_csv
+from headwater.reports.engine.report import query_report
+from headwater.reports.query import DateTimeSpan
+from headwater.reports.questions.report import read_report_query, report_csv
 
 
 async def send_csv(request: Request) -> Response:

@@ -30,12 +30,15 @@ from headwater.endpoints.services import services
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.parameters import Query
 from headwater.people.contacts.lookup import fetch_addresses
-from headwater.reports.credit_models import CreditFilter, CreditsPage
-from headwater.reports.models import Measure
-from headwater.reports.questions.credit_answer import credits_csv
-from headwater.reports.questions.credit_parameters import credit_cursors, read_credits_query
-from headwater.reports.questions.credit_report import query_credits
-from headwater.reports.validation import MOST_ROWS
+from headwater.reports.query import MOST_ROWS, Measure
+from headwater.reports.questions.credit_rows import CreditFilter
+from headwater.reports.questions.credits import (
+    CreditsPage,
+    credit_cursors,
+    credits_csv,
+    query_credits,
+    read_credits_query,
+)
 from headwater.sources.titles import title_of
 
 CREDITS = {

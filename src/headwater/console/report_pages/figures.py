@@ -12,9 +12,10 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
-from headwater.reports.engine.measures import rounded
-from headwater.reports.models import DateTimeSpan, Figure, FigureColumn, Measure, MeasureChange, ReportRow
-from headwater.reports.report_answer import in_digits, number
+from headwater.reports.engine.measures import Figure, MeasureChange, rounded
+from headwater.reports.engine.report import ReportRow
+from headwater.reports.query import DateTimeSpan, FigureColumn, Measure
+from headwater.reports.questions.shared import in_digits, number
 
 NONE = "\u2013"
 

@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.attribution.fits.estimation import FITTED_MODELS
 from headwater.attribution.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FittedWeight
+from headwater.attribution.fits.models import FEWEST_CONVERSIONS, FITTED_MODELS, Fit, FittedWeight
 from headwater.attribution.fits.monthly_fits import list_monthly
 from headwater.attribution.fits.store import (
     MAKING_SECONDS,

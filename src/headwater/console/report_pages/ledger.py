@@ -28,11 +28,10 @@ from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.parameters import Input, JsonInput, Query
+from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.left_out_money import LeftOutSpend
-from headwater.reports.models import DateTimeSpan
-from headwater.reports.questions.cost_figures import MILLIONTHS
-from headwater.reports.questions.spent import load_exchange
+from headwater.reports.query import DateTimeSpan
+from headwater.reports.questions.spent import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.breakdown import LedgerRow, Piece
 from headwater.spend.ledger import (

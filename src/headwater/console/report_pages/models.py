@@ -25,10 +25,9 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import ListParameter, Parameter, Query
-from headwater.reports.engine.measures import rounded
-from headwater.reports.models import Figure, FigureColumn, Group, Measure, Report, ReportQuery, ReportRow
-from headwater.reports.questions.report import query_report
-from headwater.reports.validation import MOST_ROWS
+from headwater.reports.engine.measures import Figure, rounded
+from headwater.reports.engine.report import Report, ReportRow, query_report
+from headwater.reports.query import MOST_ROWS, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
 GROUPS = {

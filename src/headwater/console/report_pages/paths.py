@@ -23,10 +23,16 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
-from headwater.reports.models import DateBasis, Group, Measure, ReportQuery
-from headwater.reports.path_models import BY, TOUCHES, PathFigures, PathReport, PathsQuery, TouchPath
-from headwater.reports.questions.path_parameters import read_paths_query
-from headwater.reports.questions.path_report import query_paths
+from headwater.reports.engine.path_dimensions import TOUCHES, TouchPath
+from headwater.reports.query import DateBasis, Group, Measure, ReportQuery
+from headwater.reports.questions.paths import (
+    BY,
+    PathFigures,
+    PathReport,
+    PathsQuery,
+    query_paths,
+    read_paths_query,
+)
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 

@@ -22,7 +22,7 @@ from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, Problem
 from headwater.http.inputs.parameters import Query
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.errors import ReportRefused
+from headwater.reports.query import ReportRefused
 from headwater.spaces.models import Space
 
 T = TypeVar("T")

@@ -24,17 +24,9 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.report_pages.ripeness import load_note
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.reports.models import (
-    CREDITED,
-    Figure,
-    FigureColumn,
-    Group,
-    Measure,
-    Report,
-    ReportQuery,
-    ReportRow,
-)
-from headwater.reports.questions.report import query_reports
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import Report, ReportRow, query_reports
+from headwater.reports.query import CREDITED, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})

@@ -19,10 +19,10 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.reports.models import DateBasis, FigureColumn, Measure, ReportQuery
-from headwater.reports.questions.report import query_report
-from headwater.reports.report_answer import ripeness_csv
-from headwater.reports.ripeness import LEAST_HISTORY, NotJudged, Ripeness
+from headwater.reports.engine.report import query_report
+from headwater.reports.engine.ripeness import LEAST_HISTORY, NotJudged, Ripeness
+from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
+from headwater.reports.questions.report import ripeness_csv
 from headwater.spaces.models import Space
 
 _NOT_HERE = frozenset({"compare"})

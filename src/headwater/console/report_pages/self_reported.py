@@ -24,8 +24,8 @@ from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.reports.models import FigureColumn, Group, Measure, Report, ReportRow
-from headwater.reports.questions.report import query_reports
+from headwater.reports.engine.report import Report, ReportRow, query_reports
+from headwater.reports.query import FigureColumn, Group, Measure
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.titles import title_of
 from headwater.spaces.accounts.roles import Permission

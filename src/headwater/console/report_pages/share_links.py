@@ -26,7 +26,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.parameters import Query
-from headwater.reports.models import Group
+from headwater.reports.query import Group
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.secret_hash import hash_secret

@@ -28,9 +28,12 @@ from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
 from headwater.reports.changes.spend_change_answer import spend_changes_csv
 from headwater.reports.changes.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
 from headwater.reports.changes.spend_change_report import query_spend_changes
-from headwater.reports.models import Figure, Group, GroupKey
-from headwater.reports.questions.cost_figures import MILLIONTHS, CostFigures
-from headwater.reports.questions.spend_answer import read_spend_query
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import Group
+from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.spend import read_spend_query
+from headwater.reports.questions.spent import MILLIONTHS
 from headwater.spend.changes import ChangedSpend
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})

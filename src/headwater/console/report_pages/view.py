@@ -15,9 +15,9 @@ from headwater.attribution.models import MODELS
 from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Query
-from headwater.reports import parameters
-from headwater.reports.models import Comparison, DateBasis, Group, Measure, ReportQuery
-from headwater.reports.parameters import DEFAULT_PERIOD, read_report_query
+from headwater.reports.query import Comparison, DateBasis, Group, Measure, ReportQuery
+from headwater.reports.questions.report import read_report_query
+from headwater.reports.questions.shared import DEFAULT_MODEL, DEFAULT_PERIOD, NO_GROUPS
 from headwater.spaces.models import Space
 
 SALES, ANY = "sales", "any"
@@ -39,7 +39,7 @@ class ReportView:
     start_date: str = ""
     end_date: str = ""
     compare: str = Comparison.PREVIOUS_PERIOD
-    attribution_model: str = parameters.DEFAULT_MODEL
+    attribution_model: str = DEFAULT_MODEL
     attribution_window: str = "30"
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
@@ -113,7 +113,7 @@ class ReportView:
         """Return a report of these choices; `changes` are parameters in place of the view's own.
         Raises Invalid with every rule that the choices break.
         """
-        groups = [*group_by] or [parameters.NO_GROUPS]
+        groups = [*group_by] or [NO_GROUPS]
         query = self.input(measures=[*measures], group_by=groups, **changes)
         return read_report_query(query, space, now)
 

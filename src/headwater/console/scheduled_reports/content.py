@@ -18,9 +18,9 @@ from headwater.console.report_pages.paths import paths_csv_report
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.http.inputs.parameters import Query
-from headwater.reports.models import FigureColumn, Measure, Report, ReportQuery, ReportRow
-from headwater.reports.questions.report import query_report
-from headwater.reports.report_answer import report_csv
+from headwater.reports.engine.report import Report, ReportRow, query_report
+from headwater.reports.query import FigureColumn, Measure, ReportQuery
+from headwater.reports.questions.report import report_csv
 from headwater.spaces.models import Space
 
 LISTED = 10

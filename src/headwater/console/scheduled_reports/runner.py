@@ -20,7 +20,7 @@ from headwater.database.pool import Database
 from headwater.database.queries import fetch_optional
 from headwater.http.errors import Invalid
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.errors import ReportRefused
+from headwater.reports.query import ReportRefused
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 

@@ -18,7 +18,7 @@ from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.parameters import Query
-from headwater.reports.models import Group
+from headwater.reports.query import Group
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")

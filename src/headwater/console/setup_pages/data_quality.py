@@ -33,8 +33,8 @@ from headwater.http.errors import Invalid
 from headwater.http.inputs.parameters import Query
 from headwater.http.inputs.timerange import TimeRange, between
 from headwater.intake.inbox.rejected import replay_rejected_events
-from headwater.reports.models import Measure
-from headwater.reports.parameters import DEFAULT_PERIOD
+from headwater.reports.query import Measure
+from headwater.reports.questions.shared import DEFAULT_PERIOD
 from headwater.sources.titles import title_of
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space

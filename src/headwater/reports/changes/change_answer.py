@@ -11,10 +11,20 @@ from headwater.attribution.history.causes import ChangeCause
 from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.change_models import ChangedEvent, ChangeQuery, ChangeReport, FigureChange
-from headwater.reports.left_out_money import LEFT_OUT_MONEY, left_out_answer
-from headwater.reports.models import Figures, Group, GroupKey
-from headwater.reports.readings import ReportReading
-from headwater.reports.report_answer import DATES, NAMED, in_digits, number, written_moment, written_span
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.readings import ReportReading
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.query import Group
+from headwater.reports.questions.report import NAMED
+from headwater.reports.questions.shared import (
+    DATES,
+    LEFT_OUT_MONEY,
+    in_digits,
+    left_out_answer,
+    number,
+    written_moment,
+    written_span,
+)
 
 
 def changes_answer(query: ChangeQuery, report: ChangeReport) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from headwater.attribution.paths.path_data import IntArray
 from headwater.reports.change_models import MOST_GROUPS, MOST_LARGEST, ChangedEvent
 from headwater.reports.changes.change_split import WHOLE_MEASURES, CauseSums, ChangeSums
-from headwater.reports.engine.measures import Sums, figures_of, plain, rough_figures, sums_at
+from headwater.reports.engine.measures import Figures, Sum, Sums, figures_of, plain, rough_figures, sums_at
+from headwater.reports.engine.report import GroupKey
 from headwater.reports.engine.result import Keys
 from headwater.reports.engine.tally import Tally
-from headwater.reports.models import Figures, GroupKey, Measure, ReportQuery
-from headwater.reports.plan.forms import Sum
+from headwater.reports.query import Measure, ReportQuery
 
 Order = Callable[[Keys, Figures], tuple[Fraction, list[str]]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,10 +9,11 @@ from headwater.http.inputs.fields import written
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import parse_moment
 from headwater.reports.change_models import ChangeQuery
-from headwater.reports.models import Comparison
-from headwater.reports.parameters import COMPARE, RIPENESS, read_report_query
-from headwater.reports.parameters import PARAMETERS as OF_REPORTS
-from headwater.reports.readings import ReportReading, parse_reading
+from headwater.reports.engine.readings import ReportReading, parse_reading
+from headwater.reports.query import Comparison
+from headwater.reports.questions.report import PARAMETERS as OF_REPORTS
+from headwater.reports.questions.report import RIPENESS, read_report_query
+from headwater.reports.questions.shared import COMPARE
 from headwater.spaces.models import Space
 
 _RULE = "must be the reading of a report, or a moment such as 2026-05-13 00:00:00."

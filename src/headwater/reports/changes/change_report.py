@@ -22,24 +22,22 @@ from headwater.reports.change_models import (
     ChangeReport,
     FigureChange,
     LeftOutSides,
+    check_changes,
 )
 from headwater.reports.changes.change_events import CauseEvents
 from headwater.reports.changes.change_split import ChangeSums, needs_first_orders, split_up, taken_back
 from headwater.reports.changes.change_terms import Readings, Terms, find_readings, load_terms
+from headwater.reports.changes.former_events import FormerAmounts, load_former_amounts, load_left_out_then
 from headwater.reports.engine.addition import PieceSums
-from headwater.reports.engine.change_amounts import FormerAmounts, load_former_amounts
+from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.engine.conversion import CurrencyExchange
-from headwater.reports.engine.left_out_loader import load_left_out_then
-from headwater.reports.engine.measures import Sums, figure_of, plain
-from headwater.reports.engine.path_pass import add_up_plans
-from headwater.reports.engine.plan_loader import PeriodPlan, PlanLoader
+from headwater.reports.engine.measures import Figure, Figures, Sums, figure_of, plain
+from headwater.reports.engine.passes import PeriodPlan, PlanLoader, add_up_plans
+from headwater.reports.engine.readings import ReportReading, Uncounted, fetch_present, make_reading
+from headwater.reports.engine.report import name_keys
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.result import Keys, PeriodSums
-from headwater.reports.errors import Uncounted
-from headwater.reports.models import Comparison, DateBasis, Figure, Figures, NoCredit, ReportQuery, columns_of
-from headwater.reports.questions.report import name_keys
-from headwater.reports.readings import ReportReading, fetch_present, make_reading
-from headwater.reports.validation import check_changes
+from headwater.reports.query import Comparison, DateBasis, ReportQuery, columns_of
 from headwater.spend.rates.store import RatePoint
 
 _AFTER_ALL = 8

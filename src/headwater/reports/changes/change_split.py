@@ -11,13 +11,12 @@ from headwater.attribution.history.causes import ChangeCause
 from headwater.attribution.history.transitions import EventState, FamilyHistory, Transition
 from headwater.attribution.history.versions import Family
 from headwater.attribution.paths.path_data import Column
+from headwater.reports.changes.former_events import AmountOf, paths_of
 from headwater.reports.engine.addition import PieceSums, add_up
-from headwater.reports.engine.change_paths import AmountOf, paths_of
+from headwater.reports.engine.dimensions import Stored
+from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.tally import Tally
-from headwater.reports.errors import ReportTooLarge
-from headwater.reports.models import Group, Measure, ReportQuery
-from headwater.reports.plan.dimensions import Stored
-from headwater.reports.plan.plan import Plan
+from headwater.reports.query import Group, Measure, ReportQuery, ReportTooLarge
 
 MOST_WORK = 30_000_000
 """The touches that are looked at, for all states of all events: some ten seconds."""

@@ -15,10 +15,16 @@ from headwater.attribution.history.revisions import Latest, fetch_revision_at
 from headwater.http.errors import Invalid
 from headwater.http.inputs.timerange import between
 from headwater.reports.change_models import ChangeQuery
-from headwater.reports.engine.plan_loader import PeriodPlan
+from headwater.reports.engine.passes import PeriodPlan
+from headwater.reports.engine.readings import (
+    FitDeleted,
+    OtherPast,
+    OtherQuestion,
+    ReadingTooOld,
+    ReportReading,
+    SettingsChanged,
+)
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.reports.errors import FitDeleted, OtherPast, OtherQuestion, ReadingTooOld, SettingsChanged
-from headwater.reports.readings import ReportReading
 from headwater.spend.rates.store import RatePoint, fetch_reference_revision, have_changed
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

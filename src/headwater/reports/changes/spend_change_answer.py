@@ -14,17 +14,19 @@ from headwater.reports.change_models import ChangeQuery
 from headwater.reports.changes.change_answer import READING, event_answer, reading_answer
 from headwater.reports.changes.change_parameters import SINCE, UNTIL
 from headwater.reports.changes.spend_change_models import RATIOS, CostChange, CostChangeReport, SpendCause
-from headwater.reports.left_out_money import (
+from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.shared import (
+    COMPARE,
+    DATES,
     LEFT_OUT_MONEY,
     LEFT_OUT_SPEND,
+    in_digits,
     left_out_answer,
     left_out_spend_answer,
+    written_span,
 )
-from headwater.reports.parameters import COMPARE
-from headwater.reports.questions.cost_figures import CostFigures
-from headwater.reports.questions.spend_answer import FIGURES, read_spend_query, spend_number
-from headwater.reports.questions.spend_answer import PARAMETERS as OF_SPEND
-from headwater.reports.report_answer import DATES, in_digits, written_span
+from headwater.reports.questions.spend import FIGURES, read_spend_query, spend_number
+from headwater.reports.questions.spend import PARAMETERS as OF_SPEND
 from headwater.spaces.models import Space
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import FIGURES as OF_LEDGER

@@ -9,11 +9,12 @@ from decimal import Decimal
 from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.history.causes import ChangeCause
 from headwater.reports.change_models import ChangedEvent, LeftOutSides
-from headwater.reports.left_out_money import LeftOutSpend
-from headwater.reports.models import DateTimeSpan, Figure, Group
+from headwater.reports.engine.conversion import LeftOutSpend
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.readings import ReportReading
+from headwater.reports.query import DateTimeSpan, Group
 from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spent import Key
-from headwater.reports.readings import ReportReading
 from headwater.spend.changes import ChangedSpend
 
 RATIOS: Mapping[str, tuple[str, str]] = {

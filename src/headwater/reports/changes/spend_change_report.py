@@ -12,7 +12,7 @@ from fractions import Fraction
 from psycopg import AsyncConnection
 
 from headwater.attribution.history.causes import ChangeCause
-from headwater.reports.change_models import ChangeQuery, FigureChange
+from headwater.reports.change_models import ChangeQuery, FigureChange, check_changes
 from headwater.reports.changes.change_events import CauseEvents
 from headwater.reports.changes.change_report import Changes, load_changes, load_readings
 from headwater.reports.changes.spend_change_models import (
@@ -22,14 +22,20 @@ from headwater.reports.changes.spend_change_models import (
     SpendCause,
 )
 from headwater.reports.changes.spent_changes import LedgerChanges, SpentSides, load_ledger_changes
-from headwater.reports.engine.plan_loader import PlanLoader
+from headwater.reports.engine.measures import Figures
+from headwater.reports.engine.passes import PlanLoader
+from headwater.reports.engine.report import name_keys
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.models import OF_TOUCHES, Comparison, Figures, Group
-from headwater.reports.questions.cost_figures import CostFigures, Credit
-from headwater.reports.questions.report import name_keys
-from headwater.reports.questions.spend_report import check_only, credit_of, credit_queries, spend_problem
+from headwater.reports.query import OF_TOUCHES, Comparison, Group
+from headwater.reports.questions.cost_figures import (
+    CostFigures,
+    Credit,
+    credit_of,
+    credit_queries,
+    spend_problem,
+)
+from headwater.reports.questions.spend import check_only
 from headwater.reports.questions.spent import Key
-from headwater.reports.validation import check_changes
 from headwater.sources.source_names import SourceNames
 from headwater.spend import breakdown
 from headwater.spend.breakdown import NOTHING

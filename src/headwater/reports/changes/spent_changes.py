@@ -12,10 +12,9 @@ from headwater.attribution.history.causes import OF_SPEND, ChangeCause
 from headwater.reports.change_models import MOST_LARGEST
 from headwater.reports.changes.change_report import Changes
 from headwater.reports.changes.change_terms import Readings
+from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.report_reader import ReportReader, in_thread
-from headwater.reports.errors import ReportTooLarge
-from headwater.reports.left_out_money import LeftOutSpend
-from headwater.reports.models import Group, ReportQuery
+from headwater.reports.query import Group, ReportQuery, ReportTooLarge
 from headwater.reports.questions.spent import (
     Key,
     SpendExchange,

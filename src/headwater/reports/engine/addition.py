@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headwater.attribution.paths.lookup import firsts
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
-from headwater.reports.engine.cells import Cells
 from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, StatusSums
-from headwater.reports.engine.tally import NO_PAIRS, Tally
-from headwater.reports.models import CREDITED, Measure
-from headwater.reports.plan.forms import Sum, credit_sum
-from headwater.reports.plan.order import firsts
-from headwater.reports.plan.plan import Plan
-from headwater.reports.plan.selection import count_names, join_counts
+from headwater.reports.engine.measures import Sum, credit_sum
+from headwater.reports.engine.plan import Plan, count_names, join_counts
+from headwater.reports.engine.tally import NO_PAIRS, Cells, Tally
+from headwater.reports.query import CREDITED, Measure
 
 MOST_TOUCHES = 300_000
 """Touches that are worked with at once, more or less, as a day may have any number of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from functools import cached_property
 from math import lcm
 from typing import NamedTuple, Self
@@ -14,24 +15,28 @@ from headwater.attribution.credits import Credited, Crediting, TouchAges, TouchS
 from headwater.attribution.models import MODELS
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData
-from headwater.reports.engine.cells import Cells, EventCells, PairCells, Pairs
-from headwater.reports.engine.tally import Tally, WideSums
-from headwater.reports.models import DateBasis, Measure, NoCredit
-from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum
-from headwater.reports.plan.kinds import Kind
-from headwater.reports.plan.plan import ReportScope
-from headwater.reports.plan.selection import amounts_of, touches_in_window
+from headwater.reports.engine.dimensions import Kind
+from headwater.reports.engine.measures import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, Sum
+from headwater.reports.engine.plan import ReportScope, amounts_of, touches_in_window
+from headwater.reports.engine.tally import Cells, EventCells, PairCells, Pairs, Tally, WideSums
+from headwater.reports.query import DateBasis, Measure
 
-WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
-path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
-add up to the event.
-"""
+
+class NoCredit(StrEnum):
+    """The reasons for which no touch of an event gets credit."""
+
+    NO_TOUCH = "no_touch"
+    """No touch came before it."""
+    OUTSIDE_WINDOW = "outside_window"
+    """All touches came before the window."""
+    NOT_COUNTED = "not_counted"
+    """The model counts none of the touches in the window."""
+
+
 WEIGHED_EVENT = 5 * lcm(*range(1, 21))
 """The same where touches have weights, of which hardly any share is a whole number: a billion units
 and a little more, which times a weight fit 64 bits. A divisor of WHOLE_EVENT.
 """
-
 STATUSES = (None, *NoCredit, "left_out")
 """What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
 is credited.

@@ -1,27 +1,133 @@
-"""Turn sums into the requested figures, and pairs of figures into changes. Pure."""
+"""The making of every measure: of sums over events or over their credit, and of figures from these sums.
+Pure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum, StrEnum
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.engine.chosen_events import WHOLE_EVENT
 from headwater.reports.engine.tally import Tally
-from headwater.reports.models import (
-    Figure,
-    FigureColumn,
-    Figures,
-    Measure,
-    MeasureChange,
-    ReportQuery,
-    columns_of,
-)
-from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, Unit, credit_sum, form_of
+from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
+
+WHOLE_EVENT = 5 * lcm(*range(1, 41))
+"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
+path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
+add up to the event.
+"""
+
+
+class Sum(StrEnum):
+    """The sums over whole events that measures are made of."""
+
+    EVENTS = "events"
+    CONVERSIONS = "conversions"
+    ORDERS = "orders"
+    UPSELLS = "upsells"
+    REFUND_COUNT = "refund_count"
+    GROSS = "gross"
+    """Of the amounts above zero, in ten-thousandths like all amounts."""
+    REFUNDS = "refunds"
+    """Of the amounts below zero, as a number above zero."""
+    FIRST_ORDERS = "first_orders"
+    REACHED = "reached"
+    """Events with a touch in the window."""
+    REACHED_REVENUE = "reached_revenue"
+    """Their amounts."""
+    SECONDS = "seconds"
+    """From the first touch in the window to the event."""
+    TOUCHES = "touches"
+    """In the window."""
+
+
+BY_KIND = frozenset({Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT})
+"""The sums that count events of some kinds."""
+TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
+"""The sums over events that touches of a group reach."""
+
+
+def credit_sum(measure: Measure, model: str) -> str:
+    """Return the name of the sum of a credited measure."""
+    return f"{measure}.{model}"
+
+
+class Unit(Enum):
+    """The units that figures are counted in."""
+
+    COUNT = "count"
+    MONEY = "money"
+    """From ten-thousandths."""
+    EVENTS = "events"
+    """From parts of WHOLE_EVENT."""
+    RATIO = "ratio"
+    """Rounded to four decimals."""
+
+
+@dataclass(frozen=True)
+class MeasureForm:
+    """The making of a figure out of sums: `(plus - minus) / (per * scale)`."""
+
+    unit: Unit
+    plus: str
+    minus: str | None = None
+    per: str | None = None
+    scale: int = 1
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        """The sums over whole events that it takes."""
+        return tuple(part for part in (self.plus, self.minus, self.per) if isinstance(part, Sum))
+
+
+_MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
+FORMS = {
+    Measure.EVENTS: MeasureForm(Unit.COUNT, Sum.EVENTS),
+    Measure.CONVERSIONS: MeasureForm(Unit.COUNT, Sum.CONVERSIONS),
+    Measure.ORDERS: MeasureForm(Unit.COUNT, Sum.ORDERS),
+    Measure.UPSELLS: MeasureForm(Unit.COUNT, Sum.UPSELLS),
+    Measure.REFUND_COUNT: MeasureForm(Unit.COUNT, Sum.REFUND_COUNT),
+    Measure.NEW_CUSTOMERS: MeasureForm(Unit.COUNT, Sum.FIRST_ORDERS),
+    Measure.TOUCHED_EVENTS: MeasureForm(Unit.COUNT, TOUCHED_EVENTS),
+    Measure.REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
+    Measure.GROSS_REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS),
+    Measure.REFUNDS: MeasureForm(Unit.MONEY, Sum.REFUNDS),
+    Measure.TOUCHED_REVENUE: MeasureForm(Unit.MONEY, TOUCHED_REVENUE),
+    Measure.AVERAGE_ORDER_VALUE: MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
+    Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
+    Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
+}
+"""The forms of the measures that do not depend on the model. Contacts and shares have none."""
+
+
+def form_of(measure: Measure, model: str) -> MeasureForm:
+    """Return the form of a measure that is made of sums."""
+    if measure in CREDITED:
+        unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
+        return MeasureForm(unit, credit_sum(measure, model))
+    return FORMS[measure]
+
+
+Figure = int | Decimal | Fraction | None
+"""Counts are int, credited events and conversions a Fraction, the others Decimal; None for the
+average, or the share, of nothing.
+"""
+Figures = Mapping[FigureColumn, Figure]
+
+
+@dataclass(frozen=True)
+class MeasureChange:
+    """From the compared figure to the present one."""
+
+    difference: Decimal | Fraction | int
+    ratio: Decimal | None
+    """The difference over the compared figure's absolute value, to four decimals; None from 0."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +187,7 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
         case Unit.COUNT:
             return amount
         case Unit.MONEY:
-            return plain(Decimal(amount).scaleb(-4))
+            return as_money(amount)
         case Unit.EVENTS:
             return Fraction(amount, WHOLE_EVENT)
         case Unit.RATIO:
@@ -135,6 +241,11 @@ def rounded(value: Fraction) -> Decimal:
     parts = abs(value) * 10_000 + Fraction(1, 2)
     whole = parts.numerator // parts.denominator
     return plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
+
+
+def as_money(amount: int) -> Decimal:
+    """Return an amount of ten-thousandths."""
+    return plain(Decimal(amount).scaleb(-4))
 
 
 def plain(value: Decimal) -> Decimal:

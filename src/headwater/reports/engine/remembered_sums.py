@@ -17,7 +17,7 @@ from headwater.attribution.paths.path_source import PathSource
 from headwater.attribution.paths.survey import Block
 from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.packed_values import packed, unpacked
-from headwater.reports.plan.plan import FirstOrders, Section
+from headwater.reports.engine.plan import FirstOrders, Section
 
 S = TypeVar("S")
 T = TypeVar("T")

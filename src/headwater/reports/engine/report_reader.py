@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,16 +26,17 @@ from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
 from headwater.events.accepted import ORDER_NAME
 from headwater.http.inputs.timerange import between
-from headwater.reports.engine.conversion import ConvertedAmounts, CurrencyExchange, load_conversion
-from headwater.reports.engine.first_orders import OrderScope
+from headwater.reports.engine.conversion import (
+    ConvertedAmounts,
+    CurrencyExchange,
+    LeftOutAmounts,
+    load_conversion,
+)
+from headwater.reports.engine.dimensions import conversion_names
+from headwater.reports.engine.groups import fetch_contacts_meeting
+from headwater.reports.engine.plan import EventConditions, FirstOrders
 from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
-from headwater.reports.errors import ReportTooLarge
-from headwater.reports.left_out_money import LeftOutAmounts
-from headwater.reports.models import DateTimeSpan, Filters
-from headwater.reports.plan.groups import fetch_contacts_meeting
-from headwater.reports.plan.kinds import conversion_names
-from headwater.reports.plan.plan import FirstOrders
-from headwater.reports.plan.selection import EventConditions
+from headwater.reports.query import DateTimeSpan, Filters, ReportTooLarge
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.rates.store import RatePoint
@@ -135,7 +136,7 @@ class ReportReader:
         self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
         self._rates_at = rates_at
         self._deadline = deadline
-        self.first_orders: dict[tuple[OrderScope, date], FirstOrders] = {}
+        self.first_orders: dict[tuple[Hashable, date], FirstOrders] = {}
         """The first orders of a scope, until a day, that some report has read."""
         self._patience = float("inf")
         """The seconds that a statement may take."""

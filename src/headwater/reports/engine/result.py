@@ -11,52 +11,30 @@ from typing import Any, Self
 
 import numpy as np
 
+from headwater.attribution.paths.lookup import distinct_values
 from headwater.attribution.paths.path_data import IntArray
 from headwater.reports.engine.addition import PieceSums
-from headwater.reports.engine.chosen_events import STATUSES
+from headwater.reports.engine.chosen_events import STATUSES, NoCredit
+from headwater.reports.engine.dimensions import NO_KEY
+from headwater.reports.engine.groups import ReportDimension
 from headwater.reports.engine.measures import (
+    TOUCHED_EVENTS,
+    TOUCHED_REVENUE,
+    Sum,
     Sums,
-    changes_between,
+    credit_sum,
     figure_of,
-    figures_of,
     rough_figures,
     sums_at,
     total_of,
 )
+from headwater.reports.engine.plan import join_counts
 from headwater.reports.engine.tally import Tally
-from headwater.reports.models import (
-    CREDITED,
-    DateBasis,
-    DateTimeSpan,
-    Figure,
-    FigureColumn,
-    Group,
-    GroupKey,
-    Measure,
-    NoCredit,
-    ReportQuery,
-    ReportRow,
-    Unattributed,
-    columns_of,
-)
-from headwater.reports.plan.dimensions import NO_KEY
-from headwater.reports.plan.forms import TOUCHED_EVENTS, TOUCHED_REVENUE, Sum, credit_sum
-from headwater.reports.plan.groups import ReportDimension
-from headwater.reports.plan.order import distinct_values
-from headwater.reports.plan.selection import join_counts
-from headwater.reports.plan.time_buckets import TimeBuckets, counterpart
+from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
+from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
 
 Keys = tuple[int, ...]
 """The keys of a group, in numbers; steps of the period by their place in it."""
-
-
-@dataclass(frozen=True)
-class ReportPeriod:
-    """A time, and the days, weeks or months it is cut into where those are the groups."""
-
-    span: DateTimeSpan
-    steps: Mapping[int, TimeBuckets]
-    """By the place of the group."""
 
 
 @dataclass(frozen=True)
@@ -222,17 +200,6 @@ _COUNTS = frozenset(
 """Measures whose rough figures are exact."""
 
 
-def make_row(
-    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
-) -> ReportRow:
-    """Return a row; `then` has the compared sums, and what shares of them are of."""
-    figures = figures_of(query, now, whole)
-    if then is None:
-        return ReportRow(keys, figures)
-    compared = figures_of(query, *then)
-    return ReportRow(keys, figures, compared, changes_between(figures, compared))
-
-
 def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
     """Return the keys with which listed groups are compared; those that are compared with nothing
     are left out.
@@ -246,33 +213,6 @@ def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) ->
         if None not in keys:
             keys_of[place] = tuple(key for key in keys if key is not None)
     return keys_of
-
-
-def make_unattributed(query: ReportQuery, now: PeriodSums, then: PeriodSums | None) -> Unattributed | None:
-    """Return the events without credit, and their parts by reason."""
-    if not query.is_about_touches or query.of_some_touches:
-        return None
-    return Unattributed(
-        _unattributed_row(query, now, then, tuple(NoCredit)),
-        {reason: _unattributed_row(query, now, then, (reason,)) for reason in NoCredit},
-    )
-
-
-def _unattributed_row(
-    query: ReportQuery, now: PeriodSums, then: PeriodSums | None, reasons: tuple[NoCredit, ...]
-) -> ReportRow:
-    figures: dict[FigureColumn, Figure] = {}
-    compared: dict[FigureColumn, Figure] = {}
-    for model in query.models:
-        single = len(query.models) == 1
-        columns = [column for column in columns_of(query) if single or column.model == model]
-        figures |= figures_of(query, now.unattributed(model, reasons), now.whole, columns)
-        if then is not None:
-            sums = then.unattributed(model, reasons)
-            compared |= figures_of(query, sums, then.whole, columns)
-    if then is None:
-        return ReportRow((), figures)
-    return ReportRow((), figures, compared, changes_between(figures, compared))
 
 
 def _octets(text: str | None) -> bytes | None:

@@ -4,20 +4,143 @@ touches that have credit of the first order. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from itertools import accumulate
 from typing import Self
 
 import numpy as np
 
+from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.paths.path_data import IntArray
-from headwater.reports.engine.cells import Cells, cells_of, crossed
+from headwater.http.inputs.timerange import months_after, months_between
+from headwater.reports.engine.acquisition import FollowedCustomers
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents, ModelCredit
-from headwater.reports.engine.tally import Tally, WideSums
-from headwater.reports.models import Measure
-from headwater.reports.plan.dimensions import Dimension
-from headwater.reports.plan.followed_customers import FollowedCustomers
-from headwater.reports.plan.plan import Plan
+from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.engine.dimensions import Dimension
+from headwater.reports.engine.measures import as_money, plain, rounded
+from headwater.reports.engine.plan import Plan
+from headwater.reports.engine.report_reader import ReportReader
+from headwater.reports.engine.tally import Cells, Tally, WideSums, cells_of, crossed
+from headwater.reports.query import Group, Measure, ReportQuery
+from headwater.reports.questions.spent import MILLIONTHS, Key, Spent
+
+
+class Payback(StrEnum):
+    """The answers to whether a cohort has earned what it had cost."""
+
+    REACHED = "reached"
+    NOT_YET = "not_yet"
+    NO_SPEND = "no_spend"
+    """Nothing was spent, as far as the ledger says."""
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The customers whose first order was in a month, as far as touches with a key have credit of
+    it. What has a value for each month since begins with that month itself.
+    """
+
+    month: date
+    """Its first day."""
+    customers: tuple[int, ...]
+    """Those with an order, each once; in the first month all of them."""
+    revenue: tuple[Decimal, ...]
+    """The part of all that they brought that these touches have."""
+    spend: Decimal | None
+    """What was spent on these touches in the month; None where no spend can be theirs."""
+    cost_rate: Decimal | None
+    """The Space's, in per cent of revenue."""
+    key: str | None = None
+    label: str | None = None
+
+    @property
+    def new_customers(self) -> int:
+        return self.customers[0]
+
+    @property
+    def complete_months(self) -> int:
+        """The number of months that are over: all but the present one."""
+        return len(self.revenue) - 1
+
+    @property
+    def cumulative_revenue(self) -> tuple[Decimal, ...]:
+        return tuple(map(plain, accumulate(self.revenue)))
+
+    @property
+    def total_revenue(self) -> Decimal:
+        return self.cumulative_revenue[-1]
+
+    @property
+    def contribution(self) -> tuple[Decimal, ...] | None:
+        """The rest of the revenue until each month after the cost rate and the month's spend,
+        exactly; None where the Space has no cost rate.
+        """
+        return None if self.cost_rate is None else self._left(self.cost_rate)
+
+    @property
+    def cac(self) -> Decimal | None:
+        """The spend for one new customer."""
+        return ratio(self.spend, self.new_customers)
+
+    @property
+    def payback(self) -> Payback:
+        if not self.spend:
+            return Payback.NO_SPEND
+        return Payback.NOT_YET if self.payback_month is None else Payback.REACHED
+
+    @property
+    def payback_month(self) -> int | None:
+        """The first month, counted from 0, until which the contribution covers the spend; without a
+        cost rate all revenue counts. None for none yet, and where nothing was spent.
+        """
+        left = self._left(self.cost_rate or Decimal(0)) if self.spend else ()
+        return next((month for month, rest in enumerate(left) if rest >= 0), None)
+
+    def _left(self, rate: Decimal) -> tuple[Decimal, ...]:
+        spend = self.spend or Decimal(0)
+        return tuple(plain(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue)
+
+
+def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
+    """Return the spend for one customer; None where either is nothing."""
+    return rounded(Fraction(spend) / customers) if spend and customers else None
+
+
+@dataclass(frozen=True)
+class CohortGroup:
+    """The cohorts of one key, oldest first."""
+
+    key: str | None
+    label: str | None
+    cohorts: tuple[Cohort, ...]
+
+    @property
+    def new_customers(self) -> int:
+        return sum(each.new_customers for each in self.cohorts)
+
+    @property
+    def spend(self) -> Decimal | None:
+        known = [each.spend for each in self.cohorts if each.spend is not None]
+        return plain(sum(known, Decimal(0))) if known else None
+
+    @property
+    def revenue(self) -> Decimal:
+        return plain(sum((each.total_revenue for each in self.cohorts), Decimal(0)))
+
+    @property
+    def contribution(self) -> Decimal | None:
+        parts = [each.contribution[-1] for each in self.cohorts if each.contribution is not None]
+        return plain(sum(parts, Decimal(0))) if parts else None
+
+    @property
+    def cac(self) -> Decimal | None:
+        return ratio(self.spend, self.new_customers)
+
 
 REVENUE, CUSTOMERS = "revenue", "customers"
 ACQUIRED, SINCE, KEY = range(3)
@@ -97,3 +220,192 @@ class _CohortAddition:
 
 def _counts(cells: Cells) -> WideSums:
     return WideSums.of(np.bincount(cells.codes, minlength=cells.size))
+
+
+@dataclass(frozen=True)
+class CohortReport:
+    """The result of a query. Of each month, and each month since, the revenue of all groups and the
+    unattributed one is the total's, to the last decimal; and so is the spend of all groups and the
+    unmatched one.
+    """
+
+    group: Group | None
+    groups: tuple[CohortGroup, ...]
+    """By key, the most spend first, then the most revenue; each with all months."""
+    left_out: int
+    """Groups beyond the limit."""
+    total: CohortGroup
+    """Of everything that counts, each customer once."""
+    unattributed: CohortGroup | None
+    """Of customers whose first order no touch has credit of; None where only some touches count."""
+    unmatched: tuple[Decimal, ...] | None
+    """By month, the spend that is in no group; None without groups."""
+    months: tuple[date, ...]
+    """The first days of the months of acquisition."""
+    today: date
+    timezone: str
+    currency: str
+    cost_rate: Decimal | None
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of the events from the first month until today."""
+    left_out_spend: tuple[LeftOutSpend, ...] = ()
+
+
+WITHOUT_SPEND = frozenset({Group.KEYWORD, Group.LANDING_PAGE})
+"""Those that the ledger does not know."""
+Figures = Mapping[int, tuple[Sequence[int], Sequence[int]]]
+"""By the place of the month: customers and revenue, month by month since."""
+
+
+@dataclass(frozen=True)
+class CohortKey:
+    """A key of the group, as reports have it."""
+
+    text: Key
+    label: str | None
+
+
+class CohortMaker:
+    """Make a report of sums and spend."""
+
+    def __init__(
+        self,
+        query: ReportQuery,
+        months: Sequence[date],
+        reader: ReportReader,
+        keys: Mapping[int, CohortKey],
+        spent: Spent,
+    ) -> None:
+        """`query` is about everything observed, `months` has the first days of the months of acquisition."""
+        self._query, self._reader, self._spent = query, reader, spent
+        self._group = query.group_by[0] if query.group_by else None
+        self._keys = {key.text: (number, key.label) for number, key in keys.items()}
+        self._months = tuple(months)
+        self._seen = len(months_of(query.start.date(), query.end.date()))
+        self._skipped = 0
+        self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
+
+    def make(self, sums: CohortSums, today: date, fit: ChosenFit | None) -> CohortReport:
+        query, reader = self._query, self._reader
+        by_month, total = self._spent_by_month(), _figures(sums.total)
+        skipped = self._empty_months(total, by_month)
+        self._months, by_month = self._months[skipped:], by_month[skipped:]
+        self._skipped = skipped
+        groups = sorted(self._groups(sums.groups, by_month), key=_order)
+        whole = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
+        return CohortReport(
+            group=self._group,
+            groups=tuple(groups[: query.limit]),
+            left_out=max(0, len(groups) - query.limit),
+            total=self._make_group(None, None, total, whole),
+            unattributed=None
+            if query.of_some_touches
+            else self._make_group(None, None, _figures(sums.unattributed)),
+            unmatched=None
+            if self._group is None
+            else tuple(plain(of_month.get(None, Decimal(0))) for of_month in by_month),
+            months=self._months,
+            today=today,
+            timezone=reader.space.timezone,
+            currency=reader.currency,
+            cost_rate=self._cost_rate,
+            fit=fit,
+        )
+
+    def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
+        """Return how many months there are before the first with an order or spend; with none at
+        all, they stay.
+        """
+        spent = [place for place, of_month in enumerate(by_month) if any(of_month.values())]
+        return min([*spent, *(place - 1 for place in total)], default=0)
+
+    def _spent_by_month(self) -> list[dict[Key, Decimal]]:
+        """Return of each month what was spent on each key; None is what is in no group."""
+        of_months = self._spent.by_month()
+        known = self._group not in WITHOUT_SPEND
+        by_month: list[dict[Key, Decimal]] = []
+        for month in self._months:
+            spent = of_months.get(month, Spent([], self._spent.names))
+            keys = spent.by_key(self._group if known else None, self._keys)
+            money = {key: Decimal(figures[0]) / MILLIONTHS for key, figures in keys.items()}
+            by_month.append(money if known else {None: sum(money.values(), Decimal(0))})
+        return by_month
+
+    def _groups(self, tally: Tally, by_month: Sequence[Mapping[Key, Decimal]]) -> Iterator[CohortGroup]:
+        group = self._group
+        if group is None:
+            return
+        figures = _figures_by_key(tally)
+        names, known = self._spent.names_of(group), group not in WITHOUT_SPEND
+        only_spent = {key for of_month in by_month for key in of_month} - {None, *self._keys}
+        for key in (*self._keys, *only_spent):
+            number, label = self._keys.get(key, (None, names.get(key or "", key)))
+            spend = [of.get(key, Decimal(0)) if key else Decimal(0) for of in by_month]
+            yield self._make_group(
+                key,
+                label,
+                figures.get(number, {}) if number is not None else {},
+                spend if known and self._is_apart(key) else None,
+            )
+
+    def _is_apart(self, key: Key) -> bool:
+        """Return whether what was spent on a key is known apart from others."""
+        is_source = self._group is Group.SOURCE and key is not None
+        return not is_source or self._sources.is_billed_alone(str(key))
+
+    def _make_group(
+        self, key: Key, label: str | None, figures: Figures, spend: Sequence[Decimal] | None = None
+    ) -> CohortGroup:
+        cohorts: list[Cohort] = []
+        for place, month in enumerate(self._months, self._skipped):
+            observed = self._seen - place
+            customers, revenue = figures.get(place + 1, ((), ()))
+            rest = (0,) * (observed - len(customers))
+            cohorts.append(
+                Cohort(
+                    month,
+                    (*customers, *rest),
+                    tuple(map(as_money, (*revenue, *rest))),
+                    None if spend is None else plain(spend[place - self._skipped]),
+                    self._cost_rate,
+                    key,
+                    label,
+                )
+            )
+        return CohortGroup(key, label, tuple(cohorts))
+
+
+def _figures_by_key(tally: Tally) -> dict[int, Figures]:
+    """Return the figures of each key of the group."""
+    if not tally.groups:
+        return {}
+    order = np.argsort(tally.keys[KEY], kind="stable")
+    keys, starts = np.unique(tally.keys[KEY][order], return_index=True)
+    parts = np.split(order, starts[1:])
+    return {key: _figures(tally, part) for key, part in zip(keys.tolist(), parts, strict=True)}
+
+
+def _figures(tally: Tally, places: IntArray | None = None) -> Figures:
+    """Return the figures of some groups of a tally, or of all, dense in months since."""
+    figures: dict[int, tuple[list[int], list[int]]] = {}
+    if not tally.groups:
+        return figures
+    for at in (np.arange(tally.groups) if places is None else places).tolist():
+        of_month = figures.setdefault(int(tally.keys[ACQUIRED][at]), ([], []))
+        since = int(tally.keys[SINCE][at])
+        for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
+            values.extend([0] * (since + 1 - len(values)))
+            values[since] = tally.sum(name).number(at)
+    return figures
+
+
+def _order(group: CohortGroup) -> tuple[Decimal, Decimal, str]:
+    """The most spend first, then the most revenue."""
+    return -(group.spend or Decimal(0)), -group.revenue, group.key or "\U0010ffff"
+
+
+def months_of(first: date, last: date) -> Sequence[date]:
+    """Return the first days of the months from that of one day to that of another."""
+    return [months_after(first, number) for number in range(months_between(first, last) + 1)]

@@ -4,16 +4,27 @@ CPA, CAC and contribution from here. Pure; money is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from headwater.reports.engine.measures import change_between, plain, rounded
-from headwater.reports.models import Figure, MeasureChange
+from headwater.reports.engine.measures import Figure, MeasureChange, change_between, plain, rounded
+from headwater.reports.engine.measures import Figures as ReportFigures
+from headwater.reports.engine.report import Report, ReportRow
+from headwater.reports.query import (
+    ALL_ROWS,
+    MOST_ROWS,
+    OF_TOUCHES,
+    FigureColumn,
+    Group,
+    KeyCondition,
+    Measure,
+    ReportQuery,
+)
+from headwater.reports.questions.spent import MILLIONTHS, Key
+from headwater.sources.source_names import SourceNames
 from headwater.spend.breakdown import NOTHING, Figures
-
-MILLIONTHS = 10**6
 
 
 @dataclass(frozen=True)
@@ -153,3 +164,125 @@ class CostFigures:
 
     def _cost_of(self, count: Fraction) -> Decimal | None:
         return rounded(self._spend / count) if self.has_ratios and self._spend and count else None
+
+
+GROUPS = (
+    Group.PLATFORM,
+    Group.SOURCE,
+    Group.CHANNEL,
+    Group.CAMPAIGN,
+    Group.ADSET,
+    Group.AD,
+    Group.COUNTRY,
+    Group.DAY,
+    Group.WEEK,
+    Group.MONTH,
+)
+"""The groups that both events and spend have."""
+NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
+"""Groups that spend cannot be narrowed by: with one, there are no ratios."""
+MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
+_SMALLEST = 10**4
+"""Amounts of events have four decimals."""
+_FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
+
+
+@dataclass(frozen=True)
+class CreditQueries:
+    """The reports of credit that a report of spend is made of, one subject for all orders and one
+    for those of new customers.
+    """
+
+    of_all: ReportQuery
+    of_new: ReportQuery
+    paid: ReportQuery
+    """The same by platform, too: of ratios, only the credit of platforms with spend counts."""
+    paid_new: ReportQuery
+
+    @property
+    def all(self) -> tuple[ReportQuery, ...]:
+        return self.of_all, self.of_new, self.paid, self.paid_new
+
+
+def credit_queries(query: ReportQuery) -> CreditQueries:
+    """Return the reports of credit for a query."""
+    of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
+    only = (*query.filters.only, _FIRST_ORDERS)
+    of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=only))
+    groups = (*(group for group in query.group_by if group not in OF_TOUCHES), Group.PLATFORM)
+    paid, paid_new = (replace(each, group_by=groups, limit=ALL_ROWS) for each in (of_all, of_new))
+    return CreditQueries(of_all, of_new, paid, paid_new)
+
+
+class CreditByKey:
+    """The credit of a period, by the keys of its group and by platform."""
+
+    def __init__(self, queries: CreditQueries, reports: Sequence[Report]) -> None:
+        """`reports` are those of all queries, in their order."""
+        of_all, of_new, *paid = reports
+        self.listed = [row.keys[0] for row in of_all.rows if row.keys]
+        self.total = _credit_of(of_all.total, of_new.total)
+        self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
+        self._has_own_platform = bool(queries.of_all.by_touch)
+
+    def at(self, key: Key) -> Credit:
+        """Return the credit of a group."""
+        return self._rows.get((key,), NO_CREDIT)
+
+    def paid_at(self, key: Key, platforms: Collection[Key]) -> Credit | None:
+        """Return the part of a group's credit that sources of some platforms have; None for a group
+        of touches, whose credit is its own.
+        """
+        return None if self._has_own_platform else self._paid(platforms, key)
+
+    def paid(self, platforms: Collection[Key]) -> Credit:
+        """Return the credit of the sources of some platforms."""
+        return self._paid(platforms)
+
+    def _paid(self, platforms: Collection[Key], *key: Key) -> Credit:
+        return Credit.sum_of(
+            credit
+            for keys, credit in self._by_platform.items()
+            if keys[-1] in platforms and keys[: len(key)] == key
+        )
+
+
+def _by_keys(of_all: Report, of_new: Report) -> dict[tuple[Key, ...], Credit]:
+    """Return the credit of every row, by its keys."""
+    firsts = {_keys_of(row): row for row in of_new.rows}
+    rows = {_keys_of(row): _credit_of(row, firsts.get(_keys_of(row))) for row in of_all.rows}
+    new_alone = {keys: _credit_of(None, row) for keys, row in firsts.items() if keys not in rows}
+    return rows | new_alone
+
+
+def _keys_of(row: ReportRow) -> tuple[Key, ...]:
+    return tuple(key.value for key in row.keys)
+
+
+def _credit_of(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
+    return credit_of(row.figures if row else {}, of_new.figures if of_new else {})
+
+
+def credit_of(figures: ReportFigures, of_new: ReportFigures) -> Credit:
+    """Return credit as figures of reports have it; a missing figure is 0."""
+    revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
+    new_revenue = money_of(_number(of_new, MEASURES[0]))
+    return Credit(money_of(revenue), conversions, int(customers), new_revenue)
+
+
+def _number(figures: ReportFigures, measure: Measure) -> Fraction:
+    return Fraction(figures.get(FigureColumn(measure)) or 0)
+
+
+def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
+    """Return the group of a condition that credit can meet and spend cannot."""
+    for group, key in ((condition.group, condition.key) for condition in only):
+        is_together = group is Group.SOURCE and key and not sources.is_billed_alone(key)
+        if group in NOT_OF_SPEND or is_together:
+            return group
+    return None
+
+
+def money_of(amount: Fraction) -> Decimal:
+    """Return an amount of events as money."""
+    return Decimal(int(amount * _SMALLEST)) / _SMALLEST

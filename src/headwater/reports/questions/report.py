@@ -1,190 +1,352 @@
-"""A report: the groups of a time, the unattributed events, and everything; and the same of the time
-it is compared with.
-"""
+"""`GET /reports`: events and their credit added up by group."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
 
-from psycopg import AsyncConnection
-
-from headwater.base.allocator import give_freed_memory_back
-from headwater.reports.engine.addition import PieceSums
-from headwater.reports.engine.left_out_loader import LeftOutLoader
-from headwater.reports.engine.measures import Sums
-from headwater.reports.engine.path_pass import add_up_plans
-from headwater.reports.engine.plan_loader import PeriodPlan, PlanLoader, subject_of
-from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.engine.result import (
-    Keys,
-    PeriodSums,
-    Ranking,
-    ReportPeriod,
-    counterparts,
-    make_row,
-    make_unattributed,
+from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, cite
+from headwater.attribution.models import MODELS
+from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.csv_table import CsvTable
+from headwater.http.inputs.fields import one_of, written
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
+from headwater.reports.engine.report import GroupKey, Report, ReportRow, Unattributed
+from headwater.reports.engine.ripeness import Ripeness
+from headwater.reports.query import (
+    CLOCK,
+    CREDITED,
+    MOST_GROUPS,
+    TOUCHED,
+    Comparison,
+    DateBasis,
+    FigureColumn,
+    Group,
+    Measure,
+    ReportQuery,
 )
-from headwater.reports.models import DateBasis, DateTimeSpan, GroupKey, Report, ReportQuery, columns_of
-from headwater.reports.plan.groups import ReportDimension, fetch_labels
-from headwater.reports.plan.time_buckets import named
-from headwater.reports.questions.arrivals import load_ripeness
-from headwater.reports.readings import fetch_present, make_reading
-from headwater.reports.validation import check
+from headwater.reports.questions.shared import (
+    CAMPAIGN,
+    COMPARE,
+    CURRENCY,
+    DATE_BASIS,
+    DATES,
+    DEFAULT_MODEL,
+    LEFT_OUT_MONEY,
+    LIMIT,
+    MODEL,
+    NO_GROUPS,
+    NOT_COMPARED,
+    ONLY,
+    PERIOD,
+    SOURCES_FILTER,
+    TIME,
+    WINDOW,
+    in_digits,
+    left_out_answer,
+    number,
+    read_filters,
+    read_report_period,
+    uncompared,
+    written_moment,
+    written_span,
+)
+from headwater.spaces.models import Space
 
-MANY_GROUPS = 250_000
-"""Groups, and pairs of a group and a contact, that take some ten megabytes when they are joined."""
+MEASURES = ListParameter(
+    name="measures",
+    kind=one_of([str(measure) for measure in Measure]),
+    most=len(Measure),
+    default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
+    description=(
+        "credited_*: by the model. touched_*: events with any touchpoint of the group. "
+        "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
+        "upsells. share: of the first measure."
+    ),
+)
+GROUP_BY = ListParameter(
+    name="group_by",
+    kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
+    most=MOST_GROUPS,
+    description=(
+        "At most two; none for totals. If left out: source where credit is measured, else none. "
+        "Channels: paid, ai, organic, email, sms, referral, direct."
+    ),
+)
+ALL_MODELS = ListParameter(
+    name="attribution_models",
+    kind=one_of(tuple(MODELS)),
+    most=len(MODELS),
+    description="Several side by side, instead of attribution_model.",
+)
+RIPENESS = Parameter(
+    name="ripeness", kind=one_of((0, 1)), default=0, description="1 adds what to expect of recent days."
+)
+ORDER_BY = Parameter(
+    name="order_by",
+    kind=written({"type": "string", "maxLength": 50}, str),
+    description="A measure (largest first) or group (in order). If left out, a time, else the first measure.",
+)
+PARAMETERS = (
+    MEASURES,
+    GROUP_BY,
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    ALL_MODELS,
+    WINDOW,
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    SOURCES_FILTER,
+    CAMPAIGN,
+    ONLY,
+    AMOUNT_MIN,
+    AMOUNT_MAX,
+    DATE_BASIS,
+    COMPARE,
+    CURRENCY,
+    LIMIT,
+    ORDER_BY,
+    RIPENESS,
+    FIT,
+)
 
 
-async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
-    """The report of a query. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS.
-
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
-    when it takes longer than SECONDS.
-    """
-    (report,) = await query_reports(connection, space_id, [query])
-    return report
-
-
-async def query_reports(
-    connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
-) -> list[Report]:
-    """The reports of several queries, all of the same moment, so that what they have in common is
-    equal, and is read and worked out once. Needs the same, raises the same, and takes no longer
-    than SECONDS for all together.
-    """
-    for query in queries:
-        check(query)
-    currency, money = of_one_currency(queries)
-    async with open_reader(connection, space_id, currency, money=money) as reader:
-        plans = await _load_plans(reader, queries)
-        sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
-        reports, left_out = list[Report](), LeftOutLoader(reader)
-        for query, of_query in zip(queries, plans, strict=True):
-            periods = [await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query]
-            report = await _make_report(reader, query, of_query[0], *periods)
-            reports.append(await _with_left_out(report, left_out, of_query))
-        return reports
-
-
-async def _with_left_out(report: Report, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]) -> Report:
-    """Return a report with the money that it leaves out, of its own time and the one compared."""
-    now, *then = [await left_out.load(planned) for planned in plans]
-    return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
-
-
-def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
-    """Return the sums of all pieces together."""
-    if sum(piece.groups.size for piece in pieces) > MANY_GROUPS:
-        give_freed_memory_back()  # arrays of pieces leave gaps, and those of all need others
-    return PeriodSums.join(query, period, pieces)
-
-
-def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
-    """Return the currency that all of some reports are in, and whether any of them is of money."""
-    currencies = {query.currency for query in queries}
-    assert len(currencies) == 1, "reports of one moment are in one currency"
-    return currencies.pop(), any(query.is_about_money for query in queries)
-
-
-async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
-    """Return the plans of each query, one for every period."""
-    subjects = [subject_of(query) for query in queries]
-    firsts = [subjects.index(subject) for subject in subjects]
-    loaders = {
-        first: PlanLoader(reader, [query for query, at in zip(queries, firsts, strict=True) if at == first])
-        for first in firsts
-    }
-    return [await loaders[first].plans(query) for query, first in zip(queries, firsts, strict=True)]
-
-
-async def _make_report(
-    reader: ReportReader,
-    query: ReportQuery,
-    planned: PeriodPlan,
-    now: PeriodSums,
-    then: PeriodSums | None = None,
-) -> Report:
-    """Return the report of what was added up, `then` over the range that is compared with."""
-    dimensions = planned.dimensions
-    places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
-    keys_of = {place: now.keys(place) for place in places}
-    names = await name_keys(reader, now.period, dimensions, keys_of.values())
-    keys = {place: names[of] for place, of in keys_of.items()}
-    span, compared_span = now.period.span, then and then.period.span
-    is_comparable = compared_span is not None and reader.began_by(compared_span.end)
-    then = then if is_comparable else None
-    compared = _compared(now, then, places)
-    first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
-    present = await fetch_present(reader.connection, reader.space.id)
-    ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
-    return Report(
-        columns=columns_of(query),
-        rows=tuple(
-            make_row(query, keys[place], now.at(place), now.whole, compared.get(place)) for place in places
-        ),
-        left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
-        total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
-        unattributed=make_unattributed(query, now, then),
-        overall=None
-        if query.date_basis is DateBasis.TOUCH
-        else make_row(query, (), now.overall, now.whole, then and (then.overall, then.whole)),
-        event_counts=now.names,
-        conversion_names=tuple(
-            sorted(name for name in now.names if name in reader.conversion_names(query.filters))
-        ),
-        first_event=first,
-        last_event=last,
-        began=reader.began_by(span.end),
-        span=span,
-        compared_span=compared_span,
-        is_comparable=is_comparable,
-        timezone=reader.space.timezone,
-        currency=reader.currency,
-        ripeness=ripeness,
-        fit=planned.plan.scope.fit,
-        reading=str(
-            make_reading(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
-        ),
+def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    period = read_report_period(query, space, now)
+    measures = tuple(Measure(name) for name in MEASURES.read(query))
+    groups = _read_groups(query, measures)
+    by = _read_order(query, measures, groups)
+    report_query = ReportQuery(
+        start=period.span.start,
+        end=period.span.end,
+        now=period.now,
+        unit=period.unit,
+        measures=measures,
+        group_by=groups,
+        models=_read_models(query),
+        window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
+        filters=read_filters(query, space, now),
+        date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        compare=Comparison(COMPARE.read(query) or Comparison.NONE),
+        limit=LIMIT.read(query) or 0,
+        currency=CURRENCY.read(query),
+        order_by=by,
+        descending=by not in groups,
+        ripe_on=now.astimezone(space.zone).date() if RIPENESS.read(query) else None,
+        fit=FIT.read(query),
     )
+    query.finish()
+    return report_query
 
 
-async def name_keys(
-    reader: ReportReader,
-    period: ReportPeriod,
-    dimensions: Sequence[ReportDimension],
-    listed: Collection[Keys],
-) -> dict[Keys, tuple[GroupKey, ...]]:
-    """Return the keys of groups that are listed, in words."""
-    labels = [
-        await _labels(reader, period, dimension, at, {keys[at] for keys in listed})
-        for at, dimension in enumerate(dimensions)
-    ]
+def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ...]:
+    words = GROUP_BY.read(query)
+    if NO_GROUPS in words:
+        if len(words) > 1:
+            query.refuse(GROUP_BY.name, f"must not have {NO_GROUPS} beside others.")
+        return ()
+    if not words and not (CREDITED | TOUCHED).isdisjoint(measures):
+        return (Group.SOURCE,)
+    return tuple(Group(word) for word in words)
+
+
+def _read_models(query: Input) -> tuple[str, ...]:
+    several = ALL_MODELS.read(query)
+    if several and query.single(MODEL.name) is not None:
+        query.refuse(ALL_MODELS.name, f"must not be given with {MODEL.name}.")
+    return several or (MODEL.read(query) or DEFAULT_MODEL,)
+
+
+def _read_order(
+    query: Input, measures: tuple[Measure, ...], groups: tuple[Group, ...]
+) -> Measure | Group | None:
+    word = ORDER_BY.read(query)
+    if word is None:
+        return next((group for group in groups if group in CLOCK), None)
+    for column in (*measures, *groups):
+        if column == word:
+            return column
+    query.refuse(ORDER_BY.name, "must be one of the measures or groups that are asked for.")
+    return None
+
+
+NAMED = frozenset(
+    {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK}
+)
+"""Groups whose key is not the name that people use: they get a second column."""
+
+
+def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    compared = report.compared_span
     return {
-        keys: tuple(labels_of_group[key] for labels_of_group, key in zip(labels, keys, strict=True))
-        for keys in listed
+        "columns": columns(query, report),
+        "rows": [[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
+        "left_out": report.left_out,
+        "totals": _named(query, report, report.total),
+        "unattributed": _unattributed(query, report.unattributed),
+        "overall": report.overall and _named(query, report, report.overall),
+        "event_names": dict(report.event_counts),
+        "period": written_span(report.span),
+        "compared_period": compared and written_span(compared),
+        "not_compared": uncompared(report.is_comparable or compared is None),
+        "conversion_names": [*report.conversion_names],
+        "first_event": written_moment(report.first_event),
+        "last_event": written_moment(report.last_event),
+        "timezone": report.timezone,
+        "currency": report.currency,
+        "attribution_model": query.models[0] if len(query.models) == 1 else list(query.models),
+        "attribution_window": query.window_days,
+        "query_mode": "company" if query.by_company else "profile",
+        "date_basis": str(query.date_basis),
+        "left_out_money": left_out_answer(report.left_out_money),
+        "compared_left_out_money": None
+        if report.compared_left_out_money is None
+        else left_out_answer(report.compared_left_out_money),
+        "reading": report.reading,
+        "ripeness": report.ripeness and _ripeness(report.ripeness),
+        "fit": report.fit and cite(report.fit),
     }
 
 
-async def _labels(
-    reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, at: int, keys: Collection[int]
-) -> dict[int, GroupKey]:
-    """Return some keys of one group in words."""
-    if at in period.steps:
-        return {key: GroupKey(*named(key, period.steps[at])) for key in keys}
-    labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
-    return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
+def _ripeness(ripeness: Ripeness) -> dict[str, Any]:
+    together = ripeness.share_in
+    return {
+        "as_of": f"{ripeness.as_of} 00:00:00",
+        "horizon_days": ripeness.horizon_days,
+        "history_days": ripeness.history_days,
+        "reason": ripeness.reason and str(ripeness.reason),
+        "share_in": None if together is None else round(together, 4),
+        "days": [
+            {"day": f"{day.day}", **{name: round(getattr(day, name), 4) for name in _OF_DAYS}}
+            for day in ripeness.days
+        ],
+    }
 
 
-def _compared(
-    now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
-) -> dict[int, tuple[Sums, Sums]]:
-    """Return, for each listed group that is compared with one, the sums of that and what shares of
-    them are of.
-    """
-    if then is None:
-        return {}
-    wanted = counterparts(now, then.period, places)
-    sums = then.find(list(wanted.values()))
-    return {place: (sums.get(keys, Sums({})), then.whole) for place, keys in wanted.items()}
+def ripeness_csv(ripeness: Ripeness) -> bytes:
+    """Return the days that are not ripe as CSV."""
+    table = CsvTable(["day", *_OF_DAYS])
+    for day in ripeness.days:
+        figures = (round(getattr(day, name), 4) for name in _OF_DAYS)
+        table.add([f"{day.day}", *map(in_digits, figures)])
+    return table.content()
+
+
+_OF_DAYS = ("value", "share_in", "expected", "low", "high")
+
+
+def report_csv(query: ReportQuery, report: Report) -> bytes:
+    """Return a report's columns and rows as CSV."""
+    table = CsvTable(columns(query, report))
+    for row in report.rows or ((report.total,) if not query.group_by else ()):
+        keys = _keys(query, row)
+        table.add([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
+    return table.content()
+
+
+def columns(query: ReportQuery, report: Report) -> list[str]:
+    """Return the names of a report's columns."""
+    return [*_key_columns(query), *_figure_columns(query, report)]
+
+
+def _key_columns(query: ReportQuery) -> Iterator[str]:
+    for group in query.group_by:
+        yield group
+        if group in NAMED:
+            yield f"{group}_name"
+
+
+def _figure_columns(query: ReportQuery, report: Report) -> Iterator[str]:
+    for column in report.columns:
+        yield from _column_names(query, column)
+
+
+def _column_names(query: ReportQuery, column: FigureColumn) -> Iterator[str]:
+    yield str(column)
+    if query.compare is not Comparison.NONE:
+        yield f"{column}_before"
+        yield f"{column}_change"
+
+
+def _keys(query: ReportQuery, row: ReportRow) -> Iterator[str | None]:
+    for group, key in zip(query.group_by, row.keys, strict=False):
+        yield _key_text(group, key)
+        if group in NAMED:
+            yield key.label
+
+
+def _key_text(group: Group, key: GroupKey) -> str | None:
+    return key.label if group is Group.MONTH else key.value
+
+
+def _figures(report: Report, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
+    for column in report.columns:
+        yield from _figures_of(query, row, column)
+
+
+def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Iterator[float | None]:
+    yield number(row.figures[column])
+    if query.compare is not Comparison.NONE:
+        change = row.changes.get(column) if row.changes is not None else None
+        yield None if row.compared is None else number(row.compared[column])
+        yield None if change is None else number(change.ratio)
+
+
+def _named(query: ReportQuery, report: Report, row: ReportRow) -> dict[str, float | None]:
+    names = _figure_columns(query, report)
+    return dict(zip(names, _figures(report, query, row), strict=True))
+
+
+def _unattributed(query: ReportQuery, part: Unattributed | None) -> dict[str, Any] | None:
+    return part and {
+        **_by_measure(query, part.row),
+        "reasons": {str(reason): _by_measure(query, row) for reason, row in part.reasons.items()},
+    }
+
+
+def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
+    return {
+        name: figure
+        for column in row.figures
+        for name, figure in zip(_column_names(query, column), _figures_of(query, row, column), strict=True)
+    }
+
+
+_BY_MEASURE: Mapping[str, Any] = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+REPORT = object_schema(
+    {
+        "columns": {"type": "array", "items": TEXT},
+        "rows": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": ["string", "number", "null"]}},
+        },
+        "left_out": {"type": "integer", "description": "Groups beyond the limit."},
+        "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
+        "unattributed": {"type": ["object", "null"], "description": "Credited to nobody, and by reason."},
+        "overall": {**_BY_MEASURE, "type": ["object", "null"], "description": "Of every event."},
+        "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "conversion_names": {"type": "array", "items": TEXT},
+        "not_compared": NOT_COMPARED,
+        "period": DATES,
+        "compared_period": {**DATES, "type": ["object", "null"]},
+        "first_event": TEXT_OR_NULL,
+        "last_event": TEXT_OR_NULL,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "attribution_model": {"type": ["string", "array"]},
+        "attribution_window": {"type": "integer"},
+        "query_mode": TEXT,
+        "date_basis": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
+        "reading": TEXT,
+        "ripeness": {"type": ["object", "null"]},
+        "fit": CITATION_OR_NULL,
+    }
+)

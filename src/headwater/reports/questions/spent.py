@@ -10,9 +10,8 @@ from fractions import Fraction
 
 from psycopg import AsyncConnection
 
-from headwater.reports.left_out_money import LeftOutSpend
-from headwater.reports.models import Group, KeyCondition
-from headwater.reports.questions.cost_figures import MILLIONTHS
+from headwater.reports.engine.conversion import LeftOutSpend
+from headwater.reports.query import Group, KeyCondition
 from headwater.sources.catalogue import PAID, channel_of
 from headwater.spend.ads.catalogue import fetch_names
 from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece
@@ -20,13 +19,13 @@ from headwater.spend.ledger import read_pieces
 from headwater.spend.rates.exchange import converted
 from headwater.spend.rates.store import RatePoint, load_rates
 
+MILLIONTHS = 10**6
 _HUNDREDTH = 10**4
 _SAME = Fraction(1)
 _UNNAMED: Mapping[str, str] = {}
 _UNKNOWN = frozenset({Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE})
 """Groups that no spend is narrowed by."""
 _DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
-
 Key = str | None
 CurrencyDay = tuple[str, date]
 

@@ -12,7 +12,8 @@ from headwater.attribution.fits.choice import FIT
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import EXPLANATION, WINDOW, encode_explanation, read_path
+from headwater.reports.explanation_answer import EXPLANATION, encode_explanation, read_path
+from headwater.reports.questions.shared import WINDOW
 
 
 async def _explain(context: ToolContext, arguments: Arguments) -> Any:

@@ -8,28 +8,37 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in, without_values
+from headwater.assistants.mcp.schemas import Schema
+from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, without_values
 from headwater.http.inputs.parameters import JsonInput
 from headwater.people.contacts import filters
 from headwater.reports.change_models import ChangeQuery
 from headwater.reports.changes.change_answer import changes_answer
 from headwater.reports.changes.change_parameters import CHANGES_SINCE
 from headwater.reports.changes.change_report import query_changes
+from headwater.reports.engine.report import query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import AnyQuery, find_hints
-from headwater.reports.parameters import (
+from headwater.reports.hints import find_hints
+from headwater.reports.query import Question
+from headwater.reports.questions.paths import (
+    GROUP,
+    LIMIT,
+    OF_REPORTS,
+    PATHS,
+    paths_answer,
+    query_paths,
+    read_paths_query,
+)
+from headwater.reports.questions.report import (
     ALL_MODELS,
     GROUP_BY,
-    NO_GROUPS,
     ORDER_BY,
     PARAMETERS,
+    REPORT,
     read_report_query,
+    report_answer,
 )
-from headwater.reports.questions.path_answer import PATHS, paths_answer
-from headwater.reports.questions.path_parameters import GROUP, LIMIT, OF_REPORTS, read_paths_query
-from headwater.reports.questions.path_report import query_paths
-from headwater.reports.questions.report import query_report
-from headwater.reports.report_answer import REPORT, report_answer
+from headwater.reports.questions.shared import NO_GROUPS
 
 _REPORT = "query_report"
 
@@ -62,9 +71,9 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
     return paths_answer(query, report) | await _hints(context, query)
 
 
-async def _hints(context: ToolContext, query: AnyQuery) -> dict[str, Any]:
+async def _hints(context: ToolContext, query: Question) -> dict[str, Any]:
     async with context.transaction() as connection:
-        return await find_hints(connection, context.space_id, query)
+        return await find_hints(connection, context.space_id, query.filters)
 
 
 def _described() -> dict[str, Schema]:

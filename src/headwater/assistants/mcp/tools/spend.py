@@ -15,7 +15,8 @@ from headwater.assistants.mcp.confirmation import (
     read_confirmation,
 )
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.tool import Arguments, Schema, Tool, arguments_of, as_in
+from headwater.assistants.mcp.schemas import Schema
+from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.json_decoder import refuse_bad_text
@@ -26,13 +27,17 @@ from headwater.reports.changes.spend_change_answer import spend_changes_answer
 from headwater.reports.changes.spend_change_report import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
-from headwater.reports.parameters import DATE_BASIS
-from headwater.reports.questions.cohort_answer import COHORTS as COHORTS_ANSWER
-from headwater.reports.questions.cohort_answer import cohorts_answer
-from headwater.reports.questions.cohort_parameters import LIMIT, read_cohort_query
-from headwater.reports.questions.cohort_report import query_cohorts
-from headwater.reports.questions.spend_answer import GROUP, PARAMETERS, SPEND, read_spend_query, spend_answer
-from headwater.reports.questions.spend_report import query_spend
+from headwater.reports.questions.cohorts import COHORTS as COHORTS_ANSWER
+from headwater.reports.questions.cohorts import LIMIT, cohorts_answer, query_cohorts, read_cohort_query
+from headwater.reports.questions.shared import DATE_BASIS
+from headwater.reports.questions.spend import (
+    GROUP,
+    PARAMETERS,
+    SPEND,
+    query_spend,
+    read_spend_query,
+    spend_answer,
+)
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
@@ -68,7 +73,7 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
         report = await query_spend(connection, context.space_id, spend_query)
     answer = spend_answer(spend_query, report)
     async with context.transaction() as connection:
-        answer |= await find_hints(connection, context.space_id, spend_query)
+        answer |= await find_hints(connection, context.space_id, spend_query.filters)
     if start is None:
         return answer
     question = ChangeQuery(spend_query, start)
@@ -86,7 +91,7 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
     async with context.transaction(CONNECTION_SECONDS) as connection:
         report = await query_cohorts(connection, context.space_id, cohort_query)
     async with context.transaction() as connection:
-        hints = await find_hints(connection, context.space_id, cohort_query)
+        hints = await find_hints(connection, context.space_id, cohort_query.filters)
     return cohorts_answer(cohort_query, report) | hints
 
 

@@ -4,9 +4,11 @@ keys are called.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from psycopg import AsyncConnection
@@ -17,8 +19,8 @@ from headwater.attribution.paths.path_data import Column, IntArray
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
 from headwater.people.contacts.filters import Condition, compose_all
-from headwater.reports.models import OF_PATHS, Group
-from headwater.reports.plan.dimensions import (
+from headwater.reports.engine.dimensions import (
+    KIND_KEYS,
     NO_KEY,
     ClockPart,
     Dimension,
@@ -28,19 +30,117 @@ from headwater.reports.plan.dimensions import (
     of_channels,
     of_platforms,
 )
-from headwater.reports.plan.group_keys import HOURS, WEEKDAYS, GroupKeys, IdKeys, ListedKeys, SourceKeys
-from headwater.reports.plan.path_dimensions import (
-    DAYS_RANGES,
-    TOUCH_RANGES,
-    PathKeys,
+from headwater.reports.engine.path_dimensions import (
+    DAYS,
+    TOUCHES,
+    StepNames,
+    TouchPath,
     name_steps,
     path_dimension,
 )
+from headwater.reports.engine.time_buckets import TimeBuckets, key_of
+from headwater.reports.query import OF_PATHS, Group
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
+_ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
+
+
+class GroupKeys(Protocol):
+    """The keys that events or touches may have in a group."""
+
+    in_order: ClassVar[bool]
+    """True when the numbers of keys are in the order of their words."""
+
+    def text(self, key: int) -> str:
+        """Return a key other than NO_KEY in words."""
+        ...
+
+    def find(self, text: str) -> int | None:
+        """Return the key with these words; None where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class ListedKeys:
+    """Keys that are the places in a list."""
+
+    texts: Sequence[str]
+    first: int = 0
+    """The key of the first."""
+    in_order: ClassVar[bool] = False
+
+    def text(self, key: int) -> str:
+        return self.texts[key - self.first]
+
+    def find(self, text: str) -> int | None:
+        return self._keys.get(text)
+
+    @cached_property
+    def _keys(self) -> dict[str, int]:
+        return {text: key for key, text in enumerate(self.texts, self.first)}
+
+
+@dataclass(frozen=True)
+class SourceKeys:
+    """Keys that are the numbers of a Space's sources."""
+
+    sources: SourceNames
+    in_order: ClassVar[bool] = False
+
+    def text(self, key: int) -> str:
+        return self.sources.name_of(key)
+
+    def find(self, text: str) -> int | None:
+        return self.sources.numbers.get(text)
+
+
+class IdKeys:
+    """Keys that are ids."""
+
+    in_order: ClassVar[bool] = False
+
+    def text(self, key: int) -> str:
+        return str(key)
+
+    def find(self, text: str) -> int | None:
+        return int(text) if _ID.fullmatch(text) else None
+
+
+WEEKDAYS = ListedKeys([str(number) for number in range(1, 8)], first=1)
+CUSTOMERS = ListedKeys(("new", "returning"))
+KINDS = ListedKeys(KIND_KEYS)
+HOURS = ListedKeys([f"{number:02}" for number in range(24)])
+
+
+def step_keys(steps: TimeBuckets) -> ListedKeys:
+    """Return the keys of the steps of a period: their places in it, from 1."""
+    return ListedKeys([key_of(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
+
+
+def number_of(keys: GroupKeys, text: str | None) -> int | None:
+    """Return the key with these words; without any, that of what has none."""
+    return NO_KEY if text is None else keys.find(text)
+
+
+@dataclass(frozen=True)
+class PathKeys:
+    """The keys of paths in words."""
+
+    names: StepNames
+    in_order: ClassVar[bool] = True
+
+    def text(self, key: int) -> str:
+        return str(self.names.path(key))
+
+    def find(self, text: str) -> int | None:
+        path = TouchPath.read(text)
+        return None if path is None else self.names.key(path)
+
+
+TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
 queries = Queries(__name__, "labels.sql")
 
 

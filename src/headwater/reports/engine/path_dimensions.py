@@ -8,19 +8,63 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Self
 
 import numpy as np
 
 from headwater.attribution.credits import TouchSlices
 from headwater.attribution.paths.path_data import Column, IntArray, PathData
-from headwater.reports.models import Group
-from headwater.reports.path_models import DAYS, MOST_MORE, MOST_STEPS, TOUCHES, TouchPath
-from headwater.reports.plan.dimensions import NO_KEY
-from headwater.reports.plan.group_keys import ListedKeys
-from headwater.reports.plan.selection import touches_in_window, window_columns
+from headwater.reports.engine.dimensions import NO_KEY
+from headwater.reports.engine.plan import touches_in_window, window_columns
+from headwater.reports.query import Group
 from headwater.sources.catalogue import CHANNEL_IDS, CHANNELS
 from headwater.sources.source_names import SourceNames
+
+MOST_STEPS = 10
+"""Steps of a path that are told apart; those after them are only counted."""
+MOST_MORE = 9
+"""So far they are counted: a path fits a number, and of paths in words the lesser is first."""
+STEP_SEPARATOR = " > "
+_MORE = "+"
+TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
+"""Ranges of the number of touches in the window, each with its least."""
+DAYS: Mapping[str, int] = {
+    "0": 0,
+    "1": 1,
+    "2-3": 2,
+    "4-7": 4,
+    "8-14": 8,
+    "15-30": 15,
+    "31-60": 31,
+    "61-90": 61,
+    "90+": 91,
+}
+"""Ranges of the whole days from the first touch in the window, each with its least."""
+_COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}
+
+
+@dataclass(frozen=True)
+class TouchPath:
+    """A sequence of sources or channels, equal neighbours being one step."""
+
+    steps: tuple[str, ...]
+    """At most MOST_STEPS."""
+    more: int
+    """The number of steps after them, at most MOST_MORE."""
+
+    def __str__(self) -> str:
+        """The path in words, such as `email > direct`, with ` > +3` for three more steps."""
+        return STEP_SEPARATOR.join([*self.steps, *([f"{_MORE}{self.more}"] if self.more else [])])
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the path of some words, whose steps may be anything; None where they are none."""
+        *steps, last = text.split(STEP_SEPARATOR)
+        if not last.startswith(_MORE):
+            return cls((*steps, last), 0)
+        more = last.removeprefix(_MORE)
+        return cls(tuple(steps), int(more)) if more in _COUNTS else None
+
 
 _MORE_VALUES = MOST_MORE + 1
 _KEYS = 1 << 63
@@ -73,21 +117,6 @@ class StepNames:
         return code * _MORE_VALUES + more
 
 
-@dataclass(frozen=True)
-class PathKeys:
-    """The keys of paths in words."""
-
-    names: StepNames
-    in_order: ClassVar[bool] = True
-
-    def text(self, key: int) -> str:
-        return str(self.names.path(key))
-
-    def find(self, text: str) -> int | None:
-        path = TouchPath.read(text)
-        return None if path is None else self.names.key(path)
-
-
 @lru_cache(maxsize=256)
 def name_steps(group: Group, sources: SourceNames) -> StepNames:
     """Return the names of steps in a Space with these sources."""
@@ -97,8 +126,6 @@ def name_steps(group: Group, sources: SourceNames) -> StepNames:
 
 
 _CHANNEL_STEPS = StepNames({number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()})
-TOUCH_RANGES, DAYS_RANGES = ListedKeys([*TOUCHES]), ListedKeys([*DAYS])
-
 _Number = Callable[[PathData, TouchSlices], IntArray]
 """Numbers events, each of which has a touch in the window."""
 

@@ -4,8 +4,9 @@ Only the keys of groups that are listed get their names. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import IntEnum
 from functools import cached_property
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -13,8 +14,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from headwater.attribution.paths.lookup import NumberMap
-from headwater.attribution.paths.path_data import Column, IntArray, PathData
-from headwater.reports.plan.time_buckets import TimeBuckets
+from headwater.attribution.paths.path_data import NO_AMOUNT, BoolArray, Column, EventKind, IntArray, PathData
+from headwater.events.accepted import EVENT_NAMES, ORDER_NAME, SALES_EVENTS, STEP_EVENTS
+from headwater.reports.engine.time_buckets import TimeBuckets
+from headwater.reports.query import Filters
 from headwater.sources.catalogue import CHANNEL_IDS
 from headwater.sources.source_names import SourceNames
 
@@ -231,3 +234,102 @@ def _offsets(seconds: IntArray, zone: ZoneInfo) -> IntArray:
         ],
         dtype=np.int64,
     )
+
+
+@dataclass(frozen=True)
+class Customers:
+    """The customer of every event, as a number: a group of events."""
+
+    by_company: bool = False
+    """True when a company is one customer."""
+    of_touch = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (Column.CONTACTS, *([Column.COMPANIES] if self.by_company else []))
+
+    def keys(self, paths: PathData) -> IntArray:
+        """Return the number of every event's customer. Where there are both, contacts have even
+        numbers and companies odd ones.
+        """
+        contacts = paths[Column.CONTACTS]
+        if not self.by_company:
+            return contacts
+        companies = paths[Column.COMPANIES].astype(np.int64)
+        return np.where(companies != 0, 2 * companies + 1, 2 * contacts.astype(np.int64))
+
+
+CONTACTS = Customers()
+"""Each contact a customer of its own."""
+
+
+class Kind(IntEnum):
+    """The kinds, by the number that stands for each. The names are the keys of the group `kind`."""
+
+    ORDER = 0
+    """A purchase that is neither upsell nor refund, whatever its amount."""
+    CONVERSION = 1
+    """Any other event that converts: a lead, a sign-up."""
+    UPSELL = 2
+    REFUND = 3
+
+    @property
+    def key(self) -> str:
+        """The key of the group's row."""
+        return self.name.lower()
+
+
+KIND_KEYS = tuple(kind.key for kind in Kind)
+
+
+def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
+    """Return the names of the events that can convert and bring revenue: those that a question
+    names; else the sales of a Space that sells, and all but the steps on the way elsewhere.
+    """
+    if filters.event_names:
+        return filters.event_names
+    return SALES_EVENTS if sells else _WITHOUT_STEPS
+
+
+_WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
+
+
+@dataclass(frozen=True)
+class KindOfEvent:
+    """A group of events: their kind among events with some names. Others have none."""
+
+    names: tuple[str, ...] = ()
+    """Empty is all."""
+    of_touch = False
+    columns = (Column.NAMES, Column.KINDS)
+
+    def keys(self, paths: PathData) -> IntArray:
+        """Return the Kind of every event, or NO_KEY."""
+        kinds = paths[Column.KINDS]
+        keys = np.where(kinds == EventKind.UPSELL, Kind.UPSELL, Kind.REFUND).astype(np.int64)
+        is_order = np.array([name == ORDER_NAME for name in paths.event_names], dtype=np.bool_)
+        plain = np.where(is_order, Kind.ORDER, Kind.CONVERSION)[paths[Column.NAMES]]
+        keys = np.where(kinds == EventKind.PLAIN, plain, keys)
+        return keys if self._has_all(paths) else np.where(self._named(paths), keys, NO_KEY)
+
+    def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
+        """Return amounts, those of events with other names as 0."""
+        return amounts if self._has_all(paths) else np.where(self._named(paths), amounts, 0)
+
+    def without_other_amounts(self, paths: PathData) -> PathData:
+        """Return paths in which events with other names have no amount."""
+        if self._has_all(paths):
+            return paths
+        amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)
+        columns = {**paths.columns, Column.AMOUNTS: amounts}
+        return replace(paths, columns=columns)
+
+    def _has_all(self, paths: PathData) -> bool:
+        return not self.names or set(self.names).issuperset(paths.event_names)
+
+    def _named(self, paths: PathData) -> BoolArray:
+        listed = np.array([name in self.names for name in paths.event_names], dtype=np.bool_)
+        return listed[paths[Column.NAMES]]
+
+
+EVERY_NAME = KindOfEvent()

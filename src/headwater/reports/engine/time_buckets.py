@@ -5,7 +5,7 @@ with. Pure; the database only ever sees the instants at which they begin.
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -13,14 +13,12 @@ from zoneinfo import ZoneInfo
 from headwater.http.errors import Invalid
 from headwater.http.inputs.period_words import CalendarUnit
 from headwater.http.inputs.timerange import between, first_instant, months_between
-from headwater.reports.models import Comparison, DateTimeSpan, Group, ReportQuery
+from headwater.reports.query import Comparison, DateTimeSpan, Group, ReportQuery
 
 MOST_STEPS = 4_000
 """Eleven years of days."""
-
 SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
 """The groups that are times, by their least number of days."""
-
 _SECOND = timedelta(seconds=1)
 _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
@@ -172,3 +170,12 @@ def _year_before(moment: datetime) -> datetime:
     if (moment.month, moment.day) == (2, 29):
         moment = moment.replace(day=28)
     return moment.replace(year=moment.year - 1)
+
+
+@dataclass(frozen=True)
+class ReportPeriod:
+    """A time, and the days, weeks or months it is cut into where those are the groups."""
+
+    span: DateTimeSpan
+    steps: Mapping[int, TimeBuckets]
+    """By the place of the group."""

@@ -1,21 +1,75 @@
-"""Queries of reports, and their results. Money and shares are exact: no float."""
+"""The question that a report answers: its measures, groups, filters and period, and the rules that they
+obey. Every other question of reports is turned into such queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
+from typing import Protocol
 
-from headwater.attribution.fits.choice import ChosenFit, is_needed
-from headwater.attribution.models import MODELS
+from headwater.attribution.fits.choice import FIT, ONLY_FITTED, is_needed
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.events.accepted import EVENT_NAMES
+from headwater.http.errors import Errors, Invalid, Problem
 from headwater.http.inputs.period_words import CalendarUnit
 from headwater.people.contacts.filters import Condition
-from headwater.reports.left_out_money import LeftOutMoney
-from headwater.reports.measure_names import CREDITED, OF_MONEY, ON_PATHS, Measure
-from headwater.reports.ripeness import Ripeness
+
+
+class Measure(StrEnum):
+    """The measures of a report. What each means: docs/reports.md."""
+
+    EVENTS = "events"
+    CONVERSIONS = "conversions"
+    ORDERS = "orders"
+    UPSELLS = "upsells"
+    REFUND_COUNT = "refund_count"
+    REVENUE = "revenue"
+    GROSS_REVENUE = "gross_revenue"
+    REFUNDS = "refunds"
+    AVERAGE_ORDER_VALUE = "average_order_value"
+    CONTACTS = "contacts"
+    NEW_CUSTOMERS = "new_customers"
+    CREDITED_EVENTS = "credited_events"
+    CREDITED_CONVERSIONS = "credited_conversions"
+    CREDITED_REVENUE = "credited_revenue"
+    TOUCHED_EVENTS = "touched_events"
+    TOUCHED_REVENUE = "touched_revenue"
+    DAYS_TO_CONVERSION = "days_to_conversion"
+    TOUCHES_TO_CONVERSION = "touches_to_conversion"
+    SHARE = "share"
+
+
+CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE})
+"""Measures that depend on the model wherever they are."""
+TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
+ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
+"""Measures that need the touches before an event."""
+JUDGED = (
+    Measure.EVENTS,
+    Measure.CONVERSIONS,
+    Measure.ORDERS,
+    Measure.REVENUE,
+    Measure.GROSS_REVENUE,
+    Measure.CREDITED_EVENTS,
+    Measure.CREDITED_CONVERSIONS,
+    Measure.CREDITED_REVENUE,
+)
+"""Measures whose final figure can be told in advance."""
+OF_MONEY = frozenset(
+    {
+        Measure.REVENUE,
+        Measure.GROSS_REVENUE,
+        Measure.REFUNDS,
+        Measure.AVERAGE_ORDER_VALUE,
+        Measure.CREDITED_REVENUE,
+        Measure.TOUCHED_REVENUE,
+    }
+)
+AVERAGES = frozenset({Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION})
 
 
 class Group(StrEnum):
@@ -49,18 +103,17 @@ class Group(StrEnum):
     DAYS_RANGE = "days_range"
 
 
-OF_TOUCHES = frozenset(
-    {
-        Group.SOURCE,
-        Group.PLATFORM,
-        Group.CHANNEL,
-        Group.CAMPAIGN,
-        Group.ADSET,
-        Group.AD,
-        Group.KEYWORD,
-        Group.LANDING_PAGE,
-    }
+TOUCH_GROUPS = (
+    Group.SOURCE,
+    Group.PLATFORM,
+    Group.CHANNEL,
+    Group.CAMPAIGN,
+    Group.ADSET,
+    Group.AD,
+    Group.KEYWORD,
+    Group.LANDING_PAGE,
 )
+OF_TOUCHES = frozenset(TOUCH_GROUPS)
 OF_PATHS = frozenset(
     {
         Group.PATH,
@@ -138,6 +191,13 @@ class Filters:
     def names(self, groups: Collection[Group]) -> bool:
         """Return whether there is a condition on a key of one of these groups."""
         return any(condition.group in groups for condition in self.only)
+
+
+class Question(Protocol):
+    """A question about events that meet some filters."""
+
+    @property
+    def filters(self) -> Filters: ...
 
 
 @dataclass(frozen=True)
@@ -240,110 +300,130 @@ def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
     return tuple(columns)
 
 
-Figure = int | Decimal | Fraction | None
-"""Counts are int, credited events and conversions a Fraction, the others Decimal; None for the
-average, or the share, of nothing.
-"""
-Figures = Mapping[FigureColumn, Figure]
+MOST_ROWS = 1_000
+MOST_GROUPS = 2
+LONGEST_CAMPAIGN = 512
+Rule = tuple[str, bool, str]
+"""A field, whether its rule holds, and the rule."""
 
 
-@dataclass(frozen=True)
-class MeasureChange:
-    """From the compared figure to the present one."""
-
-    difference: Decimal | Fraction | int
-    ratio: Decimal | None
-    """The difference over the compared figure's absolute value, to four decimals; None from 0."""
-
-
-@dataclass(frozen=True)
-class GroupKey:
-    """One property that a group has in common."""
-
-    value: str | None
-    """An id or a name; the first day for days, weeks and months. None: has none."""
-    label: str | None
-    """The name that people know it by."""
+def check(query: ReportQuery) -> None:
+    """Raise Invalid with every rule that a query breaks."""
+    fitted = query.fit is None or query.goes_by_fit
+    judged = query.ripe_on is None or query.measures[0] in JUDGED
+    rule = f"must begin with one of {', '.join(JUDGED)} for ripeness."
+    refuse_broken_rules(
+        [
+            *common_rules(query),
+            *column_rules(query),
+            ("measures", judged, rule),
+            (FIT.name, fitted, ONLY_FITTED),
+        ]
+    )
 
 
-@dataclass(frozen=True)
-class ReportRow:
-    """A group, or everything, and its figures."""
-
-    keys: tuple[GroupKey, ...]
-    """One key for each of `group_by`; empty for rows that are not of one group."""
-    figures: Figures
-    compared: Figures | None = None
-    """None without a comparison, and where the other time has no counterpart."""
-    changes: Mapping[FigureColumn, MeasureChange] | None = None
-    """The changes of the measures that both have."""
+def refuse_broken_rules(rules: list[Rule]) -> None:
+    errors: Errors = {}
+    for field, holds, rule in rules:
+        if not holds:
+            errors.setdefault(field, []).append(f"The {field} {rule}")
+    if errors:
+        raise Invalid(errors)
 
 
-class NoCredit(StrEnum):
-    """The reasons for which no touch of an event gets credit."""
-
-    NO_TOUCH = "no_touch"
-    """No touch came before it."""
-    OUTSIDE_WINDOW = "outside_window"
-    """All touches came before the window."""
-    NOT_COUNTED = "not_counted"
-    """The model counts none of the touches in the window."""
-
-
-@dataclass(frozen=True)
-class Unattributed:
-    """The events without a credited touch, as credited to nobody. Where several models are
-    compared, it has only the figures that each of them has of its own.
-    """
-
-    row: ReportRow
-    reasons: Mapping[NoCredit, ReportRow]
-    """Its parts by reason; those that add up, add up to it."""
+def common_rules(query: ReportQuery) -> list[Rule]:
+    return [
+        *_time_rules(query),
+        *_filter_rules(query.filters),
+        (
+            "attribution_window",
+            query.window_days in WINDOWS,
+            f"must be one of {', '.join(map(str, WINDOWS))}.",
+        ),
+        (
+            "limit",
+            1 <= query.limit <= MOST_ROWS or query.limit == ALL_ROWS,
+            f"must be from 1 to {MOST_ROWS}.",
+        ),
+    ]
 
 
-@dataclass(frozen=True)
-class Report:
-    """The result of a query, the listed groups first."""
+def _time_rules(query: ReportQuery) -> list[Rule]:
+    naive = query.start.tzinfo is None and query.end.tzinfo is None
+    return [
+        ("start_date", naive, "must be on the clock of the Space, without an offset of its own."),
+        ("end_date", not naive or query.end > query.start, "must be after start_date."),
+    ]
 
-    columns: tuple[FigureColumn, ...]
-    rows: tuple[ReportRow, ...]
-    left_out: int
-    """Groups beyond the limit."""
-    total: ReportRow
-    """Over everything that counts, listed or not, and each event once."""
-    unattributed: Unattributed | None
-    """None when the query is not about credit, is only about that of some touches, or has a period
-    of touches. Otherwise credit in total and here is the overall one.
-    """
-    overall: ReportRow | None
-    """Over every event of the period, whatever its touches; None for a period of touches."""
-    event_counts: Mapping[str, int]
-    """The names of the events that were added up, and how many there are of each."""
-    conversion_names: tuple[str, ...]
-    """Those of them that convert and bring revenue."""
-    first_event: datetime | None
-    last_event: datetime | None
-    """The times of the Space's first and last event on its clock, where the range, or the one that
-    it is compared with, reaches past them.
-    """
-    began: bool
-    """False where the range ends before the Space's first event."""
-    span: DateTimeSpan
-    compared_span: DateTimeSpan | None
-    is_comparable: bool
-    """False where the range compared with ends before the Space's first event: then rows have no
-    compared figures.
-    """
-    timezone: str
-    currency: str
-    """Of all amounts."""
-    reading: str
-    """The moment that it is of: with another of the same question it tells what has changed."""
-    ripeness: Ripeness | None = None
-    """Where the query asks for it: of the first measure, in total."""
-    fit: ChosenFit | None = None
-    """The fit that credit depends on."""
-    left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Of the events of the period, that no sum includes."""
-    compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
-    """Likewise of the period that it is compared with."""
+
+def column_rules(query: ReportQuery) -> list[Rule]:
+    measures, groups, models = query.measures, query.group_by, query.models
+    return [
+        ("measures", bool(measures), "must name at least one measure."),
+        ("measures", len(set(measures)) == len(measures), "must not name a measure twice."),
+        (
+            "measures",
+            not measures or measures[0] not in _WITHOUT_SHARE or Measure.SHARE not in measures,
+            "must begin with one that adds up, for share to be the share of it.",
+        ),
+        (
+            "measures",
+            len(models) <= 1
+            or _OF_ANY_MODEL.issuperset(measures)
+            or not (query.by_touch or query.of_some_touches),
+            f"must be of {', '.join(sorted(_OF_ANY_MODEL))} where several models are compared.",
+        ),
+        ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
+        ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
+        ("attribution_models", bool(models), "must name at least one model."),
+        ("attribution_models", len(set(models)) == len(models), "must not name a model twice."),
+        ("attribution_models", set(models) <= set(MODELS), f"must be one of {', '.join(MODELS)}."),
+        (
+            "order_by",
+            query.order_by in {None, *measures, *groups},
+            "must be one of the measures or groups that are asked for.",
+        ),
+    ]
+
+
+def _filter_rules(filters: Filters) -> list[Rule]:
+    campaign, low, high = filters.campaign, filters.amount_min, filters.amount_max
+    return [
+        ("event_names", set(filters.event_names) <= set(EVENT_NAMES), "must be names of events."),
+        (
+            "campaign",
+            campaign is None or 0 < len(campaign.strip()) <= LONGEST_CAMPAIGN,
+            f"must have 1 to {LONGEST_CAMPAIGN} characters.",
+        ),
+        ("campaign", "\0" not in (campaign or ""), "must not contain NUL."),
+        ("amount_max", low is None or high is None or low <= high, "must not be less than amount_min."),
+    ]
+
+
+_WITHOUT_SHARE = AVERAGES | {Measure.SHARE}
+_OF_ANY_MODEL = CREDITED | TOUCHED | {Measure.SHARE}
+
+
+class ReportProblem(StrEnum):
+    """The typed reasons."""
+
+    TOO_MUCH = "too_much"
+    OTHER_QUESTION = "other_question"
+    SETTINGS_CHANGED = "settings_changed"
+    OTHER_PAST = "other_past"
+    FIT_DELETED = "fit_deleted"
+    UNCOUNTED = "uncounted"
+    TOO_OLD = "too_old"
+
+
+class ReportRefused(Problem):
+    """422: a report that is not made."""
+
+
+class ReportTooLarge(ReportRefused):
+    """422: the sums take longer than a request may."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is too much to add up: narrow the range.", 422, {"reason": ReportProblem.TOO_MUCH}
+        )

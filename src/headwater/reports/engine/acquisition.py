@@ -1,0 +1,298 @@
+"""Customers from their first order on: who was acquired when and by which touches, and what they brought.
+Each event gets the path of its customer's first order, so a touch with credit of the first order has the
+same part of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+import numpy as np
+
+from headwater.attribution.paths.lookup import NumberMap
+from headwater.attribution.paths.path_data import (
+    NO_AMOUNT,
+    ON_PATHS,
+    TOUCH_COLUMNS,
+    Column,
+    IntArray,
+    PathData,
+)
+from headwater.attribution.paths.reader import MOST_LIVE_EVENTS
+from headwater.http.inputs.timerange import months_after
+from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents
+from headwater.reports.engine.dimensions import EVERY_NAME, Customers, Step
+from headwater.reports.engine.group_loader import GroupLoader, Subject
+from headwater.reports.engine.passes import PeriodPlan, PlanLoader
+from headwater.reports.engine.plan import EventConditions, FirstOrders, KeyFilter, Plan
+from headwater.reports.engine.report_reader import MadeOf, ReportReader, in_thread
+from headwater.reports.query import DateTimeSpan, Filters, KeyCondition, Measure, ReportQuery
+
+
+@dataclass(frozen=True)
+class Acquisition:
+    """The condition that an event's customer was acquired in a month, and by some touches."""
+
+    month: date
+    """Its first day."""
+    only: tuple[KeyCondition, ...] = ()
+    """The touches of which one has credit of the first order; empty is any order."""
+    unattributed: bool = False
+    """True for those whose first order no touch has credit of."""
+
+
+def last_second(day: date) -> datetime:
+    """Return the last second of the month that a day is in."""
+    last = months_after(day, 1) - date.resolution
+    return datetime(last.year, last.month, last.day, 23, 59, 59)  # noqa: DTZ001 - as above
+
+
+PAIRS = 1_000_000
+"""Pairs of an event and a touch that are worked on at once."""
+_NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The part of a piece of paths that is about cohorts."""
+
+    firsts: PathData
+    """The first orders in the months of acquisition, with the touches in the window before them."""
+    events: IntArray
+    """Of every event with an amount: customer, second and amount."""
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Finds what of a piece is about cohorts."""
+
+    conditions: EventConditions
+    """On all events, within the time that is observed."""
+    orders: FirstOrders
+    acquired: range
+    """The seconds of the months of acquisition."""
+    columns: tuple[Column, ...]
+    """Those that first orders are needed with."""
+    window_days: int
+
+    def observe(self, paths: PathData) -> Observation:
+        chosen = paths.select(self.conditions.chosen(paths))
+        seconds = chosen[Column.SECONDS]
+        in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
+        firsts = chosen.select(in_time & self.orders.include(chosen)).only(self.columns)
+        amounts = chosen[Column.AMOUNTS]
+        customers = self.orders.customers.keys(chosen)
+        has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
+        events = np.stack([customers, seconds, amounts])[:, has_amount]
+        return Observation(firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False))
+
+
+@dataclass(frozen=True)
+class FollowedCustomers:
+    """Some customers, and what they brought. Paths are those of their first orders."""
+
+    paths: PathData
+    """Of every event with an amount, by customer and month."""
+    acquired: IntArray
+    """Of every event the month of its customer's first order, from 1."""
+    since: IntArray
+    """The months since then."""
+    is_buying: IntArray
+    """The places of events that are their customer's first order of a month."""
+
+
+# Anna's first order came by G and M; she bought again two months later, and gave one back:
+#
+#     events      acquired   since   amount    path
+#     May 3          1         0      50.00    G M
+#     July 9         1         2      30.00    G M      of the first order, not of July's
+#     July 20        1         2     -30.00    G M
+#
+# So each model shares out 50.00, 30.00 and -30.00 over G and M alike. She buys in months 0 and 2.
+
+
+def follow(
+    firsts: Sequence[PathData], events: Sequence[IntArray], customers: Customers, months: Step
+) -> list[FollowedCustomers]:
+    """Return all customers with what they brought since their month of acquisition, in parts that
+    can be worked on at once.
+    """
+    first_orders = PathData.join(firsts)
+    numbers = customers.keys(first_orders)
+    order = np.argsort(numbers, kind="stable")
+    first_orders, numbers = first_orders.select(order).cut_to_window(0), numbers[order]
+    acquired = months.keys(first_orders)
+    together: IntArray = np.concatenate(events, axis=1)
+    who: IntArray = together[0]
+    seconds: IntArray = together[1]
+    amounts: IntArray = together[2]
+    places = NumberMap(numbers, np.arange(len(numbers)), _NOBODY).find(who)
+    since = np.searchsorted(months.starts, seconds, "right").astype(np.int64) - acquired[places]
+    kept = np.flatnonzero((places != _NOBODY) & (since >= 0))
+    kept = kept[np.argsort(places[kept] * len(months.starts) + since[kept], kind="stable")]
+    places, since, amounts = places[kept], since[kept], amounts[kept]
+    parts: list[FollowedCustomers] = []
+    for start, end in _runs(first_orders[Column.LENGTHS], places):
+        some = slice(*np.searchsorted(places, [start, end]).tolist())
+        own = _some(first_orders, start, end)
+        parts.append(_followed(own, acquired[start:end], places[some] - start, since[some], amounts[some]))
+    return parts
+
+
+def _some(paths: PathData, start: int, end: int) -> PathData:
+    """Return the events from one place to another, of which paths lie one after the other."""
+    starts, lengths = paths[Column.STARTS][start:end], paths[Column.LENGTHS][start:end]
+    first, touches = int(starts[0]), int(lengths.sum())
+    columns = {
+        column: values[first : first + touches] if column in TOUCH_COLUMNS else values[start:end]
+        for column, values in paths.columns.items()
+    }
+    columns[Column.STARTS] = starts - first
+    return PathData(columns, paths.event_names, end - start, touches)
+
+
+def _runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield runs of customers of whose events and touches there are not too many."""
+    events = np.bincount(places, minlength=len(lengths))
+    pairs = np.cumsum(events * np.maximum(lengths, 1))
+    start = 0
+    while start < len(lengths):
+        done = int(pairs[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(pairs, done + PAIRS, "right")))
+        yield start, end
+        start = end
+
+
+def _followed(
+    firsts: PathData, acquired: IntArray, places: IntArray, since: IntArray, amounts: IntArray
+) -> FollowedCustomers:
+    columns = {
+        column: values if column in TOUCH_COLUMNS else values[places]
+        for column, values in firsts.columns.items()
+        if column in ON_PATHS
+    }
+    paths = PathData({**columns, Column.AMOUNTS: amounts}, firsts.event_names, len(places), firsts.touches)
+    orders = np.flatnonzero(amounts > 0)
+    bought = places[orders] * (int(since.max(initial=0)) + 1) + since[orders]
+    buying = orders[np.flatnonzero(np.diff(bought, prepend=-1))]
+    return FollowedCustomers(paths, acquired[places], since, buying)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The customers that were acquired in some months, and what all customers brought."""
+
+    planned: PeriodPlan
+    customers: Customers
+    firsts: Sequence[PathData]
+    """Their first orders, with the touches in the window before them."""
+    events: Sequence[IntArray]
+    """Of every event with an amount: customer, second and amount."""
+
+
+@dataclass(frozen=True)
+class ObservationPlan:
+    """The observation of customers, made ready."""
+
+    query: ReportQuery
+    planned: PeriodPlan
+    observer: Observer
+
+    @property
+    def customers(self) -> Customers:
+        return self.observer.orders.customers
+
+
+async def plan_observation(
+    reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
+) -> ObservationPlan:
+    """Return how those who were acquired in some months are observed, over the query's range."""
+    (planned,) = await PlanLoader(reader, [query]).plans(query)
+    # Only events that bring revenue are observed, and nothing is known of what they are called.
+    scope = replace(planned.plan.scope, kinds=EVERY_NAME)
+    planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
+    customers = Customers(query.by_company)
+    subject = Subject(planned.period.span, query.filters, query.window_days)
+    orders = await GroupLoader(reader, subject).first_orders(customers)
+    columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
+    seconds = reader.bounds(acquired).seconds
+    conditions = planned.plan.scope.conditions.named(reader.conversion_names(query.filters))
+    observer = Observer(conditions, orders, seconds, columns, query.window_days)
+    return ObservationPlan(query, planned, observer)
+
+
+async def identify(reader: ReportReader, observation: ObservationPlan, subject: object) -> MadeOf:
+    """Return what something is known by that is made of a subject and of what is observed."""
+    paths = reader.path_reader((), by_company=observation.query.by_company)
+    survey = await reader.survey(paths, observation.planned.days)
+    return await reader.identify(survey, (observation.planned.plan, observation.observer, subject))
+
+
+async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
+    """Return what is observed. Raises ReportTooLarge."""
+    observer, planned = observation.observer, observation.planned
+    # Not by company, whose paths are read from the tables: only those to first orders are needed.
+    paths = reader.path_reader(observer.columns)
+    pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
+    firsts = [piece.firsts for piece in pieces if piece.firsts.events]
+    if observation.query.by_company:
+        firsts = await _with_paths_of_companies(reader, observer, firsts)
+    return Observed(planned, observation.customers, firsts, [piece.events for piece in pieces])
+
+
+async def _with_paths_of_companies(
+    reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
+) -> list[PathData]:
+    """Return first orders with what is in the window of the paths of their companies, where they
+    have one.
+    """
+    paths = reader.path_reader(observer.columns, by_company=True)
+    own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
+    event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
+    of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
+    for place in range(0, len(of_companies), MOST_LIVE_EVENTS):
+        await reader.bound_time()
+        live = await paths.read_live(of_companies[place : place + MOST_LIVE_EVENTS])
+        own.append(live.only(observer.columns).cut_to_window(observer.window_days))
+    return [each for each in own if each.events]
+
+
+async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:
+    """Return the condition that events are of customers who were acquired so, by the model and
+    window of a report of them.
+    """
+    first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
+    span = DateTimeSpan(first, last_second(acquisition.month))
+    observation = await plan_observation(
+        reader,
+        ReportQuery(
+            span.start,
+            span.end,
+            (Measure.CREDITED_REVENUE,),
+            models=query.models,
+            window_days=query.window_days,
+            by_company=query.by_company,
+            filters=Filters(query.filters.event_names, only=acquisition.only),
+            fit=query.fit,
+        ),
+        span,
+    )
+    observed = await observe(reader, observation)
+    customers = await in_thread(_chosen, observed, acquisition)
+    return KeyFilter(observed.customers, customers)
+
+
+def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
+    """Return the customers, ascending."""
+    if not observed.firsts:
+        return np.array([], dtype=np.int64)
+    plan: Plan = observed.planned.plan
+    firsts = PathData.join(observed.firsts)
+    customers = observed.customers.keys(firsts)
+    if acquisition.only or acquisition.unattributed:
+        events = ChosenEvents(plan.scope, firsts)
+        statuses = events.credit(plan.query.models[0]).statuses
+        customers = customers[(statuses != COUNTS) == acquisition.unattributed]
+    return np.sort(customers)

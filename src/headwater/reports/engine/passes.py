@@ -1,0 +1,310 @@
+"""Reports made ready and added up: those that are about the same days read the paths together, piece by
+piece, each column once. And the money that their sums leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from headwater.attribution.fits.choice import ChosenFit, FitChoice, fetch_chosen
+from headwater.attribution.paths.lookup import distinct_values
+from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, PathData
+from headwater.attribution.paths.reader import PathReader
+from headwater.http.errors import Invalid
+from headwater.reports.engine.addition import PieceSums, add_up
+from headwater.reports.engine.chosen_events import ChosenEvents
+from headwater.reports.engine.conversion import LeftOutMoney
+from headwater.reports.engine.dimensions import steps
+from headwater.reports.engine.group_loader import GroupLoader, Subject
+from headwater.reports.engine.groups import ReportDimension, fetch_tag_sets_of_campaign, step_keys
+from headwater.reports.engine.plan import EventConditions, KeyFilter, Plan, ReportScope
+from headwater.reports.engine.remembered_sums import Addition
+from headwater.reports.engine.report_reader import ReportReader
+from headwater.reports.engine.time_buckets import ReportPeriod, TimeBuckets, compared_span, cut
+from headwater.reports.query import STEPS, Comparison, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.spaces.known_values import refuse_source
+
+
+@dataclass(frozen=True)
+class PeriodPlan:
+    """A report over one period, made ready."""
+
+    plan: Plan
+    period: ReportPeriod
+    dimensions: tuple[ReportDimension, ...]
+    """The groups in their order, steps as the period is cut."""
+    days: tuple[date, date]
+    """The first and the last day, in UTC, of the events to read."""
+
+
+def subject_of(query: ReportQuery) -> ReportQuery:
+    """Return what a report has in common with those that differ by groups and measures alone."""
+    return replace(
+        query,
+        measures=(),
+        group_by=(),
+        compare=Comparison.NONE,
+        order_by=None,
+        descending=True,
+        limit=0,
+        ripe_on=None,
+        now=None,
+        unit=None,
+    )
+
+
+class PlanLoader:
+    """Loads what the reports of one subject need of the database besides paths."""
+
+    def __init__(
+        self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
+    ) -> None:
+        """The queries have one subject; events meet some more conditions than theirs."""
+        self._also = also
+        self._reader, self._subject = reader, subject_of(queries[0])
+        self._span = DateTimeSpan(self._subject.start, self._subject.end)
+        self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
+        self._measures = frozenset(measure for query in queries for measure in query.measures)
+        self._groups = GroupLoader(
+            reader,
+            Subject(self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates),
+        )
+        self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
+        self._known_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
+        self._selection: tuple[EventConditions, IntArray | None] | None = None
+
+    async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
+        """Return the report over its range made ready, and over the one that it is compared with.
+        Raises Invalid for too many steps, and for a comparison that the calendar has not.
+        """
+        plans = [await self._plan(query, self._span, Comparison.NONE)]
+        if query.compare is not Comparison.NONE:
+            compared = compared_span(query)
+            plans.append(await self._plan(query, compared, query.compare))
+        return plans
+
+    async def _plan(self, query: ReportQuery, span: DateTimeSpan, compare: Comparison) -> PeriodPlan:
+        """Return the report over the range, or over one that it is compared with in some way."""
+        buckets = {
+            place: cut(span, group, self._reader.space.zone)
+            for place, group in enumerate(query.group_by)
+            if group in STEPS
+        }
+        dimensions = tuple(
+            [
+                self._steps(span, buckets[place]) if place in buckets else await self._groups.load(group)
+                for place, group in enumerate(query.group_by)
+            ]
+        )
+        only = await self._groups.filters(span, compare)
+        if (span, compare) not in self._scopes:
+            self._scopes[span, compare] = await self._scope(span, only)
+        plan = Plan(
+            query, self._scopes[span, compare], tuple(dimension.dimension for dimension in dimensions)
+        )
+        return PeriodPlan(plan, ReportPeriod(span, buckets), dimensions, self._groups.days(span, only))
+
+    async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
+        filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
+        of_events = None if self._of_touch_dates else seconds
+        conditions, tag_sets = await self._selected()
+        return ReportScope(
+            self._subject,
+            seconds,
+            conditions.with_keys([*only, *self._also]).within(of_events),
+            self._source_ids(filters.sources),
+            tag_sets,
+            tuple(each for each in only if each.of_touch),
+            self._groups.kinds,
+            await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
+            self._reader.space.half_life_days if self._subject.goes_by_age else None,
+            await self._load_fit(),
+        )
+
+    def _source_ids(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the numbers of sources. Raises Invalid for an unknown one."""
+        sources = self._reader.space.sources
+        for name in names:
+            if name not in sources.numbers:
+                raise Invalid.of("sources", refuse_source(name, sources.sources) or "")
+        return frozenset(sources.numbers[name] for name in names)
+
+    async def _load_fit(self) -> ChosenFit | None:
+        """Return the fit that credit goes by, if it does. Raises Invalid where there is none."""
+        subject = self._subject
+        if not subject.goes_by_fit:
+            return None
+        await self._reader.bound_time()
+        choice = FitChoice(subject.fit, subject.filters.event_names)
+        return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
+
+    async def _selected(self) -> tuple[EventConditions, IntArray | None]:
+        """Return what the filters select in any range: events, and the tag sets of touches."""
+        if self._selection is None:
+            await self._reader.bound_time()
+            filters, tag_sets = self._subject.filters, None
+            conditions = await self._reader.load_conditions(filters)
+            if filters.campaign is not None:
+                tag_sets = await fetch_tag_sets_of_campaign(
+                    self._reader.connection, self._reader.space.id, filters.campaign
+                )
+            self._selection = conditions, tag_sets
+        return self._selection
+
+    def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
+        """Return the days, weeks or months of a range, the same for all reports."""
+        group = buckets.group
+        if (span, group) not in self._known_steps:
+            dimension = steps(buckets, of_touch=self._of_touch_dates)
+            of_report = ReportDimension(group, dimension, step_keys(buckets))
+            self._known_steps[span, group] = of_report
+        return self._known_steps[span, group]
+
+
+OF_PLANS = Addition[Plan, PieceSums | None](
+    add_up,
+    lasting=lambda plan: plan.lasting,
+    section=lambda plan, block: plan.section(block),
+    shifted=lambda sums, by: sums and sums.shifted(by),
+    nothing=None,
+)
+
+
+async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
+    """Return what each plan adds up, piece by piece. Raises ReportTooLarge."""
+    sums: list[list[PieceSums]] = [[] for _ in plans]
+    for together in _passes(plans):
+        of_pass = [plans[place] for place in together]
+        paths = path_reader(reader, [planned.plan for planned in of_pass])
+        survey = await reader.survey(paths, _days(of_pass))
+        subjects = [planned.plan for planned in of_pass]
+        async for piece in reader.sums(paths, survey, subjects, OF_PLANS):
+            for place, of_plan in zip(together, piece, strict=True):
+                sums[place] += [] if of_plan is None else [of_plan]
+    return sums
+
+
+def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
+    """Return the reader of the paths that some plans are about, which are of one kind."""
+    columns = dict.fromkeys(column for plan in plans for column in plan.columns)
+    return reader.path_reader(columns, by_company=plans[0].paths_of_companies)
+
+
+# Reports of June, of each day of June, and of the same compared with May, in one pass; one of March
+# alone would have its own:
+#
+#     plan        March ─── April ─── May ─── June ───
+#     channels                               ████████
+#       compared                    ████████
+#     days                                   ████████
+#     countries   ████████
+#     passes      1═══════          2═════════════════
+#
+def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
+    """Return the places of the plans that are read together: those whose days overlap or meet, and
+    whose paths are of the same kind.
+    """
+    passes: list[list[int]] = []
+    until = None
+    for place in sorted(range(len(plans)), key=lambda place: _order(plans[place])):
+        (first, last), kind = plans[place].days, plans[place].plan.paths_of_companies
+        if until is not None and kind == until[0] and (first - until[1]).days <= 1:
+            passes[-1].append(place)
+            until = (kind, max(until[1], last))
+        else:
+            passes.append([place])
+            until = (kind, last)
+    return passes
+
+
+def _days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
+    return min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
+
+
+def _order(planned: PeriodPlan) -> tuple[bool, int]:
+    return planned.plan.paths_of_companies, planned.days[0].toordinal()
+
+
+_NONE = np.array([], dtype=np.int64)
+
+
+class LeftOutLoader:
+    """Loads what reports of one moment leave out, once for those that are about the same events."""
+
+    def __init__(self, reader: ReportReader) -> None:
+        self._reader = reader
+        self._loaded: dict[ReportScope, tuple[LeftOutMoney, ...]] = {}
+
+    async def load(self, planned: PeriodPlan) -> tuple[LeftOutMoney, ...]:
+        """Return the money of a report's events that its sums leave out: of those that meet its
+        conditions on events, and by the dates of touches, of those with a touch that counts.
+        """
+        scope = planned.plan.scope
+        if scope not in self._loaded:
+            self._loaded[scope] = await load_left_out(self._reader, planned)
+        return self._loaded[scope]
+
+
+async def load_left_out(
+    reader: ReportReader, planned: PeriodPlan, without: frozenset[int] = frozenset()
+) -> tuple[LeftOutMoney, ...]:
+    """Return what a report leaves out, `without` that of some events. Comes after its sums."""
+    if not reader.leaves_out_money:
+        return ()
+    plan = _plan_of(planned.plan)
+    by_company = _is_of_touches(plan) and plan.query.by_company
+    paths = reader.path_reader(_columns(plan), by_company=by_company)
+    survey = await reader.survey(paths, planned.days)
+    amounts = await reader.left_out_amounts(survey)
+    pieces = [ids async for (ids,) in reader.sums(paths, survey, [plan], _OF_LEFT_OUT)]
+    ids = np.concatenate([_NONE, *pieces])
+    if without:
+        ids = ids[~np.isin(ids, np.fromiter(without, dtype=np.int64))]
+    return tuple(amounts.among(ids))
+
+
+def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
+    """Return the ids of a piece's events whose amounts are left out, for each plan."""
+    some = _select_left_out(paths)
+    return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
+
+
+def _select_left_out(paths: PathData) -> PathData:
+    amounts = paths[Column.AMOUNTS]
+    return paths.select((amounts == LEFT_OUT) | (amounts == -LEFT_OUT))
+
+
+def _ids_of(plan: Plan, paths: PathData) -> IntArray:
+    paths = _select_left_out(plan.scope.kinds.without_other_amounts(paths))
+    events = ChosenEvents.of(plan.scope, paths)
+    ids = events.paths[Column.EVENT_IDS]
+    if not _is_of_touches(plan):
+        return ids.astype(np.int64)
+    return ids[distinct_values(events.touched.pairs.events)].astype(np.int64)
+
+
+def _plan_of(plan: Plan) -> Plan:
+    """Return a plan of the same events, whatever its groups and measures."""
+    return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
+
+
+def _is_of_touches(plan: Plan) -> bool:
+    return plan.query.date_basis is DateBasis.TOUCH
+
+
+def _columns(plan: Plan) -> tuple[Column, ...]:
+    columns = plan.columns if _is_of_touches(plan) else plan.scope.conditions.columns
+    return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
+
+
+_OF_LEFT_OUT = Addition[Plan, IntArray](
+    find_left_out,
+    lasting=lambda plan: ("left out", plan.lasting),
+    section=lambda plan, block: plan.section(block),
+    shifted=lambda ids, _: ids,
+    nothing=_NONE,
+)

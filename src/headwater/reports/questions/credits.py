@@ -1,0 +1,559 @@
+"""`GET /reports/credits`: the events behind a figure of a report, with the credit of their touches. The
+report's own addition says what all of them total, and which are on the page; only these are read singly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+from psycopg import AsyncConnection
+
+from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, ONLY_FITTED, ChosenFit, cite
+from headwater.attribution.models import MODELS
+from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.http.csv_table import CsvTable
+from headwater.http.inputs.fields import one_of, written
+from headwater.http.inputs.instants import written_in_utc
+from headwater.http.inputs.pagination import (
+    CURSOR,
+    Cursors,
+    Page,
+    PageLink,
+    Position,
+    envelope,
+    envelope_schema,
+    page_of,
+    page_size,
+)
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.http.inputs.timerange import months_after
+from headwater.http.openapi import (
+    MOMENT,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE,
+    WHOLE_OR_NULL,
+    object_schema,
+)
+from headwater.people.contacts import filters
+from headwater.reports.engine.acquisition import Acquisition, load_acquired
+from headwater.reports.engine.chosen_events import NoCredit
+from headwater.reports.engine.conversion import LeftOutMoney
+from headwater.reports.engine.measures import (
+    TOUCHED_EVENTS,
+    TOUCHED_REVENUE,
+    WHOLE_EVENT,
+    Sum,
+    as_money,
+    credit_sum,
+)
+from headwater.reports.engine.passes import PlanLoader, load_left_out, path_reader
+from headwater.reports.engine.report_reader import in_thread, open_reader
+from headwater.reports.engine.result import PeriodSums
+from headwater.reports.query import (
+    MOST_ROWS,
+    TOUCH_GROUPS,
+    DateBasis,
+    DateTimeSpan,
+    Filters,
+    KeyCondition,
+    Measure,
+    ReportQuery,
+    common_rules,
+    refuse_broken_rules,
+)
+from headwater.reports.questions.cohorts import UNATTRIBUTED
+from headwater.reports.questions.credit_rows import (
+    CreditFilter,
+    CreditRowReader,
+    EventCredit,
+    ListedEvents,
+    ListRequest,
+    SharedOut,
+    TouchCredit,
+    list_piece,
+)
+from headwater.reports.questions.shared import (
+    CAMPAIGN,
+    DATE_BASIS,
+    DATES,
+    DEFAULT_MODEL,
+    LEFT_OUT_MONEY,
+    MODEL,
+    MOST_CONDITIONS,
+    ONLY,
+    PERIOD,
+    SOURCES_FILTER,
+    TIME,
+    WINDOW,
+    in_digits,
+    left_out_answer,
+    number,
+    only_parameter,
+    read_filters,
+    read_span,
+    refuse_unknown_keys,
+    written_span,
+)
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.models import Space
+
+
+def _month(text: str) -> date:
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}", text):
+        raise ValueError("must be a month: 2026-05.")
+    try:
+        month = date(int(text[:4]), int(text[5:]), 1)
+        months_after(month, 1)  # which the calendar has not of its last month
+    except ValueError:
+        raise ValueError("must be a month that exists.") from None
+    return month
+
+
+def _acquired_by(text: str) -> KeyCondition | str:
+    return UNATTRIBUTED if text == UNATTRIBUTED else _TOUCHES.kind.read(text)
+
+
+_TOUCHES = only_parameter(TOUCH_GROUPS, "")
+ACQUIRED = Parameter(
+    name="acquired",
+    kind=written({"type": "string", "pattern": "^$|^[0-9]{4}-[0-9]{2}$"}, _month),
+    description="Only events of customers whose first order was in this month: 2026-05.",
+)
+ACQUIRED_BY = ListParameter(
+    name="acquired_by",
+    kind=written(
+        {"type": "string", "pattern": f"^({UNATTRIBUTED}$|({'|'.join(map(str, TOUCH_GROUPS))}):)"},
+        _acquired_by,
+    ),
+    most=MOST_CONDITIONS,
+    description=(
+        "Of these customers only those whose first order touchpoints with these keys have credit "
+        f"of: source:google_ads, …; {UNATTRIBUTED} for nobody."
+    ),
+)
+
+
+def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
+    """Read the cohort that events are to be of; None for any."""
+    month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
+    only = tuple(each for each in by if isinstance(each, KeyCondition))
+    refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
+    if by and month is None:
+        query.refuse(ACQUIRED_BY.name, f"needs {ACQUIRED.name}.")
+    if only and len(only) < len(by):
+        query.refuse(ACQUIRED_BY.name, f"must not have {UNATTRIBUTED} beside others.")
+    return None if month is None else Acquisition(month, only, bool(by) and not only)
+
+
+@dataclass(frozen=True)
+class CreditsQuery:
+    """One page of the events behind a figure. `query_credits` refuses what does not fit together.
+
+    What several queries have in common means the same as in a ReportQuery.
+    """
+
+    start: datetime
+    end: datetime
+    model: str = "last_touch"
+    window_days: int = 30
+    by_company: bool = False
+    filters: Filters = field(default_factory=Filters)
+    date_basis: DateBasis = DateBasis.CONVERSION
+    acquired: Acquisition | None = None
+    """Only events of customers of one cohort; None is of anybody."""
+    credit: CreditFilter | None = None
+    """None is credited events where the credit of only some touches counts, else all."""
+    per_page: int = 200
+    at: Position | None = None
+    """A second since 1970 and an event's id; None for the first page."""
+    fit: str | None = None
+
+    @property
+    def listed(self) -> CreditFilter:
+        """The events that are listed."""
+        some = self.report.of_some_touches
+        return self.credit or (CreditFilter.CREDITED if some else CreditFilter.ALL)
+
+    @property
+    def report(self) -> ReportQuery:
+        """The report whose figures the totals are."""
+        measures = [Measure.EVENTS, Measure.REVENUE]
+        measures += [Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE]
+        if self.credit is CreditFilter.TOUCHED:
+            measures += [Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE]
+        return ReportQuery(
+            self.start,
+            self.end,
+            tuple(measures),
+            models=(self.model,),
+            window_days=self.window_days,
+            by_company=self.by_company,
+            filters=self.filters,
+            date_basis=self.date_basis,
+            fit=self.fit,
+        )
+
+
+@dataclass(frozen=True)
+class CreditsPage:
+    """One page of a list, the newest event first, and the totals of all of it."""
+
+    rows: tuple[EventCredit, ...]
+    totals: CreditTotals
+    credit: CreditFilter
+    next: Position | None
+    previous: Position | None
+    span: DateTimeSpan
+    timezone: str
+    currency: str
+    """The Space's."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of all pages together."""
+
+
+def check_credits(query: CreditsQuery) -> None:
+    """The same for a query of the events behind a figure."""
+    credit, some = query.listed, query.report.of_some_touches
+    refuse_broken_rules(
+        [
+            *common_rules(query.report),
+            ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
+            (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
+            (
+                "credit",
+                not (some and credit.reasons),
+                "must be all, credited or touched where the credit of only some touchpoints counts.",
+            ),
+            (
+                "credit",
+                query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,
+                "must be credited or touched where the period is of touchpoints.",
+            ),
+            ("per_page", 1 <= query.per_page <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
+        ]
+    )
+
+
+CREDIT = Parameter(
+    name="credit",
+    kind=one_of([str(credit) for credit in CreditFilter]),
+    description=(
+        "Only events with credit that counts, without any (by reason), or with a touchpoint in "
+        "the window. If left out: credited where only some touchpoints count, else all."
+    ),
+)
+PER_PAGE = page_size(MOST_ROWS)
+SELECTION = (
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    WINDOW,
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    SOURCES_FILTER,
+    CAMPAIGN,
+    ONLY,
+    AMOUNT_MIN,
+    AMOUNT_MAX,
+    DATE_BASIS,
+    ACQUIRED,
+    ACQUIRED_BY,
+    CREDIT,
+    FIT,
+)
+PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
+
+
+def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
+    """Return the cursors of the list that a query selects."""
+    values = [sorted(query.texts(parameter.name)) for parameter in SELECTION]
+    conditions = query.objects(filters.PARAMETER)
+    selection = [values, list(conditions.values())]
+    return Cursors(signing_key, space_id, "/reports/credits", selection)
+
+
+def read_credits_query(query: Input, space: Space, cursors: Cursors, now: datetime) -> CreditsQuery:
+    """Read the page that parameters describe. Raises Invalid with every rule they break."""
+    span, credit = read_span(query, space, now), CREDIT.read(query)
+    credits_query = CreditsQuery(
+        start=span.start,
+        end=span.end,
+        model=MODEL.read(query) or DEFAULT_MODEL,
+        window_days=WINDOW.read(query) or 0,
+        by_company=QUERY_MODE.read(query) == "company",
+        filters=read_filters(query, space, now),
+        date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        acquired=read_acquisition(query, space.sources),
+        credit=None if credit is None else CreditFilter(credit),
+        per_page=PER_PAGE.read(query) or 0,
+        at=cursors.read_from(query),
+        fit=FIT.read(query),
+    )
+    query.finish()
+    return credits_query
+
+
+_TO = " > "
+_OF_EVENT = (
+    "event_id",
+    "event_time_utc",
+    "event_name",
+    "configured_name",
+    "contact_id",
+    "contact_name",
+    "company_id",
+    "company_name",
+    "order_id",
+    "amount",
+    "credited_events",
+    "credited_revenue",
+    "unattributed_reason",
+    "original_amount",
+    "original_currency",
+)
+_OF_TAGS = (
+    "campaign_id",
+    "campaign_name",
+    "adset_id",
+    "adset_name",
+    "ad_id",
+    "ad_name",
+    "keyword",
+    "landing_page",
+)
+
+
+def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink, hints: Mapping[str, Any]) -> bytes:
+    """Return a page as JSON, with hints on its filters."""
+    lines = [msgspec.json.encode(_row(row)).decode() for row in page.rows]
+    totals = page.totals
+    return envelope(
+        Page(lines, page.next, page.previous),
+        query.per_page,
+        link,
+        {
+            "totals": {
+                "events": totals.events,
+                "amount": number(totals.amount),
+                "credited_events": number(totals.credited_events),
+                "credited_revenue": number(totals.credited_revenue),
+            },
+            "credit": str(page.credit),
+            "period": written_span(page.span),
+            "timezone": page.timezone,
+            "currency": page.currency,
+            "left_out_money": left_out_answer(page.left_out_money),
+            "attribution_model": query.model,
+            "attribution_window": query.window_days,
+            "query_mode": "company" if query.by_company else "profile",
+            "date_basis": str(query.date_basis),
+            "fit": page.fit and cite(page.fit),
+            **hints,
+        },
+    )
+
+
+def credits_csv(page: CreditsPage) -> bytes:
+    """Return the events of a page as CSV, the sources of their touches in one column."""
+    table = CsvTable([*_OF_EVENT, "touches"])
+    for row in page.rows:
+        cells = [_cell(value) for value in _of_event(row).values()]
+        table.add([*cells, _TO.join(touch.source for touch in row.touches)])
+    return table.content()
+
+
+def _cell(value: str | float | None) -> str | None:
+    return in_digits(value) if isinstance(value, int | float) else value
+
+
+def _row(row: EventCredit) -> dict[str, Any]:
+    touches = [_touch(touch) for touch in row.touches]
+    return {**_of_event(row), "touches": touches, "left_out": row.left_out}
+
+
+def _of_event(row: EventCredit) -> dict[str, str | float | None]:
+    values = (
+        row.event_id,
+        written_in_utc(row.event_time),
+        row.event_name,
+        row.configured_name,
+        row.contact_id,
+        row.contact_name,
+        row.company_id,
+        row.company_name,
+        row.order_id,
+        number(row.amount),
+        number(row.credited_events),
+        number(row.credited_revenue),
+        row.reason,
+        number(row.original_amount),
+        row.original_currency,
+    )
+    return dict(zip(_OF_EVENT, values, strict=True))
+
+
+def _touch(touch: TouchCredit) -> dict[str, str | float | None]:
+    return {
+        "event_time_utc": written_in_utc(touch.occurred_at),
+        "source": touch.source,
+        "channel": touch.channel,
+        **{name: getattr(touch.tags, name) for name in _OF_TAGS},
+        "credited_events": number(touch.credited_events),
+        "credited_revenue": number(touch.credited_revenue),
+    }
+
+
+_NUMBER = {"type": "number"}
+_TOUCH = object_schema(
+    {
+        "event_time_utc": MOMENT,
+        "source": TEXT,
+        "channel": TEXT,
+        **dict.fromkeys(_OF_TAGS, TEXT_OR_NULL),
+        "credited_events": _NUMBER,
+        "credited_revenue": _NUMBER,
+    }
+)
+_ROW = object_schema(
+    {
+        "event_id": WHOLE,
+        "event_time_utc": MOMENT,
+        "event_name": TEXT,
+        "configured_name": TEXT,
+        "contact_id": WHOLE,
+        "contact_name": {**TEXT_OR_NULL, "description": "The name, if one is known."},
+        "company_id": WHOLE_OR_NULL,
+        "company_name": TEXT_OR_NULL,
+        "order_id": TEXT_OR_NULL,
+        "amount": NUMBER_OR_NULL,
+        "credited_events": {**_NUMBER, "description": "The credited part of the event."},
+        "credited_revenue": {**_NUMBER, "description": "The credited part of its amount."},
+        "unattributed_reason": {"enum": [*map(str, NoCredit), None]},
+        "original_amount": {**NUMBER_OR_NULL, "description": "The amount as it was reported."},
+        "original_currency": {**TEXT, "description": "The currency in which it was reported."},
+        "touches": {
+            "type": "array",
+            "items": _TOUCH,
+            "description": "The touchpoints whose credit counts; both ends of many.",
+        },
+        "left_out": {**WHOLE, "description": "Touchpoints that are not listed."},
+    }
+)
+CREDITS = envelope_schema(
+    _ROW,
+    {
+        "totals": {
+            **object_schema(
+                {"events": WHOLE, "amount": _NUMBER, "credited_events": _NUMBER, "credited_revenue": _NUMBER}
+            ),
+            "description": "Of all pages together.",
+        },
+        "credit": {"type": "string", "enum": [str(credit) for credit in CreditFilter]},
+        "period": DATES,
+        "timezone": TEXT,
+        "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "attribution_model": TEXT,
+        "attribution_window": WHOLE,
+        "query_mode": TEXT,
+        "date_basis": TEXT,
+        "fit": CITATION_OR_NULL,
+    },
+)
+"""The JSON schema of the answer."""
+
+
+async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditsPage:
+    """Return one page of the events behind a figure. Needs a transaction in which nothing has been
+    read yet, on a connection that it may have for CONNECTION_SECONDS.
+
+    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
+    when it takes longer than SECONDS.
+    """
+    check_credits(query)
+    span = DateTimeSpan(query.start, query.end)
+    async with open_reader(connection, space_id) as reader:
+        acquired = [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
+        (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
+        request = ListRequest(query.listed, query.at, query.per_page + 1)
+        work = partial(list_piece, planned.plan, request)
+        read = path_reader(reader, [planned.plan])
+        pieces = [piece async for piece in reader.pieces(read, planned.days, work)]
+        sums = await in_thread(
+            PeriodSums.join, query.report, planned.period, [piece.sums for piece in pieces]
+        )
+        events = ListedEvents.join([piece.events for piece in pieces])
+        page = _page(query, events.nearest(request.at, request.most))
+        event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
+        await reader.bound_time()
+        paths = await reader.in_one_currency(await read.read_live(event_ids))
+        paths = planned.plan.scope.kinds.without_other_amounts(paths)
+        shares = await in_thread(SharedOut, planned.plan, paths, query.listed)
+        rows = await CreditRowReader(reader, shares).rows()
+        return CreditsPage(
+            rows=tuple(rows[event_id] for event_id in event_ids.tolist()),
+            totals=totals_of(sums, query.model, query.listed),
+            credit=query.listed,
+            next=page.next,
+            previous=page.previous,
+            span=span,
+            timezone=reader.space.timezone,
+            currency=reader.currency,
+            fit=planned.plan.scope.fit,
+            left_out_money=await load_left_out(reader, planned),
+        )
+
+
+def _page(query: CreditsQuery, events: ListedEvents) -> Page:
+    """Return the ids of the events on the page, and the positions of its neighbours."""
+    ids: list[int] = events.event_ids.tolist()
+    rows = [
+        (str(event_id), second, event_id)
+        for second, event_id in zip(events.seconds.tolist(), ids, strict=True)
+    ]
+    return page_of(rows, query.per_page, query.at, tuple)
+
+
+@dataclass(frozen=True)
+class CreditTotals:
+    """Figures of all events of the list, as the report has them."""
+
+    events: int
+    amount: Decimal
+    credited_events: Fraction = Fraction(0)
+    credited_revenue: Decimal = Decimal(0)
+
+
+def totals_of(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
+    """Return the figures of the report that are those of the whole list."""
+    total = sums.total
+    match credit:
+        case CreditFilter.TOUCHED:
+            events, amount = total[TOUCHED_EVENTS], total[TOUCHED_REVENUE]
+        case CreditFilter.ALL:
+            events, amount = sums.overall[Sum.EVENTS], sums.overall.revenue
+        case CreditFilter.CREDITED:
+            credited = sums.credited(model)
+            events, amount = credited[Sum.EVENTS], credited.revenue
+        case _:
+            nobodys = sums.unattributed(model, credit.reasons)
+            return CreditTotals(nobodys[Sum.EVENTS], as_money(nobodys.revenue))
+    return CreditTotals(
+        events,
+        as_money(amount),
+        Fraction(total[credit_sum(Measure.CREDITED_EVENTS, model)], WHOLE_EVENT),
+        as_money(total[credit_sum(Measure.CREDITED_REVENUE, model)]),
+    )

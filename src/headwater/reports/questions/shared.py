@@ -1,0 +1,321 @@
+"""Parameters and parts of answers that several questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from headwater.attribution.models import MODELS, WINDOWS
+from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
+from headwater.events.source_filter import read_sources, sources_parameter
+from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
+from headwater.http.inputs.fields import one_of, whole_number, written
+from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.http.inputs.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
+from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
+from headwater.people.contacts import filters
+from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.path_dimensions import TouchPath
+from headwater.reports.query import (
+    LONGEST_CAMPAIGN,
+    MOST_ROWS,
+    OF_TOUCHES,
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    Filters,
+    Group,
+    KeyCondition,
+)
+from headwater.sources.catalogue import SOURCES
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.currencies import parse_currency
+from headwater.spaces.known_values import REPORT_SOURCE, refuse_channel, refuse_platform, refuse_source
+from headwater.spaces.models import Space
+from headwater.spaces.networks import MAX_NETWORKS
+from headwater.spend.rates.counted_amounts import LeftOutReason
+
+DEFAULT_PERIOD = "last 30 days"
+NO_GROUPS = "none"
+DEFAULT_MODEL = "last_non_direct_touch"
+"""Of our own questions: credit passes over direct visits, as in docs/models.md."""
+_LAST = time(23, 59, 59)
+PERIOD = Parameter(
+    name="period",
+    kind=written({"type": "string", "maxLength": 100}, str),
+    default=DEFAULT_PERIOD,
+    description=f"In words, instead of start_date and end_date: {EXAMPLES}.",
+)
+TIME = date_range(
+    "First second, on the Space's clock; with end_date.",
+    "Last second, included; with start_date.",
+    kind=MOMENT_OR_BLANK,
+)
+MODEL = Parameter(
+    name="attribution_model",
+    kind=one_of(tuple(MODELS)),
+    default=DEFAULT_MODEL,
+    description="How credit is shared out.",
+)
+SOURCES_FILTER = sources_parameter(
+    len(SOURCES) + MAX_NETWORKS, "Only credit of these sources.", REPORT_SOURCE
+)
+CAMPAIGN = Parameter(
+    name="campaign",
+    kind=written({"type": "string", "maxLength": LONGEST_CAMPAIGN}, str),
+    description="Only credit of campaigns with this in name or id.",
+)
+DATE_BASIS = Parameter(
+    name="date_basis",
+    kind=one_of([str(basis) for basis in DateBasis]),
+    default="conversion",
+    description="By whose date: the event's or the touchpoint's.",
+)
+COMPARE = Parameter(
+    name="compare",
+    kind=one_of([str(comparison) for comparison in Comparison]),
+    default="none",
+    description="The time to compare with; whole months with the months before.",
+)
+CURRENCY = Parameter(
+    name="currency",
+    kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
+    description="Of all amounts; the Space's if left out.",
+)
+LIMIT = Parameter(
+    name="limit",
+    kind=whole_number(1, MOST_ROWS),
+    default=50,
+    description="The most groups to list. Totals are of all.",
+)
+
+
+def read_filters(query: Input, space: Space, now: datetime) -> Filters:
+    """Read the conditions on events and on the touches whose credit counts."""
+    return replace(
+        read_event_filters(query, space, now),
+        sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
+        campaign=CAMPAIGN.read(query),
+        only=read_keys(query, ONLY, space.sources),
+    )
+
+
+def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
+    """Read the conditions on events, but for those on keys."""
+    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    return Filters(
+        EVENT_NAMES_PARAMETER.read(query),
+        filters.read_conditions(query, space.field_labels, clock),
+        amount_min=AMOUNT_MIN.read(query),
+        amount_max=AMOUNT_MAX.read(query),
+    )
+
+
+class ReadPeriod(NamedTuple):
+    """A period as a question names it."""
+
+    span: DateTimeSpan
+    now: datetime
+    """The present second on the Space's clock."""
+    unit: CalendarUnit | None
+    """The calendar unit under way that the words mean."""
+
+
+def read_span(query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD) -> DateTimeSpan:
+    """Read the range of a period, in words or dates."""
+    return read_report_period(query, space, now, period).span
+
+
+def read_report_period(
+    query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
+) -> ReadPeriod:
+    """Read the period, in words or dates."""
+    local = now.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
+    today = now.astimezone(space.zone).date()
+    dated = any(query.single(date.name) is not None for date in TIME.parameters)
+    usual = period.default or DEFAULT_PERIOD
+    dates = read_period(query, period, today, dated=dated, default=usual)
+    if dated and (span := TIME.read(query)) is not None:
+        return ReadPeriod(DateTimeSpan(*span), local, None)
+    dates = dates or read_dates(usual, today)
+    first, last = datetime.combine(dates.first, time()), datetime.combine(dates.last, _LAST)
+    return ReadPeriod(DateTimeSpan(first, last), local, dates.unit)
+
+
+WINDOW = Parameter(
+    name="attribution_window",
+    kind=one_of(WINDOWS),
+    default=30,
+    description="How many days before the event a touchpoint may lie; 0 is no limit.",
+)
+MOST_CONDITIONS = 20
+
+
+def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[KeyCondition]:
+    """Return the parameter, of these groups."""
+    by_name = {str(group): group for group in groups}
+    names = ", ".join(by_name)
+
+    def read(text: str) -> KeyCondition:
+        name, colon, key = text.partition(":")
+        if not colon or name not in by_name:
+            raise ValueError(f"must be <group>:<key>, of {names}.")
+        return KeyCondition(by_name[name], key or None)
+
+    schema = {"type": "string", "pattern": f"^({'|'.join(by_name)}):"}
+    return ListParameter(
+        name="only", kind=written(schema, read), most=MOST_CONDITIONS, description=description
+    )
+
+
+def read_keys(
+    query: Input, parameter: ListParameter[KeyCondition], sources: SourceNames
+) -> tuple[KeyCondition, ...]:
+    """Read the keys of a Space with these sources, and refuse unknown sources, channels and
+    platforms. Errors are noted in the query.
+    """
+    conditions = parameter.read(query)
+    refuse_unknown_keys(query, parameter.name, conditions, sources)
+    return conditions
+
+
+def refuse_unknown_keys(
+    query: Input, name: str, conditions: Iterable[KeyCondition], sources: SourceNames
+) -> None:
+    """Note the conditions of the parameter `name` whose source, channel or platform is unknown."""
+    for condition in conditions:
+        for word, refuse in _words_of(condition):
+            if (rule := refuse(word, sources)) is not None:
+                query.refuse(name, f"names {condition.group}:{condition.key}. {word} {rule}")
+
+
+_Refuse = Callable[[str, SourceNames], str | None]
+
+
+def _words_of(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
+    """Return the sources, channels or platforms that a key names, each with its rule."""
+    refuse = _RULES.get(str(condition.group))
+    if refuse is None or condition.key is None:
+        return []
+    if condition.group not in (Group.PATH, Group.CHANNEL_PATH):
+        return [(condition.key, refuse)]
+    path = TouchPath.read(condition.key)
+    return [(step, refuse) for step in path.steps] if path else []
+
+
+def _stored_source(word: str, sources: SourceNames) -> str | None:
+    """Return the rule that a source breaks. Removed networks may still have rows."""
+    return None if word in sources.numbers else refuse_source(word, sources.sources)
+
+
+def _platform(word: str, sources: SourceNames) -> str | None:
+    """Return the rule that a word breaks which is no platform above sources."""
+    return None if word in sources.platform_sources else refuse_platform(word, sources)
+
+
+def _channel(word: str, _: SourceNames) -> str | None:
+    return refuse_channel(word)
+
+
+_RULES: dict[str, _Refuse] = {
+    "source": _stored_source,
+    "first_source": _stored_source,
+    "last_source": _stored_source,
+    "path": _stored_source,
+    "channel": _channel,
+    "channel_path": _channel,
+    "platform": _platform,
+}
+"""By group. Of other groups an unknown key has no rows, which the answer says in `hints`."""
+ONLY = only_parameter(Group, "Only these rows of groups: channel:paid, …; no key for none.")
+ONLY_EVENTS = only_parameter(
+    (group for group in Group if group not in OF_TOUCHES),
+    "Only these rows of groups of events: country:DE, …; no key for none.",
+)
+
+
+def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[dict[str, Any]]:
+    """Return left-out money as JSON has it."""
+    return [
+        {
+            "currency": money.currency,
+            "events": money.events,
+            "amount": float(money.amount),
+            "reason": str(money.reason),
+            "first_day": f"{money.first_day}",
+            "last_day": f"{money.last_day}",
+        }
+        for money in left_out
+    ]
+
+
+def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[dict[str, Any]]:
+    """Return left-out spend as JSON has it."""
+    return [
+        {
+            "currency": spend.currency,
+            "amount": float(spend.amount),
+            "first_day": f"{spend.first_day}",
+            "last_day": f"{spend.last_day}",
+        }
+        for spend in left_out
+    ]
+
+
+LEFT_OUT_SPEND = {
+    "type": "array",
+    "items": object_schema(
+        {"currency": TEXT, "amount": {"type": "number"}, "first_day": TEXT, "last_day": TEXT}
+    ),
+}
+LEFT_OUT_MONEY = {
+    "type": "array",
+    "items": object_schema(
+        {
+            "currency": TEXT,
+            "events": {"type": "integer"},
+            "amount": {"type": "number"},
+            "reason": {"type": "string", "enum": [str(reason) for reason in LeftOutReason]},
+            "first_day": TEXT,
+            "last_day": TEXT,
+        }
+    ),
+}
+BEFORE_FIRST_EVENT = "before_first_event"
+NOT_COMPARED = TEXT_OR_NULL
+"""Why compared figures are null."""
+
+
+def uncompared(is_comparable: bool) -> str | None:
+    """Return why figures are not compared, if they should be."""
+    return None if is_comparable else BEFORE_FIRST_EVENT
+
+
+def number(figure: Figure) -> float | None:
+    """Return a figure as JSON has it; parts of events to four decimals."""
+    if isinstance(figure, Decimal | Fraction):
+        return round(float(figure), 4)
+    return figure
+
+
+def in_digits(figure: float | None) -> str:
+    """Return a figure in digits, never with an exponent."""
+    return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
+
+
+def written_span(span: DateTimeSpan) -> dict[str, str]:
+    """Return the first and the last second of a range, in words."""
+    return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
+
+
+def written_moment(moment: datetime | None) -> str | None:
+    """Return a local time in words."""
+    return moment and moment.isoformat(" ", "seconds")
+
+
+DATES = object_schema({"start_date": TEXT, "end_date": TEXT})

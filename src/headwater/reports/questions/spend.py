@@ -1,0 +1,476 @@
+"""`GET /reports/spend`: what ads cost beside what they brought, by the groups that both know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, ChosenFit, cite
+from headwater.events.parameters import EVENT_NAMES_PARAMETER
+from headwater.http.csv_table import CsvTable
+from headwater.http.errors import Invalid
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.parameters import Input, Parameter
+from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
+from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import Report, query_reports
+from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut
+from headwater.reports.query import (
+    Comparison,
+    DateBasis,
+    DateTimeSpan,
+    Filters,
+    Group,
+    ReportQuery,
+    ReportTooLarge,
+)
+from headwater.reports.questions.cost_figures import (
+    GROUPS,
+    MEASURES,
+    NOT_OF_SPEND,
+    CostFigures,
+    CreditByKey,
+    credit_queries,
+    spend_problem,
+)
+from headwater.reports.questions.shared import (
+    COMPARE,
+    CURRENCY,
+    DATE_BASIS,
+    DATES,
+    DEFAULT_MODEL,
+    LEFT_OUT_MONEY,
+    LEFT_OUT_SPEND,
+    LIMIT,
+    MODEL,
+    NO_GROUPS,
+    NOT_COMPARED,
+    PERIOD,
+    TIME,
+    WINDOW,
+    in_digits,
+    left_out_answer,
+    left_out_spend_answer,
+    number,
+    only_parameter,
+    read_keys,
+    read_report_period,
+    uncompared,
+    written_moment,
+    written_span,
+)
+from headwater.reports.questions.spent import Key, Spent, load_spent, sum_of
+from headwater.sources.source_names import SourceNames
+from headwater.spaces.models import Space
+from headwater.spaces.spaces import fetch_space
+from headwater.spend.breakdown import NOTHING
+
+FILTER_GROUPS = (
+    Group.PLATFORM,
+    Group.SOURCE,
+    Group.CHANNEL,
+    Group.CAMPAIGN,
+    Group.ADSET,
+    Group.AD,
+    *NOT_OF_SPEND,
+)
+"""The groups whose keys a report may be narrowed by."""
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """A group, what was spent on it and what it brought."""
+
+    key: Key
+    label: str | None
+    figures: CostFigures
+    compared: CostFigures | None = None
+    """Of the row that it is compared with; None where there is none."""
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """The result of a query. The spend of all rows and that without a place is the ledger's."""
+
+    group: Group | None
+    rows: tuple[CostRow, ...]
+    left_out: int
+    total: CostFigures
+    """Of everything, with and without spend; ratios are those of `with_spend`."""
+    with_spend: CostFigures
+    """All spend, and the credit of the sources of platforms with spend: the same however the report
+    is grouped.
+    """
+    without_place: CostFigures
+    """Spend that is not broken down by the group, or of a platform that is no source."""
+    span: DateTimeSpan
+    timezone: str
+    currency: str
+    cost_rate: Decimal | None = None
+    """The Space's, in per cent of revenue."""
+    fit: ChosenFit | None = None
+    """The fit that credit depends on."""
+    reading: str = ""
+    """The moment that it is of: whoever has two can ask what has changed between them."""
+    left_out_money: tuple[LeftOutMoney, ...] = ()
+    """Of events, that no sum includes."""
+    left_out_spend: tuple[LeftOutSpend, ...] = ()
+    """Likewise of the ledger."""
+    compared: CostReport | None = None
+    """Of the time compared with, with all of its rows."""
+    unsplit: tuple[str, ...] = ()
+    """Platforms with several sources whose spend is not broken down by source: in a report by
+    source, their sources have no ratios.
+    """
+    problem: Group | None = None
+    """The group of a condition that spend cannot meet; then there are no ratios."""
+    ends: tuple[datetime | None, datetime | None] = (None, None)
+    """The Space's first and last event, where the range reaches past them."""
+    began: bool = True
+    """False where the range ends before the Space's first event."""
+
+    @property
+    def comparable(self) -> CostReport | None:
+        """The report of the time compared with, where there was anything then."""
+        return self.compared if self.compared is not None and self.compared.began else None
+
+    def at_cost_rate(self, rate: Decimal | None) -> CostReport:
+        """Return the report with the contribution at a cost rate."""
+
+        def at(figures: CostFigures) -> CostFigures:
+            return replace(figures, cost_rate=rate)
+
+        return replace(
+            self,
+            rows=tuple(replace(row, figures=at(row.figures)) for row in self.rows),
+            total=at(self.total),
+            with_spend=at(self.with_spend),
+            without_place=at(self.without_place),
+            cost_rate=rate,
+        )
+
+
+async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
+    """Return the report of a query, of which group and measures are those that spend has. Needs and
+    raises the same as `query_report`.
+    """
+    check_only(query)
+    periods = _periods(query)
+    queries = [credit_queries(period) for period in periods]
+    reports = await query_reports(
+        connection, space_id, [each for of_period in queries for each in of_period.all]
+    )
+    if any(report.left_out for report in reports):
+        raise ReportTooLarge
+    space = await fetch_space(connection, space_id)
+    made: list[CostReport] = []
+    for period, of_period in zip(periods, queries, strict=True):
+        answers = [reports.pop(0) for _ in of_period.all]
+        days = (period.start.date(), period.end.date())
+        only = query.filters.only
+        spent = await load_spent(connection, space_id, days, answers[0].currency, only)
+        credit = CreditByKey(of_period, answers)
+        report = _join(period, answers[0], credit, spent, space.sources)
+        made.append(report.at_cost_rate(space.cost_rate))
+    now, *before = made
+    if before:
+        now = _compared(now, before[0], query, space.zone)
+    return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
+
+
+def check_only(query: ReportQuery) -> None:
+    """Raise Invalid for conditions on keys that touches and spend do not have."""
+    if not {condition.group for condition in query.filters.only} <= set(FILTER_GROUPS):
+        raise Invalid.of("only", f"must be of {', '.join(FILTER_GROUPS)}.")
+
+
+def _periods(query: ReportQuery) -> list[ReportQuery]:
+    """Return the query for its own time, and for that which it is compared with."""
+    alone = replace(query, compare=Comparison.NONE)
+    if query.compare is Comparison.NONE:
+        return [alone]
+    span = compared_span(query)
+    return [alone, replace(alone, start=span.start, end=span.end)]
+
+
+def _join(
+    query: ReportQuery, report: Report, credit: CreditByKey, spent: Spent, sources: SourceNames
+) -> CostReport:
+    """Join spend and credit."""
+    group = query.group_by[0] if query.group_by else None
+    listed = {key.value: key.label for key in credit.listed}
+    by_key = spent.by_key(group, listed)
+    whole = sum_of(by_key.values())
+    nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
+    platforms, unsplit = spent.platforms, spent.unsplit(group)
+    names = spent.names_of(group)
+    keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
+    problem = spend_problem(query.filters.only, sources)
+    rows = [
+        CostRow(
+            key,
+            listed.get(key) or label,
+            CostFigures(
+                by_key.get(key, NOTHING),
+                credit.at(key),
+                credit.paid_at(key, platforms),
+                has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
+            ),
+        )
+        for key, label in keys.items()
+    ]
+    paid = credit.paid(platforms)
+    has_ratios = problem is None
+    return CostReport(
+        group,
+        tuple(sorted(rows, key=_order)),
+        0,
+        CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
+        CostFigures(whole, paid, has_ratios=has_ratios),
+        CostFigures(nowhere, has_ratios=has_ratios),
+        report.span,
+        report.timezone,
+        report.currency,
+        fit=report.fit,
+        reading=report.reading,
+        left_out_money=report.left_out_money,
+        left_out_spend=spent.left_out,
+        unsplit=tuple(sorted(unsplit)),
+        problem=problem,
+        began=report.began,
+        ends=(report.first_event, report.last_event),
+    )
+
+
+def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | None:
+    return sources.platform_of(key) if group is Group.SOURCE and key else None
+
+
+def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
+    """Return a report beside that of the time it is compared with: a row beside the row of its key,
+    a day, week or month beside that of the other time. Beside a key that it has no row of stands
+    nothing in all figures. A time before the Space's first event is compared with nothing at all.
+    """
+    if not then.began:
+        return replace(now, compared=then, rows=tuple(now.rows))
+    figures = {row.key: row.figures for row in then.rows}
+    nothing = CostFigures(cost_rate=then.cost_rate)
+    keys = _counterparts(now, then, query.compare, zone)
+    rows = tuple(
+        replace(row, compared=figures.get(keys[row.key], nothing)) if row.key in keys else row
+        for row in now.rows
+    )
+    return replace(now, rows=rows, compared=then)
+
+
+def _counterparts(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> dict[Key, Key]:
+    """Return the keys that rows are compared with; a time that has no counterpart is left out."""
+    group = now.group
+    if group is None or group not in SHORTEST:
+        return {row.key: row.key for row in now.rows}
+    steps, others = (cut(report.span, group, zone) for report in (now, then))
+    places = {
+        day: counterpart(place, compare, steps, others) for place, day in enumerate(steps.days, start=1)
+    }
+    return {f"{day}": f"{others.days[place - 1]}" for day, place in places.items() if place is not None}
+
+
+def _order(row: CostRow) -> tuple[int, Decimal, str]:
+    """The most spend first, then the most revenue."""
+    return -row.figures.spent[0], -row.figures.credited_revenue, row.key or "\U0010ffff"
+
+
+GROUP = Parameter(
+    name="group_by",
+    kind=one_of([*map(str, GROUPS), NO_GROUPS]),
+    default="platform",
+    description="What rows are of.",
+)
+ONLY_PLACES = only_parameter(FILTER_GROUPS, "Only these rows of groups: platform:meta, ….")
+PARAMETERS = (
+    GROUP,
+    PERIOD,
+    *TIME.parameters,
+    MODEL,
+    WINDOW,
+    EVENT_NAMES_PARAMETER,
+    ONLY_PLACES,
+    DATE_BASIS,
+    COMPARE,
+    CURRENCY,
+    LIMIT,
+    FIT,
+)
+FIGURES = (
+    "spend",
+    "impressions",
+    "clicks",
+    "credited_revenue",
+    "credited_conversions",
+    "new_customers",
+    "new_customer_revenue",
+    "roas",
+    "cpa",
+    "cac",
+    "contribution",
+    "platform_conversions",
+    "platform_revenue",
+)
+_IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_revenue"}
+
+
+def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    period = read_report_period(query, space, now)
+    group = GROUP.read(query)
+    report_query = ReportQuery(
+        start=period.span.start,
+        end=period.span.end,
+        now=period.now,
+        unit=period.unit,
+        measures=MEASURES,
+        group_by=() if group in (None, NO_GROUPS) else (Group(group),),
+        models=(MODEL.read(query) or DEFAULT_MODEL,),
+        window_days=WINDOW.read(query) or 0,
+        filters=Filters(EVENT_NAMES_PARAMETER.read(query), only=read_keys(query, ONLY_PLACES, space.sources)),
+        date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        compare=Comparison(COMPARE.read(query) or Comparison.NONE),
+        limit=LIMIT.read(query) or 0,
+        currency=CURRENCY.read(query),
+        fit=FIT.read(query),
+    )
+    query.finish()
+    return report_query
+
+
+def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
+    """Return a report as JSON has it."""
+    then = report.comparable
+    return {
+        "columns": _columns(report),
+        "rows": [
+            [*([row.key, row.label] if report.group else []), *_row_values(report, row.figures, row.compared)]
+            for row in report.rows
+        ],
+        "left_out": report.left_out,
+        "totals": _named(report, report.total, then and then.total),
+        "with_spend": _named(report, report.with_spend, then and then.with_spend),
+        "unmatched": _named(report, report.without_place, then and then.without_place),
+        "period": written_span(report.span),
+        "compared_period": report.compared and written_span(report.compared.span),
+        "not_compared": uncompared(report.comparable is not None or report.compared is None),
+        "first_event": written_moment(report.ends[0]),
+        "last_event": written_moment(report.ends[1]),
+        "not_broken_down": [*report.unsplit],
+        "no_ratios": report.problem and f"Spend cannot be filtered by {report.problem}.",
+        "timezone": report.timezone,
+        "currency": report.currency,
+        "left_out_money": left_out_answer(report.left_out_money),
+        "left_out_spend": left_out_spend_answer(report.left_out_spend),
+        "compared_left_out_money": then and left_out_answer(then.left_out_money),
+        "compared_left_out_spend": then and left_out_spend_answer(then.left_out_spend),
+        "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
+        "attribution_model": query.models[0],
+        "attribution_window": query.window_days,
+        "date_basis": str(query.date_basis),
+        "fit": report.fit and cite(report.fit),
+        "reading": report.reading,
+    }
+
+
+def spend_csv(report: CostReport) -> bytes:
+    """Return the rows as CSV, and what has no place as the last of them."""
+    table = CsvTable(_columns(report))
+    then = report.comparable
+    if report.group is None:
+        whole = _row_values(report, report.total, then and then.total)
+        table.add(map(in_digits, whole))
+        return table.content()
+    for row in report.rows:
+        names = (row.key, row.label)
+        figures = _row_values(report, row.figures, row.compared)
+        table.add([*names, *map(in_digits, figures)])
+    rest = _row_values(report, report.without_place, then and then.without_place)
+    table.add(["", "unmatched", *map(in_digits, rest)])
+    return table.content()
+
+
+def _columns(report: CostReport) -> list[str]:
+    keys = [str(report.group), f"{report.group}_name"] if report.group else []
+    return [*keys, *_figure_columns(report)]
+
+
+def _figure_columns(report: CostReport) -> list[str]:
+    if report.compared is None:
+        return list(FIGURES)
+    return [f"{name}{end}" for name in FIGURES for end in ("", "_before", "_change")]
+
+
+def _row_values(report: CostReport, now: CostFigures, then: CostFigures | None) -> Iterator[float | None]:
+    """Yield the figures of a row, in a comparison each with the compared one and its change."""
+    before = _values(then) if then is not None else [None] * len(FIGURES)
+    for name, figure, compared in zip(FIGURES, _values(now), before, strict=True):
+        yield figure
+        if report.compared is not None:
+            yield compared
+            change = None if then is None else now.change(name, then)
+            yield None if change is None else number(change.ratio)
+
+
+def _values(figures: CostFigures) -> list[float | None]:
+    return [spend_number(name, getattr(figures, name)) for name in FIGURES]
+
+
+def spend_number(name: str, figure: Figure) -> float | None:
+    """Return the figure of a name as JSON has it: what is of the ledger in all of its digits."""
+    return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
+
+
+def _named(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
+    return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))
+
+
+_BY_FIGURE: Schema = {"type": "object", "additionalProperties": NUMBER_OR_NULL}
+SPEND: Schema = object_schema(
+    {
+        "columns": {"type": "array", "items": TEXT},
+        "rows": {"type": "array", "items": {"type": "array"}},
+        "left_out": {**WHOLE, "description": "Groups beyond the limit."},
+        "totals": {**_BY_FIGURE, "description": "All credit and all spend; ratios are those of with_spend."},
+        "with_spend": {
+            **_BY_FIGURE,
+            "description": "All spend, and the credit of platforms with spend: equal under every group_by.",
+        },
+        "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
+        "not_compared": NOT_COMPARED,
+        "first_event": TEXT_OR_NULL,
+        "last_event": TEXT_OR_NULL,
+        "not_broken_down": {
+            "type": "array",
+            "items": TEXT,
+            "description": "Platforms whose spend is not known by source: their sources have no ratios.",
+        },
+        "no_ratios": {**TEXT_OR_NULL, "description": "Why roas, cpa and cac are null."},
+        "period": DATES,
+        "compared_period": {**DATES, "type": ["object", "null"]},
+        "timezone": TEXT,
+        "currency": TEXT,
+        "left_out_money": LEFT_OUT_MONEY,
+        "left_out_spend": LEFT_OUT_SPEND,
+        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
+        "compared_left_out_spend": {**LEFT_OUT_SPEND, "type": ["array", "null"]},
+        "cost_rate": NUMBER_OR_NULL,
+        "attribution_model": TEXT_OR_NULL,
+        "attribution_window": WHOLE,
+        "date_basis": TEXT,
+        "fit": CITATION_OR_NULL,
+        "reading": TEXT,
+    }
+)
