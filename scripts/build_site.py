@@ -91,12 +91,9 @@ def read_parts() -> list[Part]:
                 path, _, anchor = entry["to"].partition("#")
                 entries.append(Entry(entry["label"], f"{address(path)}#{anchor}"))
         if "decisions" in part:
-            decisions = [
-                read_page(path.relative_to(ROOT).as_posix())
-                for path in sorted((ROOT / part["decisions"]).glob("*.md"))
-            ]
-            pages += [_list_of(decisions), *decisions]
-            entries.append(Entry("Decisions", "decisions/index.html"))
+            files = sorted((ROOT / part["decisions"]).glob("*.md"))
+            pages += [read_page(path.relative_to(ROOT).as_posix()) for path in files]
+            entries.append(Entry("Decisions", address(f"{part['decisions']}/README.md")))
         parts.append(Part(part["title"], pages, entries))
     return parts
 
@@ -126,8 +123,8 @@ def build(folder: Path) -> list[Part]:
     parts = read_parts()
     pages = [page for part in parts for page in part.pages]
     urls = {page.path: page.url for page in pages}
-    # A link to a folder leads to the list of what is in it.
-    urls |= {path.removesuffix("/index.md"): url for path, url in urls.items()}
+    # A link to a folder leads to its README.
+    urls |= {path.removesuffix("/README.md"): url for path, url in urls.items()}
     environment = Environment(
         loader=FileSystemLoader(FILES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -149,12 +146,6 @@ def build(folder: Path) -> list[Part]:
     shutil.copytree(ROOT / "docs" / "pictures", folder / "pictures")
     (folder / "search-data.js").write_text(_search_data(pages), encoding="utf-8")
     return parts
-
-
-def _list_of(decisions: list[Page]) -> Page:
-    lines = [f"- [{page.title}]({Path(page.path).name})" for page in decisions]
-    text = "# Decisions\n\nWhy things are as they are, and what it costs.\n\n" + "\n".join(lines)
-    return Page("docs/decisions/index.md", "decisions/index.html", text)
 
 
 def _search_data(pages: list[Page]) -> str:

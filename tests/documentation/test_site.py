@@ -98,7 +98,7 @@ def pages(site_folder: Path) -> dict[str, Html]:
 
 
 def test_it_works(pages: dict[str, Html]) -> None:
-    assert {"index.html", "tutorial.html", "decisions/index.html"} <= set(pages)
+    assert {"index.html", "tutorial.html", "decisions.html"} <= set(pages)
     assert "#measures" in {link for link in pages["reports.html"].links if link.startswith("#")}
 
 

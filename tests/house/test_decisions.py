@@ -1,26 +1,45 @@
-"""Decisions have numbers of their own and say the same three things: what, why, what it costs."""
+"""Decisions are grouped by subject, say what, why and what it costs, and have a line each in the index."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from scripts.site_markdown import slug
 
 from tests.support.sizes import ROOT
 
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+FOLDER = ROOT / "docs" / "decisions"
+INDEX = (FOLDER / "README.md").read_text()
+SUBJECTS = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
 
 
-def test_they_are_numbered() -> None:
-    numbers = [int(path.name[:4]) for path in DECISIONS]
-    assert len(numbers) == len(set(numbers))
+def list_records() -> list[tuple[str, str]]:
+    """Return every record as (its address in the index, its text)."""
+    records: list[tuple[str, str]] = []
+    for path in SUBJECTS:
+        title, *sections = re.split(r"^## ", path.read_text(), flags=re.MULTILINE)
+        if path.name[:4].isdigit():
+            records.append((path.name, title))
+        records += [
+            (f"{path.name}#{slug(section.partition(chr(10))[0])}", section)
+            for section in sections if not path.name[:4].isdigit()
+        ]  # fmt: skip
+    return records
 
 
-@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
-def test_it_says_what_why_and_what_it_costs(path: Path) -> None:
-    text = path.read_text()
-    assert re.match(rf"# {int(path.name[:4])}\. \S", text)
-    places = [text.find(f"**{part}") for part in ("Decision.", "Why", "What it costs.")]
-    assert -1 not in places, places
-    assert places[0] < min(places[1:])
+RECORDS = list_records()
+
+
+@pytest.mark.parametrize("text", [text for _, text in RECORDS], ids=[address for address, _ in RECORDS])
+def test_it_says_what_why_and_what_it_costs(text: str) -> None:
+    positions = [text.find(f"**{part}") for part in ("Decision.", "Why")]
+    positions.append(max(text.find("**Cost."), text.find("**What it costs.")))
+    assert -1 not in positions, positions
+    assert positions[0] < min(positions[1:])
+
+
+def test_the_index_lists_every_record_once() -> None:
+    listed = re.findall(r"\]\(([^)\s]+)\)", INDEX)
+    assert {address for address, _ in RECORDS if "#" in address} <= set(listed)
+    assert len(listed) == len(set(listed))

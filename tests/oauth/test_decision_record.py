@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.sizes import ROOT
 
-RECORD = ROOT / "docs" / "decisions" / "0016-authorization-server.md"
+RECORD = ROOT / "docs" / "decisions" / "assistants.md"
 
 
 def names_in(path: Path) -> set[str]:
