@@ -20,6 +20,8 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
 from xdist.remote import Producer
 
 from headwater.app import create_app
@@ -99,6 +101,18 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     migrate(url)
     yield url
     server.stop()
+
+
+@pytest.fixture
+def young_url(database_url: str) -> Iterator[str]:
+    """A database that has no rows yet."""
+    name = f"young_{secrets.token_hex(8)}"
+    with psycopg.connect(database_url, autocommit=True) as server:
+        server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        url = make_conninfo(database_url, dbname=name)
+        migrate(url)
+        yield url
+        server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
 @pytest.fixture

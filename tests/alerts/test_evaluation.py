@@ -18,7 +18,7 @@ from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose
 from headwater.database.pool import Database
 from tests.support.accounts import Accounts
-from tests.support.factories import Stage
+from tests.support.factories import Stage, make_stage
 from tests.support.waiting import PATIENCE_SECONDS
 
 NOW = datetime(2026, 5, 13, 12, 10, tzinfo=UTC)
@@ -45,14 +45,14 @@ class PatientDatabase(Database):
 class Looker:
     """Looks at a Space, hour by hour."""
 
-    def __init__(self, database_url: str, space_id: int) -> None:
-        self._url, self._space_id = database_url, space_id
+    def __init__(self, database_url: str, space_id: int, database: type[Database] = PatientDatabase) -> None:
+        self._url, self._space_id, self._database = database_url, space_id, database
         self._accounts = Accounts(database_url)
         self.told: list[AlertStep] = []
 
     def look(self, *moments: datetime, at_once: bool = True) -> list[AlertStep]:
         async def run() -> list[AlertStep]:
-            database = PatientDatabase(self._url, 2)
+            database = self._database(self._url, 2)
             await database.open()
             try:
                 watch = AlertWatch(database, self._tell, at_once=at_once)
@@ -207,6 +207,45 @@ def test_counts_are_added_once(looker: Looker, stage: Stage, make_space: Callabl
         " GROUP BY 1 ORDER BY 1", (stage.space_id,),
     ).fetchall()  # fmt: skip
     assert rows == [("orders", 12, 3), ("untouched", 12, 3), ("visits", 18, 3)]
+
+
+def test_orders_that_come_twice(looker: Looker, stage: Stage) -> None:
+    """Those of one contact with one amount within ten minutes, also when the first was counted before."""
+    someone, someone_else = stage.contact(), stage.contact()
+
+    def buy(minute: float, amount: str, contact: int = someone, **columns: Any) -> None:
+        at = noon(-2) + timedelta(minutes=minute)
+        stage.event(contact, event_name="purchase", amount=amount, event_time=at, **columns)
+
+    buy(0, "50")
+    looker.look(noon(-1.9))
+    for minute, amount in ((10, "50"), (12, "50.00"), (22.1, "50"), (23, "51"), (31, "51"), (59, "-50")):
+        buy(minute, amount)
+    buy(24, "51", someone_else)
+    buy(24, "51", is_upsell=True)
+    buy(59.5, "-50")
+    looker.look(noon(0.1))
+    rows = stage.connection.execute(
+        "SELECT hour, number FROM hour_counts WHERE space_id = %s AND measure = 'repeated'", (stage.space_id,)
+    ).fetchall()
+    assert rows == [(noon(-2).replace(tzinfo=None), 3)]
+
+
+def test_a_space_that_statistics_do_not_know(young_url: str) -> None:
+    """Its orders are counted in the time that a transaction has."""
+    with psycopg.connect(young_url, autocommit=True) as connection:
+        for _ in range(2):
+            order(make_stage(connection), NOW - WEEKS, NOW)
+        connection.execute("ANALYZE events")
+        stage = make_stage(connection)
+        order(stage, NOW - WEEKS, NOW)
+        Looker(young_url, stage.space_id, database=Database).look(NOW)
+        row = stage.connection.execute(
+            "SELECT sum(number) FROM hour_counts WHERE space_id = %s AND measure = 'orders'",
+            (stage.space_id,),
+        ).fetchone()
+        assert row is not None
+        assert row[0] > 10_000
 
 
 def test_a_figure_that_cannot_be_stored_leaves_the_others(stage: Stage, looker: Looker) -> None:

@@ -4,33 +4,14 @@ grown since.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import psycopg
-import pytest
-from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from headwater.database.jobs.connection import WorkerConnection, connect
-from headwater.database.migrator import migrate
 from tests.support.pipeline import Accepted, event, new_stage
 
-NAME = "planning"
 SINGLE, MANY = 300, 1_500
 LOOKUP = "%Stored events that later ones with the same name and key repeat%"
 PREPARED = "SELECT p.name, cardinality(p.parameter_types) FROM pg_prepared_statements p"
-
-
-@pytest.fixture
-def young_url(database_url: str) -> Iterator[str]:
-    """A database that has no rows yet."""
-    name = Identifier(NAME)
-    with psycopg.connect(database_url, autocommit=True) as server:
-        server.execute(SQL("CREATE DATABASE {}").format(name))
-        url = make_conninfo(database_url, dbname=NAME)
-        migrate(url)
-        yield url
-        server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
 
 def order(number: int) -> Accepted:
