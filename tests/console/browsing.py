@@ -17,6 +17,8 @@ from tests.support.accounts import PASSWORD
 from tests.support.waiting import PATIENCE_SECONDS
 
 _ADDRESSES = itertools.count(1)
+SESSION = "headwater_session"
+"""The cookie of a browser that is logged in."""
 
 
 @dataclass
@@ -120,7 +122,7 @@ class Browser:
         return self.fill("/login", "/login", email=user.email, password=password)
 
     def session(self) -> str | None:
-        return self.client.cookies.get("headwater_session")
+        return self.client.cookies.get(SESSION)
 
 
 def without_tokens(html: str) -> str:

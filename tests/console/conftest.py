@@ -17,7 +17,7 @@ from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import _csrf_key
 from headwater.spaces.accounts.users import User
 from tests.conftest import Running, run_application
-from tests.console.browsing import Browser
+from tests.console.browsing import SESSION, Browser
 from tests.support.accounts import CHEAP, Accounts
 
 
@@ -91,14 +91,14 @@ class Person:
 
 @pytest.fixture
 def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int) -> Callable[..., Person]:
-    """Makes a member of the test's Space, logged in."""
+    """Makes a member of the test's Space, logged in (test_login.py does it by the page)."""
     numbers = itertools.count(1)
 
     def make(role: Role = Role.OWNER, space: int = space_id, name: str | None = None) -> Person:
         told = f"{role} {next(numbers)}" if name is None else name
-        user = accounts.member(space, role, told)
+        user, token = accounts.logged_in(space, role, told)
         browser = new_browser()
-        assert browser.log_in(user).status_code == 200
+        browser.client.cookies.set(SESSION, token)
         return Person(user, browser)
 
     return make

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.campaigns import campaign_size
 from tests.support.webhook_samples import SAMPLES
 from tests.support.webhooks import Hooks
 
+EXAMPLES = campaign_size("HEADWATER_WEBHOOK_BODIES", 20, 2000)
 BODIES = {
     "nothing": b"",
     "no JSON": b"hello",
@@ -76,7 +78,7 @@ def _replaced(value: Any, path: list[int], weird: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-@settings(max_examples=60, deadline=None,
+@settings(max_examples=EXAMPLES, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
 @given(path=st.lists(st.integers(0, 40), min_size=1, max_size=4), weird=WEIRD)
 def test_anything_anywhere(webhooks: Hooks, kind: str, path: list[int], weird: Any) -> None:

@@ -21,8 +21,10 @@ from headwater.sources.catalogue import SOURCE_IDS
 from headwater.spaces.reclassifications import Reclassification, list_reclassifications
 from headwater.spaces.settings_input import read_changes
 from headwater.spaces.spaces import change_space
+from tests.support.campaigns import campaign_size
 from tests.support.pipeline import MINUTE, T0, Accepted, Item, Stage, event, hit, new_stage, person, touch
 
+HISTORIES = campaign_size("HEADWATER_HISTORIES", 20, 1000)
 PAGE = "https://shop.example/"
 LINK = f"{PAGE}?utm_source=fb-paid&utm_term=boots"
 PAID, REFERRAL = SOURCE_IDS["facebook_ads"], SOURCE_IDS["referral"]
@@ -288,7 +290,7 @@ def unmasked(stage: Stage) -> int:
     return row[0]
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=HISTORIES)
 @given(
     numbers=st.lists(st.integers(0, 2**30), min_size=2, max_size=12),
     late=st.lists(st.integers(0, 2**30), max_size=4),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.reports.court import COHORTS, HISTORIES, Court
+from tests.reports.court import COHORTS, Court
 from tests.reports.faults import FAULTS, Plant
 from tests.support.report_model import cohorts
 from tests.support.report_model.credit import Conversion
@@ -65,16 +65,12 @@ WRONG: dict[str, Plant] = {
     },
 }
 
-FOUND_SOON = (
+FOUND_SOON = {
     "a later order has credit of its own", "every contact of a company is a customer",
     "a refund is a purchase",
-)  # fmt: skip
-"""Those that are looked for in an ordinary run, too."""
+}  # fmt: skip
 
 
 def test_it_works(court: Court) -> None:
     court.subject = COHORTS
-    faults = WRONG
-    if not HISTORIES:
-        court.batch, faults = 8, {name: WRONG[name] for name in FOUND_SOON}
-    court.judge_random(seconds=3, faults=faults)
+    court.judge_random(seconds=3, faults=WRONG, rare=WRONG.keys() - FOUND_SOON)

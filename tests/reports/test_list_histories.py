@@ -46,8 +46,9 @@ WRONG: dict[str, Plant] = {
         "left-over cents go to the last touches",
     )
 }
+RARE = ("a company's path is its contact's",)
 
 
 def test_it_works(court: Court) -> None:
     court.subject, court.hooks = LISTS, (change_postings,)
-    court.judge_random(seconds=4, faults=WRONG)
+    court.judge_random(seconds=4, faults=WRONG, rare=RARE)

@@ -11,7 +11,7 @@ from headwater.attribution.paths.path_data import Column, PathData
 from headwater.reports.engine import addition
 from tests.reports.court import Court
 
-SECONDS = 12
+SECONDS = 6
 
 
 @pytest.mark.parametrize("most", [1, 3])

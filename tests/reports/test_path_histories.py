@@ -61,8 +61,9 @@ WRONG: dict[str, Plant] = {
         )
     },
 }
+RARE = ("a repeated hour ends with its first pass", "the last second of a period is not part of it")
 
 
 def test_it_works(court: Court) -> None:
     court.subject = PATHS
-    court.judge_random(seconds=4, faults=WRONG)
+    court.judge_random(seconds=4, faults=WRONG, rare=RARE)

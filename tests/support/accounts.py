@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 
 from headwater.spaces.accounts.members import add_member
 from headwater.spaces.accounts.roles import Role
+from headwater.spaces.accounts.sessions import open_session
 from headwater.spaces.accounts.users import User, create_user
 
 T = TypeVar("T")
@@ -53,6 +54,17 @@ class Accounts:
     def user(self, email: str | None = None, name: str = "") -> User:
         """A new user whose password is PASSWORD."""
         return self.run(lambda c: create_user(c, email or unique_email(), HASH, name))
+
+    def logged_in(self, space_id: int, role: Role, name: str) -> tuple[User, str]:
+        """A new member of the Space, and the token of a session of theirs."""
+
+        async def make(connection: AsyncConnection) -> tuple[User, str]:
+            user = await create_user(connection, unique_email(), HASH, name)
+            await add_member(connection, space_id, user.id, role)
+            token, _ = await open_session(connection, user.id)
+            return user, token
+
+        return self.run(make)
 
     def member(self, space_id: int, role: Role = Role.OWNER, name: str = "") -> User:
         """A new user who is a member of the Space."""

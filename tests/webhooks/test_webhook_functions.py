@@ -16,6 +16,7 @@ from headwater.intake.webhooks.functions import OWN_FUNCTIONS
 from headwater.intake.webhooks.models import MappingInput
 from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.intake.webhooks.values import EXPRESSION
+from tests.support.campaigns import campaign_size
 
 BODY = {"a": [3, 1, 2], "price": Decimal("10.10"), "fine": Decimal("0.1"), "big": 2**70,
         "items": [{"n": Decimal("1.10"), "k": "b"}, {"n": 2, "k": "a"}], "one": 1,
@@ -60,6 +61,7 @@ def test_every_function_of_the_specification() -> None:
     assert set(STANDARD_FUNCTIONS).isdisjoint(OWN_FUNCTIONS)
 
 
+EXAMPLES = campaign_size("HEADWATER_EXPRESSIONS", 300, 20_000)
 JSON = st.recursive(
     # Without what the package confuses: 1 with true, and what it makes binary fractions of.
     st.none() | st.booleans() | st.integers(2, 99) | st.text(alphabet="abc", max_size=4),
@@ -89,7 +91,7 @@ def calls(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 CALLS = st.recursive(PATHS, calls, max_leaves=4)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(BODIES, CALLS)
 def test_they_are_the_package_s(body: Any, text: str) -> None:
     try:
