@@ -98,7 +98,7 @@ def person(new_browser: Callable[[], Browser], accounts: Accounts, space_id: int
         told = f"{role} {next(numbers)}" if name is None else name
         user, token = accounts.logged_in(space, role, told)
         browser = new_browser()
-        browser.client.cookies.set(SESSION, token)
+        browser.client.cookies.set(SESSION, token, browser.client.base_url.host)
         return Person(user, browser)
 
     return make
