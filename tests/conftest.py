@@ -21,7 +21,7 @@ import httpx
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL, Identifier, Literal
 from xdist.remote import Producer
 
 from headwater.app import create_app
@@ -36,6 +36,7 @@ from headwater.http.server import make_server
 from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.keys import SCOPES
 from tests.support.clusters import CLUSTER_URL, left_out
+from tests.support.connections import Lender
 from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first
 from tests.support.spaces import insert_space
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -99,8 +100,16 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = Embedded(data)
     url = server.start(UNSAFE, tied=True)
     migrate(url)
+    _make_logins_cheap(url, server.read_password())
     yield url
     server.stop()
+
+
+def _make_logins_cheap(url: str, password: str) -> None:
+    """Let the proof of the password take one round and not thousands, at each of many connections."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET scram_iterations = 1")
+        connection.execute(SQL("ALTER ROLE CURRENT_USER PASSWORD {}").format(Literal(password)))
 
 
 @pytest.fixture
@@ -115,11 +124,19 @@ def young_url(database_url: str) -> Iterator[str]:
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
+@pytest.fixture(scope="session")
+def _lender(database_url: str) -> Iterator[Lender]:
+    lender = Lender(database_url)
+    yield lender
+    lender.close()
+
+
 @pytest.fixture
-def connection(database_url: str) -> Iterator[psycopg.Connection]:
+def connection(_lender: Lender) -> Iterator[psycopg.Connection]:
     """A connection in autocommit, for looking behind the API."""
-    with psycopg.connect(database_url, autocommit=True) as connection:
-        yield connection
+    connection = _lender.lend()
+    yield connection
+    _lender.take_back(connection)
 
 
 @pytest.fixture

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cache
+from threading import Thread
+from typing import ClassVar, TypeVar
 from uuid import uuid4
 
+import psycopg
 from argon2 import PasswordHasher
 from psycopg import AsyncConnection
 
@@ -15,6 +17,7 @@ from headwater.spaces.accounts.members import add_member
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.sessions import open_session
 from headwater.spaces.accounts.users import User, create_user
+from tests.support.connections import AS_NEW
 
 T = TypeVar("T")
 
@@ -28,26 +31,43 @@ def unique_email() -> str:
 
 
 class Accounts:
-    """Runs domain functions, each in a transaction of its own, and on a thread of its own: one that
-    drives a browser has an event loop already.
+    """Runs domain functions, each in a transaction of its own, and on another thread: one that drives
+    a browser has an event loop already.
     """
+
+    _kept: ClassVar[dict[str, AsyncConnection]] = {}
+    """A connection to each database."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def run(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        return _elsewhere(self._transaction(act))
+        return _elsewhere(self._kept_transaction(act))
 
     def at_once(self, acts: list[Callable[[AsyncConnection], Awaitable[T]]]) -> list[T | Exception]:
         """What each returned or raised, all begun together."""
 
         async def together() -> list[T | Exception]:
-            found = await asyncio.gather(*map(self._transaction, acts), return_exceptions=True)
+            found = await asyncio.gather(*map(self._own_transaction, acts), return_exceptions=True)
             return [each for each in found if not isinstance(each, BaseException) or _kept(each)]  # type: ignore[misc]
 
         return _elsewhere(together())
 
-    async def _transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+    async def _kept_transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        connection = self._kept.pop(self.url, None)
+        if connection is None or not await _is_alive(connection):
+            connection = await AsyncConnection.connect(self.url)
+        try:
+            result = await act(connection)
+            await connection.execute(AS_NEW)
+            await connection.commit()
+        except BaseException:
+            await connection.close()
+            raise
+        self._kept[self.url] = connection
+        return result
+
+    async def _own_transaction(self, act: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         async with await AsyncConnection.connect(self.url) as connection:
             return await act(connection)
 
@@ -73,9 +93,25 @@ class Accounts:
         return user
 
 
+async def _is_alive(connection: AsyncConnection) -> bool:
+    try:
+        await connection.execute("SELECT 1")
+        await connection.rollback()
+    except psycopg.Error:
+        return False
+    return True
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """An event loop on a thread of its own."""
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
 def _elsewhere(work: Coroutine[None, None, T]) -> T:
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
 def _kept(error: BaseException) -> bool:

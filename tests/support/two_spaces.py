@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import httpx
@@ -37,6 +38,7 @@ def everything_of(stage: Stage) -> dict[str, list[Any]]:
     }
 
 
+@cache
 def tenant_tables(connection: psycopg.Connection) -> list[str]:
     found = connection.execute(
         "SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t"
