@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.engine.measures import Figures
-from headwater.reports.engine.report import GroupKey, Report, ReportRow, query_report
+from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, query_report
 from headwater.reports.query import Group, ReportQuery
 from headwater.reports.questions.report import read_report_query
 from headwater.spaces.spaces import fetch_space
@@ -37,7 +37,7 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
         return _exact(query, await query_report(connection, space_id, query))
 
 
-def _exact(query: ReportQuery, report: Report) -> dict[str, Any]:
+def _exact(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
     rows = [_row_of(row) for row in report.rows]
     for row, told in zip(report.rows, rows, strict=True):
         pairs = list(zip(query.group_by, row.keys, strict=True))

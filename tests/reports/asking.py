@@ -9,25 +9,25 @@ from typing import Any
 import psycopg
 
 from headwater.reports.engine.measures import Figures
-from headwater.reports.engine.report import Report, query_report
+from headwater.reports.engine.report import ReportResult, query_report
 from headwater.reports.query import Group, Measure, ReportQuery
 
 MAY = {"start": datetime(2026, 5, 1), "end": datetime(2026, 5, 31, 23, 59, 59)}  # noqa: DTZ001
 MONEY = (Measure.REVENUE, Measure.CREDITED_REVENUE)
 
 
-def ask(database_url: str, space_id: int, **asked: Any) -> Report:
+def ask(database_url: str, space_id: int, **asked: Any) -> ReportResult:
     """A report over May 2026, unless told otherwise."""
     query = ReportQuery(**{**MAY, "measures": MONEY, **asked})
 
-    async def run() -> Report:
+    async def run() -> ReportResult:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:
             return await query_report(connection, space_id, query)
 
     return asyncio.run(run())
 
 
-def by_key(report: Report) -> dict[str | None, Figures]:
+def by_key(report: ReportResult) -> dict[str | None, Figures]:
     """The figures of a report's rows by their first key."""
     return {row.keys[0].value: row.figures for row in report.rows}
 

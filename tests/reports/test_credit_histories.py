@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.engine.measures import Figures
-from headwater.reports.engine.report import Report, query_report
+from headwater.reports.engine.report import ReportResult, query_report
 from headwater.reports.query import DateBasis, KeyCondition, ReportQuery
 from headwater.reports.questions.credit_rows import CreditFilter, EventCredit
-from headwater.reports.questions.credits import CreditsPage, CreditsQuery, CreditTotals, query_credits
-from headwater.reports.questions.report import read_report_query, report_answer
+from headwater.reports.questions.credits import CreditList, CreditsQuery, CreditTotals, query_credits
+from headwater.reports.questions.report import answer_report, read_report_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court
 from tests.reports.histories import History, histories
@@ -71,22 +71,22 @@ def some_query(world: World, dice: Random) -> ReportQuery:
     return world.runner.run(read())
 
 
-def ask(world: World, query: ReportQuery) -> Report:
-    async def run() -> Report:
+def ask(world: World, query: ReportQuery) -> ReportResult:
+    async def run() -> ReportResult:
         async with world.reader.transaction(force_rollback=True):
             return await query_report(world.reader, world.space_id, query)
 
     return world.runner.run(run())
 
 
-def check_row(world: World, dice: Random, query: ReportQuery, report: Report) -> None:
+def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
     """The lists of a row that has its keys as a filter."""
     if not report.rows:
         return
     row = dice.choice(report.rows)
-    answer = report_answer(query, report)
+    answer = answer_report(query, report)
     (group,) = query.group_by
-    key = answer["rows"][report.rows.index(row)][0]
+    key = answer.rows[report.rows.index(row)][0]
     kept = [each for each in query.filters.only if each.group is not group]
     only = (*kept, KeyCondition(group, key))
     listed = as_list(query, filters=replace(query.filters, only=only))
@@ -96,7 +96,7 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: Report) ->
     assert totals(world, dice, touched) == expected(figures, "touched_events", "touched_revenue")
 
 
-def check_everything(world: World, dice: Random, query: ReportQuery, report: Report) -> None:
+def check_everything(world: World, dice: Random, query: ReportQuery, report: ReportResult) -> None:
     """The lists of a report's totals, of everything and of the unattributed events."""
     query = replace(query, group_by=(), order_by=None)
     listed, report = as_list(query), ask(world, query)
@@ -188,8 +188,8 @@ def check_rows(query: CreditsQuery, rows: list[EventCredit]) -> None:
             assert (row.reason is None) is (row.credited_events == 1)
 
 
-def get(world: World, query: CreditsQuery) -> CreditsPage:
-    async def run() -> CreditsPage:
+def get(world: World, query: CreditsQuery) -> CreditList:
+    async def run() -> CreditList:
         async with world.reader.transaction(force_rollback=True):
             return await query_credits(world.reader, world.space_id, query)
 

@@ -1240,19 +1240,14 @@ export type DateBasis = "conversion" | "touch";
 
 export type Compare = "none" | "previous_period" | "previous_year";
 
-export type Period = {
-  start_date: string;
-  end_date: string;
-};
-
-export type ComparedPeriod = {
+export type ReportDates = {
   start_date: string;
   end_date: string;
 };
 
 export type Reason3 = "no_rate" | "too_large" | "page_amount_too_large";
 
-export type LeftOutMoney = {
+export type UncountedMoney = {
   currency: string;
   events: number;
   amount: number;
@@ -1261,13 +1256,33 @@ export type LeftOutMoney = {
   last_day: string;
 };
 
+export type RipeningDay = {
+  day: string;
+  /** The figure at the last midnight. */
+  value: number;
+  /** The share of the final figure that usually is in by now. */
+  share_in: number;
+  expected: number;
+  low: number;
+  high: number;
+};
+
+export type ReportRipeness = {
+  as_of: string;
+  horizon_days: number;
+  history_days: number;
+  reason: string | null;
+  share_in: number | null;
+  days: Array<RipeningDay>;
+};
+
 export type Hint = {
   field: string;
   value: string;
   nearest: Array<string>;
 };
 
-export type GetReportAnswer = {
+export type Report = {
   columns: Array<string>;
   rows: Array<Array<string | number | null>>;
   /** Groups beyond the limit. */
@@ -1279,22 +1294,22 @@ export type GetReportAnswer = {
   /** Of every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
-  conversion_names: Array<string>;
+  period: ReportDates;
+  compared_period: ReportDates | null;
   not_compared: string | null;
-  period: Period;
-  compared_period: ComparedPeriod;
+  conversion_names: Array<string>;
   first_event: string | null;
   last_event: string | null;
   timezone: string;
   currency: string;
-  attribution_model: string | Array<unknown>;
+  attribution_model: string | Array<string>;
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  left_out_money: Array<LeftOutMoney>;
-  compared_left_out_money: Array<LeftOutMoney> | null;
+  left_out_money: Array<UncountedMoney>;
+  compared_left_out_money: Array<UncountedMoney> | null;
   reading: string;
-  ripeness: Record<string, unknown> | null;
+  ripeness: ReportRipeness | null;
   fit: Fit2;
   hints?: Array<Hint>;
 };
@@ -1336,17 +1351,18 @@ export type GetChangesAnswer = {
   causes: Record<string, unknown>;
   /** What no cause explains: 0. */
   unexplained: Record<string, number | null>;
-  period: Period;
+  /** The first and the last second of a range, on the Space's clock. */
+  period: ReportDates;
   timezone: string;
   currency: string;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_money_before: Array<LeftOutMoney>;
+  left_out_money: Array<UncountedMoney>;
+  left_out_money_before: Array<UncountedMoney>;
   hints?: Array<Hint>;
 };
 
 export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
 
-export type Group = {
+export type CohortTotals = {
   key: string | null;
   name: string | null;
   new_customers: number;
@@ -1358,9 +1374,9 @@ export type Group = {
 
 export type Payback = "reached" | "not_yet" | "no_spend";
 
-export type Cohort = {
-  key: string | null;
-  name: string | null;
+export type CohortMonth = {
+  key?: string | null;
+  name?: string | null;
   /** Of the first order: 2026-05. */
   month: string;
   /** Each once, with any part of the first order. */
@@ -1382,57 +1398,35 @@ export type Cohort = {
   customers: Array<number>;
 };
 
-export type Total = {
-  /** Of the first order: 2026-05. */
-  month: string;
-  /** Each once, with any part of the first order. */
-  new_customers: number;
-  /** Of that month. */
-  spend: number | null;
-  cac: number | null;
-  payback: Payback;
-  /** From 0: the first until which the contribution covers the spend. */
-  payback_month: number | null;
-  /** Months of the lists that are over. */
-  complete_months: number;
-  /** By months since, from 0. */
-  revenue: Array<number>;
-  cumulative_revenue: Array<number>;
-  /** Cumulated, after cost rate and spend; null without a rate. */
-  contribution: Array<number> | null;
-  /** Those with an order. */
-  customers: Array<number>;
-};
-
-export type Unmatched = {
+export type UnmatchedSpend = {
   month: string;
   spend: number;
 };
 
-export type LeftOutSpend = {
+export type UncountedSpend = {
   currency: string;
   amount: number;
   first_day: string;
   last_day: string;
 };
 
-export type GetCohortsAnswer = {
-  groups: Array<Group>;
-  cohorts: Array<Cohort>;
+export type CohortReport = {
+  groups: Array<CohortTotals>;
+  cohorts: Array<CohortMonth>;
   /** Groups beyond the limit. */
   left_out: number;
   /** Of all customers, each once. */
-  totals: Array<Total>;
+  totals: Array<CohortMonth>;
   /** Of customers whose first order nobody has credit of. */
-  unattributed: Array<Total> | null;
+  unattributed: Array<CohortMonth> | null;
   /** Spend that is in no group. */
-  unmatched: Array<Unmatched> | null;
+  unmatched: Array<UnmatchedSpend> | null;
   as_of: string;
   timezone: string;
   currency: string;
+  left_out_money: Array<UncountedMoney>;
+  left_out_spend: Array<UncountedSpend>;
   cost_rate: number | null;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_spend: Array<LeftOutSpend>;
   group_by: string | null;
   attribution_model: string;
   attribution_window: number;
@@ -1443,9 +1437,9 @@ export type GetCohortsAnswer = {
 
 export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
 
-export type UnattributedReason2 = "no_touch" | "outside_window" | "not_counted";
+export type UnattributedReason2 = "no_touch" | "not_counted" | "outside_window";
 
-export type Touch = {
+export type CreditedTouch = {
   event_time_utc: string;
   source: string;
   channel: string;
@@ -1461,7 +1455,7 @@ export type Touch = {
   credited_revenue: number;
 };
 
-export type ListCreditsRow = {
+export type CreditedEvent = {
   event_id: number;
   event_time_utc: string;
   event_name: string;
@@ -1483,20 +1477,21 @@ export type ListCreditsRow = {
   /** The currency in which it was reported. */
   original_currency: string;
   /** The touchpoints whose credit counts; both ends of many. */
-  touches: Array<Touch>;
+  touches: Array<CreditedTouch>;
   /** Touchpoints that are not listed. */
   left_out: number;
 };
 
-export type Totals2 = {
+export type CreditSums = {
   events: number;
   amount: number;
   credited_events: number;
   credited_revenue: number;
 };
 
-export type ListCreditsAnswer = {
-  data: Array<ListCreditsRow>;
+export type CreditPage = {
+  data: Array<CreditedEvent>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -1504,12 +1499,12 @@ export type ListCreditsAnswer = {
   prev_cursor: string | null;
   prev_page_url: string | null;
   /** Of all pages together. */
-  totals: Totals2;
+  totals: CreditSums;
   credit: Credit2;
-  period: Period;
+  period: ReportDates;
   timezone: string;
   currency: string;
-  left_out_money: Array<LeftOutMoney>;
+  left_out_money: Array<UncountedMoney>;
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
@@ -1520,32 +1515,32 @@ export type ListCreditsAnswer = {
 
 export type GroupBy3 = "source" | "channel";
 
-export type Totals3 = {
+export type PathTotals = {
   events: number;
   revenue: number;
   days_to_conversion: number | null;
 };
 
-export type Touches = {
+export type FigureTable = {
   columns: Array<string>;
   rows: Array<Array<string | number | null>>;
 };
 
-export type GetPathsAnswer = {
+export type PathReport = {
   columns: Array<string>;
   rows: Array<Array<Array<string> | number | null>>;
   left_out: number;
-  totals: Totals3;
-  touches: Touches;
-  days: Touches;
-  first_and_last: Touches;
+  totals: PathTotals;
+  touches: FigureTable;
+  days: FigureTable;
+  first_and_last: FigureTable;
   event_names: Record<string, number>;
-  period: Period;
+  period: ReportDates;
   first_event: string | null;
   last_event: string | null;
   timezone: string;
   currency: string;
-  left_out_money: Array<LeftOutMoney>;
+  left_out_money: Array<UncountedMoney>;
   group_by: string;
   attribution_window: number;
   query_mode: string;
@@ -1554,9 +1549,9 @@ export type GetPathsAnswer = {
 
 export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
-export type GetSpendReportAnswer = {
+export type SpendReport = {
   columns: Array<string>;
-  rows: Array<Array<unknown>>;
+  rows: Array<Array<string | number | null>>;
   /** Groups beyond the limit. */
   left_out: number;
   /** All credit and all spend; ratios are those of with_spend. */
@@ -1565,6 +1560,8 @@ export type GetSpendReportAnswer = {
   with_spend: Record<string, number | null>;
   /** Spend that has no row in the group. */
   unmatched: Record<string, number | null>;
+  period: ReportDates;
+  compared_period: ReportDates | null;
   not_compared: string | null;
   first_event: string | null;
   last_event: string | null;
@@ -1572,14 +1569,12 @@ export type GetSpendReportAnswer = {
   not_broken_down: Array<string>;
   /** Why roas, cpa and cac are null. */
   no_ratios: string | null;
-  period: Period;
-  compared_period: ComparedPeriod;
   timezone: string;
   currency: string;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_spend: Array<LeftOutSpend>;
-  compared_left_out_money: Array<LeftOutMoney> | null;
-  compared_left_out_spend: Array<LeftOutSpend> | null;
+  left_out_money: Array<UncountedMoney>;
+  left_out_spend: Array<UncountedSpend>;
+  compared_left_out_money: Array<UncountedMoney> | null;
+  compared_left_out_spend: Array<UncountedSpend> | null;
   cost_rate: number | null;
   attribution_model: string | null;
   attribution_window: number;
@@ -1589,7 +1584,7 @@ export type GetSpendReportAnswer = {
   hints?: Array<Hint>;
 };
 
-export type Totals4 = {
+export type Totals2 = {
   before: Record<string, number | null>;
   after: Record<string, number | null>;
   difference: Record<string, number | null>;
@@ -1601,8 +1596,8 @@ export type GetSpendChangesAnswer = {
   since: Since;
   until: Since;
   columns: Array<string>;
-  totals: Totals4;
-  unmatched: Totals4;
+  totals: Totals2;
+  unmatched: Totals2;
   rows: Array<Record<string, unknown>>;
   /** Changed groups beyond the limit. */
   left_out: number;
@@ -1610,14 +1605,15 @@ export type GetSpendChangesAnswer = {
   causes: Record<string, unknown>;
   /** What no cause explains: 0. */
   unexplained: Record<string, number | null>;
-  period: Period;
+  /** The first and the last second of a range, on the Space's clock. */
+  period: ReportDates;
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_money_before: Array<LeftOutMoney>;
-  left_out_spend: Array<LeftOutSpend>;
-  left_out_spend_before: Array<LeftOutSpend>;
+  left_out_money: Array<UncountedMoney>;
+  left_out_money_before: Array<UncountedMoney>;
+  left_out_spend: Array<UncountedSpend>;
+  left_out_spend_before: Array<UncountedSpend>;
   hints?: Array<Hint>;
 };
 
@@ -2111,8 +2107,8 @@ export abstract class Api {
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetReportAnswer> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetReportAnswer;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
   /** Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
@@ -2121,28 +2117,28 @@ export abstract class Api {
   }
 
   /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
-  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; fit?: string } = {}): Promise<GetCohortsAnswer> {
-    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetCohortsAnswer;
+  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; fit?: string } = {}): Promise<CohortReport> {
+    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as CohortReport;
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListCreditsAnswer> {
-    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListCreditsAnswer;
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
+    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListCreditsRow, void, undefined> {
-    return this.pages<ListCreditsRow>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
+    return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Count the ways by which people came to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
-  async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<GetPathsAnswer> {
-    return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as GetPathsAnswer;
+  async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<PathReport> {
+    return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as PathReport;
   }
 
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<GetSpendReportAnswer> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendReportAnswer;
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<SpendReport> {
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as SpendReport;
   }
 
   /** Say what has changed in a report of spend since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from headwater.events.accepted import SALES_EVENTS
 from headwater.reports.engine.dimensions import Kind
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import Report, query_reports
+from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import (
     MOST_ROWS,
     FigureColumn,
@@ -84,7 +84,9 @@ async def read_day_figures(
     return figures
 
 
-async def _reports(connection: AsyncConnection, space_id: int, queries: list[ReportQuery]) -> list[Report]:
+async def _reports(
+    connection: AsyncConnection, space_id: int, queries: list[ReportQuery]
+) -> list[ReportResult]:
     return await query_reports(connection, space_id, queries) if queries else []
 
 

@@ -8,13 +8,15 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 from psycopg import AsyncConnection
 from starlette.responses import Response
 
 from headwater.endpoints.calls import Call, json_response
 from headwater.endpoints.operations import Operation
 from headwater.http.inputs.parameters import Input
-from headwater.http.openapi import Schema, answer, with_optional
+from headwater.http.openapi import answer, with_optional
 from headwater.http.rate_limits import RateLimit
 from headwater.people.contacts import filters
 from headwater.reports.changes.change_answer import CHANGES, changes_answer, changes_csv
@@ -29,38 +31,25 @@ from headwater.reports.changes.spend_change_answer import (
     spend_changes_csv,
 )
 from headwater.reports.changes.spend_change_report import query_spend_changes
-from headwater.reports.engine.report import query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import HINTS, find_hints
+from headwater.reports.hints import HINTS, Hints, find_hints
 from headwater.reports.query import Question
-from headwater.reports.questions.cohorts import (
-    COHORTS,
-    cohorts_answer,
-    cohorts_csv,
-    query_cohorts,
-    read_cohort_query,
-)
 from headwater.reports.questions.cohorts import PARAMETERS as COHORT_PARAMETERS
+from headwater.reports.questions.cohorts import CohortReport, cohorts_csv, load_cohorts, read_cohort_query
+from headwater.reports.questions.credits import PARAMETERS as CREDITS_PARAMETERS
 from headwater.reports.questions.credits import (
-    CREDITS,
+    CreditPage,
+    answer_credits,
     credit_cursors,
-    credits_answer,
     credits_csv,
     query_credits,
     read_credits_query,
 )
-from headwater.reports.questions.credits import PARAMETERS as CREDITS_PARAMETERS
 from headwater.reports.questions.paths import PARAMETERS as PATHS_PARAMETERS
-from headwater.reports.questions.paths import PATHS, paths_answer, paths_csv, query_paths, read_paths_query
-from headwater.reports.questions.report import (
-    PARAMETERS,
-    REPORT,
-    read_report_query,
-    report_answer,
-    report_csv,
-)
+from headwater.reports.questions.paths import PathReport, load_paths, paths_csv, read_paths_query
+from headwater.reports.questions.report import PARAMETERS, Report, load_report, read_report_query, report_csv
 from headwater.reports.questions.spend import PARAMETERS as SPEND_PARAMETERS
-from headwater.reports.questions.spend import SPEND, query_spend, read_spend_query, spend_answer, spend_csv
+from headwater.reports.questions.spend import SpendReport, load_spend, read_spend_query, spend_csv
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -73,39 +62,33 @@ Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
 
 class Reader(Protocol[Q_co]):
-    """Reads what a report is to say from the parameters of its query."""
+    """Reads a query from parameters."""
 
     def __call__(self, query: Input, space: Space, *, now: datetime) -> Q_co: ...
 
 
-async def get_report(call: Call) -> Response:
+async def get_report(call: Call) -> Report | Response:
     """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
     CSV.
     """
-    query, report, hints = await _load(call, read_report_query, query_report)
-    if _wants_csv(call):
-        return _csv_response(report_csv(query, report))
-    return _json(report_answer(query, report), hints)
+    _, report, hints = await _load(call, read_report_query, load_report)
+    return _csv_response(report_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
-async def get_paths(call: Call) -> Response:
+async def get_paths(call: Call) -> PathReport | Response:
     """Count the ways by which people came to events: sequences of sources or channels. With
     `Accept: text/csv`, the listed paths as CSV.
     """
-    query, report, hints = await _load(call, read_paths_query, query_paths)
-    if _wants_csv(call):
-        return _csv_response(paths_csv(report))
-    return _json(paths_answer(query, report), hints)
+    _, report, hints = await _load(call, read_paths_query, load_paths)
+    return _csv_response(paths_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
-async def get_spend_report(call: Call) -> Response:
+async def get_spend_report(call: Call) -> SpendReport | Response:
     """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
     as CSV.
     """
-    query, report, hints = await _load(call, read_spend_query, query_spend)
-    if _wants_csv(call):
-        return _csv_response(spend_csv(report))
-    return _json(spend_answer(query, report), hints)
+    _, report, hints = await _load(call, read_spend_query, load_spend)
+    return _csv_response(spend_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_spend_changes(call: Call) -> Response:
@@ -118,15 +101,13 @@ async def get_spend_changes(call: Call) -> Response:
     return _json(spend_changes_answer(report), hints)
 
 
-async def get_cohorts(call: Call) -> Response:
+async def get_cohorts(call: Call) -> CohortReport | Response:
     """Follow customers from the month of their first order: what those of each month and source, or
     other group, have brought since, and when that covers what they had cost. With
     `Accept: text/csv`, a line for every month since of every cohort.
     """
-    query, report, hints = await _load(call, read_cohort_query, query_cohorts)
-    if _wants_csv(call):
-        return _csv_response(cohorts_csv(report))
-    return _json(cohorts_answer(query, report), hints)
+    _, report, hints = await _load(call, read_cohort_query, load_cohorts)
+    return _csv_response(cohorts_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_changes(call: Call) -> Response:
@@ -139,7 +120,7 @@ async def get_changes(call: Call) -> Response:
     return _json(changes_answer(query, report), hints)
 
 
-async def list_credits(call: Call) -> Response:
+async def list_credits(call: Call) -> CreditPage | Response:
     """List the events behind a figure of a report, the newest first, with the credit of their
     touchpoints. With `Accept: text/csv`, those of the page as CSV.
     """
@@ -147,12 +128,12 @@ async def list_credits(call: Call) -> Response:
     query, page, hints = await _load(call, partial(read_credits_query, cursors=cursors), query_credits)
     if _wants_csv(call):
         return _csv_response(credits_csv(page))
-    return json_response(credits_answer(query, page, call.page_link(cursors), hints))
+    return answer_credits(query, page, call.page_link(cursors), hints)
 
 
-async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, dict[str, Any]]:
-    """Return what a call asks for, read with its Space's settings, the report of it, and hints on
-    its filters. A report needs a transaction of its own, in which nothing has been read yet.
+async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, Hints]:
+    """Return the query of a call, read with its Space's settings, the report, and hints on its
+    filters. A report needs a transaction of its own, in which nothing has been read yet.
     """
     database = call.services.database
     async with database.transaction() as connection:
@@ -164,8 +145,8 @@ async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, 
         return query, report, await find_hints(connection, call.space_id, query.filters)
 
 
-def _json(answer: dict[str, Any], hints: dict[str, Any]) -> Response:
-    return json_response(msgspec.json.encode(answer | hints))
+def _json(answer: dict[str, Any], hints: Hints) -> Response:
+    return json_response(msgspec.json.encode(answer if hints is UNSET else {**answer, "hints": hints}))
 
 
 def _wants_csv(call: Call) -> bool:
@@ -174,10 +155,6 @@ def _wants_csv(call: Call) -> bool:
 
 def _csv_response(content: bytes) -> Response:
     return Response(content, media_type=f"{CSV}; charset=utf-8; header=present")
-
-
-def _with_hints(schema: Schema) -> Schema:
-    return with_optional(schema, hints=HINTS)
 
 
 OPERATIONS = (
@@ -190,7 +167,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_report", 30),
         parameters=[*(parameter.openapi() for parameter in PARAMETERS), filters.DOCUMENTATION],
-        answer=answer("The report.", _with_hints(REPORT)),
+        answer=Report,
         handler=get_report,
     ),
     Operation(
@@ -202,7 +179,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_paths", 30),
         parameters=[*(parameter.openapi() for parameter in PATHS_PARAMETERS), filters.DOCUMENTATION],
-        answer=answer("The report of paths.", _with_hints(PATHS)),
+        answer=PathReport,
         handler=get_paths,
     ),
     Operation(
@@ -214,7 +191,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_report", 30),
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
-        answer=answer("The report of spend.", _with_hints(SPEND)),
+        answer=SpendReport,
         handler=get_spend_report,
     ),
     Operation(
@@ -238,7 +215,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_cohorts", 30),
         parameters=[parameter.openapi() for parameter in COHORT_PARAMETERS],
-        answer=answer("The report of cohorts.", _with_hints(COHORTS)),
+        answer=CohortReport,
         handler=get_cohorts,
     ),
     Operation(
@@ -262,9 +239,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("list_credits", 30),
         parameters=[*(parameter.openapi() for parameter in CREDITS_PARAMETERS), filters.DOCUMENTATION],
-        answer=answer(
-            "One page of events, and what all of them come to.", with_optional(CREDITS, hints=HINTS)
-        ),
+        answer=CreditPage,
         handler=list_credits,
     ),
 )

@@ -22,7 +22,7 @@ from headwater.endpoints.services import Services, services
 from headwater.http.inputs.fields import whole_number
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import Report, query_report
+from headwater.reports.engine.report import ReportResult, query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import FigureColumn, Measure, ReportRefused
 from headwater.spaces.accounts.members import SpaceMembership, list_joined
@@ -40,7 +40,7 @@ class SpaceSummary:
 
     membership: SpaceMembership
     alerts: Sequence[Alert]
-    report: Report | None
+    report: ReportResult | None
     """Of the last 30 days; None where it would take too long."""
 
     def figure(self, measure: Measure) -> Figure:

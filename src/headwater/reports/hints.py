@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.openapi import TEXT, Schema, object_schema
+from headwater.http.answers import inline_schema
+from headwater.http.openapi import Schema
 from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
 from headwater.reports.query import Filters, Group, KeyCondition
 
@@ -25,14 +26,22 @@ MOST_NEAREST = 3
 _LIKENESS = 0.5
 """By difflib's ratio."""
 
-HINTS: Schema = {
-    "type": "array",
-    "items": object_schema({"field": TEXT, "value": TEXT, "nearest": {"type": "array", "items": TEXT}}),
-}
+
+class Hint(Struct, frozen=True):
+    """A value of a filter that nothing stored has, and the nearest ones that something has."""
+
+    field: str
+    value: str
+    nearest: list[str]
 
 
-async def find_hints(connection: AsyncConnection, space_id: int, filters: Filters) -> dict[str, Any]:
-    """Return the hints on a query's filters as members of its answer: none where everything is known."""
+HINTS: Schema = {"type": "array", "items": inline_schema(Hint)}
+Hints = list[Hint] | UnsetType
+"""Absent where everything is known."""
+
+
+async def find_hints(connection: AsyncConnection, space_id: int, filters: Filters) -> Hints:
+    """Return the hints on a query's filters."""
     hints = [
         *await _hints_on_campaign(connection, space_id, filters.campaign),
         *[
@@ -41,22 +50,18 @@ async def find_hints(connection: AsyncConnection, space_id: int, filters: Filter
             for hint in await _hints_on_key(connection, space_id, condition)
         ],
     ]
-    return {"hints": hints} if hints else {}
+    return hints or UNSET
 
 
-async def _hints_on_campaign(
-    connection: AsyncConnection, space_id: int, part: str | None
-) -> list[dict[str, Any]]:
+async def _hints_on_campaign(connection: AsyncConnection, space_id: int, part: str | None) -> list[Hint]:
     if part is None or len(await fetch_tag_sets_of_campaign(connection, space_id, part)):
         return []
     values = await _latest_values(connection, space_id, Group.CAMPAIGN)
     named = {name or key: name or key for key, name in values}
-    return [{"field": "campaign", "value": part, "nearest": await _nearest(part, named)}]
+    return [Hint("campaign", part, await _nearest(part, named))]
 
 
-async def _hints_on_key(
-    connection: AsyncConnection, space_id: int, condition: KeyCondition
-) -> list[dict[str, Any]]:
+async def _hints_on_key(connection: AsyncConnection, space_id: int, condition: KeyCondition) -> list[Hint]:
     group, key = condition.group, condition.key
     if key is None or group not in _GROUPS:
         return []
@@ -67,7 +72,7 @@ async def _hints_on_key(
     values = await _latest_values(connection, space_id, group)
     named = {text: key for key, name in values for text in (key, name) if text}
     nearest = [f"{group}:{near}" for near in await _nearest(key, named)]
-    return [{"field": "only", "value": f"{group}:{key}", "nearest": nearest}]
+    return [Hint("only", f"{group}:{key}", nearest)]
 
 
 async def _latest_values(

@@ -1573,17 +1573,12 @@ GroupBy: TypeAlias = Literal[
 ]
 
 
-class Period(TypedDict):
+class ReportDates(TypedDict):
     start_date: str
     end_date: str
 
 
-class ComparedPeriod(TypedDict):
-    start_date: str
-    end_date: str
-
-
-class LeftOutMoney(TypedDict):
+class UncountedMoney(TypedDict):
     currency: str
     events: int
     amount: float
@@ -1592,13 +1587,33 @@ class LeftOutMoney(TypedDict):
     last_day: str
 
 
+class RipeningDay(TypedDict):
+    day: str
+    value: float
+    """The figure at the last midnight."""
+    share_in: float
+    """The share of the final figure that usually is in by now."""
+    expected: float
+    low: float
+    high: float
+
+
+class ReportRipeness(TypedDict):
+    as_of: str
+    horizon_days: int
+    history_days: int
+    reason: str | None
+    share_in: float | None
+    days: list[RipeningDay]
+
+
 class Hint(TypedDict):
     field: str
     value: str
     nearest: list[str]
 
 
-class GetReportAnswer(TypedDict):
+class Report(TypedDict):
     columns: list[str]
     rows: list[list[str | float | None]]
     left_out: int
@@ -1610,22 +1625,22 @@ class GetReportAnswer(TypedDict):
     overall: dict[str, float | None] | None
     """Of every event."""
     event_names: dict[str, int]
-    conversion_names: list[str]
+    period: ReportDates
+    compared_period: ReportDates | None
     not_compared: str | None
-    period: Period
-    compared_period: ComparedPeriod
+    conversion_names: list[str]
     first_event: str | None
     last_event: str | None
     timezone: str
     currency: str
-    attribution_model: str | list[Any]
+    attribution_model: str | list[str]
     attribution_window: int
     query_mode: str
     date_basis: str
-    left_out_money: list[LeftOutMoney]
-    compared_left_out_money: list[LeftOutMoney] | None
+    left_out_money: list[UncountedMoney]
+    compared_left_out_money: list[UncountedMoney] | None
     reading: str
-    ripeness: dict[str, Any] | None
+    ripeness: ReportRipeness | None
     fit: Fit2
     hints: NotRequired[list[Hint]]
 
@@ -1667,11 +1682,12 @@ class GetChangesAnswer(TypedDict):
     """By cause, how many events it has changed, and those it changed most."""
     unexplained: dict[str, float | None]
     """What no cause explains: 0."""
-    period: Period
+    period: ReportDates
+    """The first and the last second of a range, on the Space's clock."""
     timezone: str
     currency: str
-    left_out_money: list[LeftOutMoney]
-    left_out_money_before: list[LeftOutMoney]
+    left_out_money: list[UncountedMoney]
+    left_out_money_before: list[UncountedMoney]
     hints: NotRequired[list[Hint]]
 
 
@@ -1680,7 +1696,7 @@ GroupBy2: TypeAlias = Literal[
 ]
 
 
-class Group(TypedDict):
+class CohortTotals(TypedDict):
     key: str | None
     name: str | None
     new_customers: int
@@ -1690,9 +1706,9 @@ class Group(TypedDict):
     contribution: float | None
 
 
-class Cohort(TypedDict):
-    key: str | None
-    name: str | None
+class CohortMonth(TypedDict):
+    key: NotRequired[str | None]
+    name: NotRequired[str | None]
     month: str
     """Of the first order: 2026-05."""
     new_customers: int
@@ -1714,57 +1730,35 @@ class Cohort(TypedDict):
     """Those with an order."""
 
 
-class Total(TypedDict):
-    month: str
-    """Of the first order: 2026-05."""
-    new_customers: int
-    """Each once, with any part of the first order."""
-    spend: float | None
-    """Of that month."""
-    cac: float | None
-    payback: Literal["reached", "not_yet", "no_spend"]
-    payback_month: int | None
-    """From 0: the first until which the contribution covers the spend."""
-    complete_months: int
-    """Months of the lists that are over."""
-    revenue: list[float]
-    """By months since, from 0."""
-    cumulative_revenue: list[float]
-    contribution: list[float] | None
-    """Cumulated, after cost rate and spend; null without a rate."""
-    customers: list[int]
-    """Those with an order."""
-
-
-class Unmatched(TypedDict):
+class UnmatchedSpend(TypedDict):
     month: str
     spend: float
 
 
-class LeftOutSpend(TypedDict):
+class UncountedSpend(TypedDict):
     currency: str
     amount: float
     first_day: str
     last_day: str
 
 
-class GetCohortsAnswer(TypedDict):
-    groups: list[Group]
-    cohorts: list[Cohort]
+class CohortReport(TypedDict):
+    groups: list[CohortTotals]
+    cohorts: list[CohortMonth]
     left_out: int
     """Groups beyond the limit."""
-    totals: list[Total]
+    totals: list[CohortMonth]
     """Of all customers, each once."""
-    unattributed: list[Total] | None
+    unattributed: list[CohortMonth] | None
     """Of customers whose first order nobody has credit of."""
-    unmatched: list[Unmatched] | None
+    unmatched: list[UnmatchedSpend] | None
     """Spend that is in no group."""
     as_of: str
     timezone: str
     currency: str
+    left_out_money: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
     cost_rate: float | None
-    left_out_money: list[LeftOutMoney]
-    left_out_spend: list[LeftOutSpend]
     group_by: str | None
     attribution_model: str
     attribution_window: int
@@ -1778,7 +1772,7 @@ Credit2: TypeAlias = Literal[
 ]
 
 
-class Touch(TypedDict):
+class CreditedTouch(TypedDict):
     event_time_utc: str
     source: str
     channel: str
@@ -1794,7 +1788,7 @@ class Touch(TypedDict):
     credited_revenue: float
 
 
-class ListCreditsRow(TypedDict):
+class CreditedEvent(TypedDict):
     event_id: int
     event_time_utc: str
     event_name: str
@@ -1810,39 +1804,40 @@ class ListCreditsRow(TypedDict):
     """The credited part of the event."""
     credited_revenue: float
     """The credited part of its amount."""
-    unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
+    unattributed_reason: Literal["no_touch", "not_counted", "outside_window"] | None
     original_amount: float | None
     """The amount as it was reported."""
     original_currency: str
     """The currency in which it was reported."""
-    touches: list[Touch]
+    touches: list[CreditedTouch]
     """The touchpoints whose credit counts; both ends of many."""
     left_out: int
     """Touchpoints that are not listed."""
 
 
-class Totals2(TypedDict):
+class CreditSums(TypedDict):
     events: int
     amount: float
     credited_events: float
     credited_revenue: float
 
 
-class ListCreditsAnswer(TypedDict):
-    data: list[ListCreditsRow]
+class CreditPage(TypedDict):
+    data: list[CreditedEvent]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
-    totals: Totals2
+    totals: CreditSums
     """Of all pages together."""
     credit: Credit2
-    period: Period
+    period: ReportDates
     timezone: str
     currency: str
-    left_out_money: list[LeftOutMoney]
+    left_out_money: list[UncountedMoney]
     attribution_model: str
     attribution_window: int
     query_mode: str
@@ -1851,32 +1846,32 @@ class ListCreditsAnswer(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-class Totals3(TypedDict):
+class PathTotals(TypedDict):
     events: int
     revenue: float
     days_to_conversion: float | None
 
 
-class Touches(TypedDict):
+class FigureTable(TypedDict):
     columns: list[str]
     rows: list[list[str | float | None]]
 
 
-class GetPathsAnswer(TypedDict):
+class PathReport(TypedDict):
     columns: list[str]
     rows: list[list[list[str] | float | None]]
     left_out: int
-    totals: Totals3
-    touches: Touches
-    days: Touches
-    first_and_last: Touches
+    totals: PathTotals
+    touches: FigureTable
+    days: FigureTable
+    first_and_last: FigureTable
     event_names: dict[str, int]
-    period: Period
+    period: ReportDates
     first_event: str | None
     last_event: str | None
     timezone: str
     currency: str
-    left_out_money: list[LeftOutMoney]
+    left_out_money: list[UncountedMoney]
     group_by: str
     attribution_window: int
     query_mode: str
@@ -1888,9 +1883,9 @@ GroupBy3: TypeAlias = Literal[
 ]
 
 
-class GetSpendReportAnswer(TypedDict):
+class SpendReport(TypedDict):
     columns: list[str]
-    rows: list[list[Any]]
+    rows: list[list[str | float | None]]
     left_out: int
     """Groups beyond the limit."""
     totals: dict[str, float | None]
@@ -1899,6 +1894,8 @@ class GetSpendReportAnswer(TypedDict):
     """All spend, and the credit of platforms with spend: equal under every group_by."""
     unmatched: dict[str, float | None]
     """Spend that has no row in the group."""
+    period: ReportDates
+    compared_period: ReportDates | None
     not_compared: str | None
     first_event: str | None
     last_event: str | None
@@ -1906,14 +1903,12 @@ class GetSpendReportAnswer(TypedDict):
     """Platforms whose spend is not known by source: their sources have no ratios."""
     no_ratios: str | None
     """Why roas, cpa and cac are null."""
-    period: Period
-    compared_period: ComparedPeriod
     timezone: str
     currency: str
-    left_out_money: list[LeftOutMoney]
-    left_out_spend: list[LeftOutSpend]
-    compared_left_out_money: list[LeftOutMoney] | None
-    compared_left_out_spend: list[LeftOutSpend] | None
+    left_out_money: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    compared_left_out_money: list[UncountedMoney] | None
+    compared_left_out_spend: list[UncountedSpend] | None
     cost_rate: float | None
     attribution_model: str | None
     attribution_window: int
@@ -1923,7 +1918,7 @@ class GetSpendReportAnswer(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-class Totals4(TypedDict):
+class Totals2(TypedDict):
     before: dict[str, float | None]
     after: dict[str, float | None]
     difference: dict[str, float | None]
@@ -1935,8 +1930,8 @@ class GetSpendChangesAnswer(TypedDict):
     since: Since
     until: Since
     columns: list[str]
-    totals: Totals4
-    unmatched: Totals4
+    totals: Totals2
+    unmatched: Totals2
     rows: list[dict[str, Any]]
     left_out: int
     """Changed groups beyond the limit."""
@@ -1944,14 +1939,15 @@ class GetSpendChangesAnswer(TypedDict):
     """By cause, how many events and rows of the ledger it has changed, and those it changed most."""
     unexplained: dict[str, float | None]
     """What no cause explains: 0."""
-    period: Period
+    period: ReportDates
+    """The first and the last second of a range, on the Space's clock."""
     timezone: str
     currency: str
     cost_rate: float | None
-    left_out_money: list[LeftOutMoney]
-    left_out_money_before: list[LeftOutMoney]
-    left_out_spend: list[LeftOutSpend]
-    left_out_spend_before: list[LeftOutSpend]
+    left_out_money: list[UncountedMoney]
+    left_out_money_before: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    left_out_spend_before: list[UncountedSpend]
     hints: NotRequired[list[Hint]]
 
 
@@ -2825,12 +2821,12 @@ class Api:
         ripeness: Literal[0, 1] | None = None,
         fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> GetReportAnswer:
+    ) -> Report:
         """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
         CSV.
         """
         return cast(
-            "GetReportAnswer",
+            "Report",
             self.call(
                 "GET",
                 "/reports",
@@ -2940,13 +2936,13 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         fit: str | None = None,
-    ) -> GetCohortsAnswer:
+    ) -> CohortReport:
         """Follow customers from the month of their first order: what those of each month and source,
         or other group, have brought since, and when that covers what they had cost. With `Accept:
         text/csv`, a line for every month since of every cohort.
         """
         return cast(
-            "GetCohortsAnswer",
+            "CohortReport",
             self.call(
                 "GET",
                 "/reports/cohorts",
@@ -2990,12 +2986,12 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> ListCreditsAnswer:
+    ) -> CreditPage:
         """List the events behind a figure of a report, the newest first, with the credit of their
         touchpoints. With `Accept: text/csv`, those of the page as CSV.
         """
         return cast(
-            "ListCreditsAnswer",
+            "CreditPage",
             self.call(
                 "GET",
                 "/reports/credits",
@@ -3046,7 +3042,7 @@ class Api:
         fit: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> Iterator[ListCreditsRow]:
+    ) -> Iterator[CreditedEvent]:
         """Yield every row of `list_credits`, asking for one page after another."""
         return self.pages(
             "/reports/credits",
@@ -3088,12 +3084,12 @@ class Api:
         amount_max: float | str | None = None,
         limit: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> GetPathsAnswer:
+    ) -> PathReport:
         """Count the ways by which people came to events: sequences of sources or channels. With
         `Accept: text/csv`, the listed paths as CSV.
         """
         return cast(
-            "GetPathsAnswer",
+            "PathReport",
             self.call(
                 "GET",
                 "/reports/paths",
@@ -3130,12 +3126,12 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         fit: str | None = None,
-    ) -> GetSpendReportAnswer:
+    ) -> SpendReport:
         """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
         as CSV.
         """
         return cast(
-            "GetSpendReportAnswer",
+            "SpendReport",
             self.call(
                 "GET",
                 "/reports/spend",

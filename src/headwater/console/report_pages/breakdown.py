@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from headwater.console.report_pages.view import ReportView
-from headwater.reports.engine.report import GroupKey, Report, ReportRow
+from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow
 from headwater.reports.query import Group
 from headwater.sources.titles import platform_title, title_of
 
@@ -69,10 +69,10 @@ class Breakdown:
         own = (f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False))
         return self._view.narrowed(*own).only
 
-    def rows(self, outermost: Report, within: Mapping[Place, Report]) -> list[BreakdownRow]:
+    def rows(self, outermost: ReportResult, within: Mapping[Place, ReportResult]) -> list[BreakdownRow]:
         """Return all rows in order; `within` has the reports of the open ones."""
 
-        def below(place: Place, report: Report) -> list[BreakdownRow]:
+        def below(place: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
             for row in report.rows:
                 inside = (*place, row.keys[0].value)
@@ -83,7 +83,7 @@ class Breakdown:
 
         return below((), outermost)
 
-    def _row(self, place: Place, row: ReportRow, inner: Report | None) -> BreakdownRow:
+    def _row(self, place: Place, row: ReportRow, inner: ReportResult | None) -> BreakdownRow:
         others = [each for each in self.opened if each[: len(place)] != place]
         return BreakdownRow(
             place,

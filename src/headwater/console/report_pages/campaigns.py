@@ -32,7 +32,14 @@ from headwater.reports.engine.time_buckets import SHORTEST
 from headwater.reports.query import OF_TOUCHES, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.credit_rows import CreditFilter
-from headwater.reports.questions.spend import CostReport, CostRow, query_spend, read_spend_query, spend_csv
+from headwater.reports.questions.spend import (
+    CostReport,
+    CostRow,
+    answer_spend,
+    query_spend,
+    read_spend_query,
+    spend_csv,
+)
 from headwater.sources.titles import platform_title
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice
@@ -269,7 +276,7 @@ async def send_csv(request: Request) -> Response:
     query = reports.query(limit="1000")
 
     report = await page.load(partial(query_spend, space_id=page.space.id, query=query))
-    return csv_response("spend", report.span, spend_csv(report))
+    return csv_response("spend", report.span, spend_csv(answer_spend(query, report)))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/campaigns"

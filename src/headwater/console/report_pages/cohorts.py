@@ -27,10 +27,11 @@ from headwater.http.inputs.parameters import Parameter, Query
 from headwater.http.inputs.timerange import months_after
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import TOUCH_GROUPS, DateTimeSpan, Group, Measure
-from headwater.reports.questions.cohort_sums import Cohort, CohortGroup, CohortReport
+from headwater.reports.questions.cohort_sums import Cohort, CohortGroup, CohortResult
 from headwater.reports.questions.cohorts import (
     PERIOD,
     CohortQuery,
+    answer_cohorts,
     cohorts_csv,
     query_cohorts,
     read_cohort_query,
@@ -111,7 +112,7 @@ class KeyRow:
 class CohortTable:
     """A report as the page has it."""
 
-    report: CohortReport
+    report: CohortResult
     rows: tuple[CohortRow, ...]
     keys: tuple[KeyRow, ...]
 
@@ -150,7 +151,7 @@ class CohortReports:
         rows = tuple(self._row(cohort, Fraction(most)) for cohort in report.total.cohorts)
         return CohortTable(report, rows, tuple(self._key(of) for of in report.groups))
 
-    def _shaded(self, report: CohortReport) -> list[tuple[Cohort, int]]:
+    def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:
         """Return the cells that shades are made by. Whoever buys in the first month are all, which
         would leave the others pale.
         """
@@ -284,11 +285,11 @@ async def send_csv(request: Request) -> Response:
     reports = CohortReports(page, *_read_own(page.query, page.space))
     query = reports.query(limit="1000")
 
-    async def load(connection: AsyncConnection) -> CohortReport:
+    async def load(connection: AsyncConnection) -> CohortResult:
         return await query_cohorts(connection, page.space.id, query)
 
     report = await page.load(load)
-    return csv_response("cohorts", _span(report.months), cohorts_csv(report))
+    return csv_response("cohorts", _span(report.months), cohorts_csv(answer_cohorts(query, report)))
 
 
 def _span(months: tuple[date, ...]) -> DateTimeSpan:

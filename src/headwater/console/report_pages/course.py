@@ -13,7 +13,7 @@ from headwater.console.report_pages.charts.charts import WIDTH, Series, StackedC
 from headwater.console.report_pages.figures import difference, share
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import Report
+from headwater.reports.engine.report import ReportResult
 from headwater.reports.engine.time_buckets import compared_span, cut
 from headwater.reports.query import (
     MOST_ROWS,
@@ -85,13 +85,13 @@ class Course:
         before = replace(by_step, start=then.start, end=then.end, measures=(self._basis.whole,))
         return [by_step, both, before]
 
-    def sparkline(self, measure: Measure, by_step: Report) -> str:
+    def sparkline(self, measure: Measure, by_step: ReportResult) -> str:
         """Return the points of one measure's course."""
         values = _by_key(by_step, FigureColumn(measure))
         empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
         return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
 
-    def unattributed_line(self, by_step: Report) -> str:
+    def unattributed_line(self, by_step: ReportResult) -> str:
         """Return the points of the course of the share that nobody did."""
         wholes = _by_key(by_step, self._basis.whole_column)
         credited = _by_key(by_step, self._basis.column)
@@ -100,7 +100,7 @@ class Course:
         )
         return sparkline([None if part is None else float(part) for part in parts])
 
-    def chart(self, view: ReportView, reports: Sequence[Report]) -> CourseChart:
+    def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
         """Return the chart of the reports of `queries`."""
         by_step, both = reports[:2]
         wholes = _by_key(by_step, self._basis.whole_column)
@@ -130,7 +130,7 @@ class Course:
         )
         return CourseChart(chart, tuple(bands), steps, self.group, tuple(self.keys))
 
-    def _before(self, report: Report) -> dict[str, Figure]:
+    def _before(self, report: ReportResult) -> dict[str, Figure]:
         """Return what is compared by the keys of the present steps: the first with the first."""
         values = _by_key(report, self._basis.whole_column)
         keys = self._keys_of(report.span)
@@ -187,11 +187,11 @@ def _step_title(group: Group, key: str) -> str:
     return f"week of {day.day} {day:%b}" if group is Group.WEEK else f"{day:%a} {day.day} {day:%b}"
 
 
-def _by_key(report: Report, column: FigureColumn) -> dict[str, Figure]:
+def _by_key(report: ReportResult, column: FigureColumn) -> dict[str, Figure]:
     return {row.keys[0].value or "": row.figures[column] for row in report.rows}
 
 
-def _bands(report: Report, column: FigureColumn) -> dict[str, Mapping[str, Figure]]:
+def _bands(report: ReportResult, column: FigureColumn) -> dict[str, Mapping[str, Figure]]:
     """Return what each channel has in each step, in the order of channels."""
     bands: dict[str, dict[str, Figure]] = {}
     for row in report.rows:

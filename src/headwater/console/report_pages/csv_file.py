@@ -13,7 +13,7 @@ from headwater.console.report_pages.report_page import open_page
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import query_report
 from headwater.reports.query import DateTimeSpan
-from headwater.reports.questions.report import read_report_query, report_csv
+from headwater.reports.questions.report import answer_report, read_report_query, report_csv
 
 
 async def send_csv(request: Request) -> Response:
@@ -21,7 +21,7 @@ async def send_csv(request: Request) -> Response:
     page = await open_page(request)
     query = read_report_query(page.query, page.space, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))
-    return csv_response("report", report.span, report_csv(query, report))
+    return csv_response("report", report.span, report_csv(answer_report(query, report)))
 
 
 def csv_response(name: str, span: DateTimeSpan, content: bytes) -> Response:

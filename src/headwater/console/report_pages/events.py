@@ -33,7 +33,7 @@ from headwater.people.contacts.lookup import fetch_addresses
 from headwater.reports.query import MOST_ROWS, Measure
 from headwater.reports.questions.credit_rows import CreditFilter
 from headwater.reports.questions.credits import (
-    CreditsPage,
+    CreditList,
     credit_cursors,
     credits_csv,
     query_credits,
@@ -82,7 +82,7 @@ class ListChoices:
 class EventList:
     """One page of the list, and the addresses of its neighbours."""
 
-    page: CreditsPage
+    page: CreditList
     addresses: Mapping[int, str]
     """The e-mail addresses of contacts without a name."""
     newer: str | None

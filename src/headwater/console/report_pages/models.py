@@ -26,7 +26,7 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import ListParameter, Parameter, Query
 from headwater.reports.engine.measures import Figure, rounded
-from headwater.reports.engine.report import Report, ReportRow, query_report
+from headwater.reports.engine.report import ReportResult, ReportRow, query_report
 from headwater.reports.query import MOST_ROWS, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
@@ -137,7 +137,7 @@ class ModelComparison:
 
     basis: Basis
     choices: ModelChoices
-    report: Report
+    report: ReportResult
     rows: list[ComparedRow]
     left_out: int
 
@@ -175,7 +175,7 @@ class ModelComparison:
         )
 
 
-def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: Report) -> ModelComparison:
+def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: ReportResult) -> ModelComparison:
     """Return a report of several models as the page shows it."""
     credit = [
         tuple(Fraction(row.figures[FigureColumn(basis.credited, model)] or 0) for model in choices.columns)

@@ -28,7 +28,7 @@ from headwater.reports.query import DateBasis, Group, Measure, ReportQuery
 from headwater.reports.questions.paths import (
     BY,
     PathFigures,
-    PathReport,
+    PathResult,
     PathsQuery,
     query_paths,
     read_paths_query,
@@ -87,7 +87,7 @@ class SourceMatrix:
 class PathsContent:
     """A report of paths as the page has it."""
 
-    report: PathReport
+    report: PathResult
     rows: list[PathRow]
     touches: list[PathRow]
     days: list[PathRow]
@@ -141,7 +141,7 @@ class PathsReader:
             PathRow(self._only({group: name}), of, _share(of, whole), name) for name, of in ranges.items()
         ]
 
-    def _matrix(self, report: PathReport) -> SourceMatrix:
+    def _matrix(self, report: PathResult) -> SourceMatrix:
         pairs = report.first_and_last
         firsts = _most_frequent((first, of.events) for (first, _), of in pairs.items())
         lasts = _most_frequent((last, of.events) for (_, last), of in pairs.items())

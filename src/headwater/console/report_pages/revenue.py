@@ -25,7 +25,7 @@ from headwater.console.report_pages.ripeness import load_note
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import Report, ReportRow, query_reports
+from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
 from headwater.reports.query import CREDITED, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
@@ -48,7 +48,7 @@ class RevenueContent:
     """Everything on the page that reports say."""
 
     basis: Basis
-    report: Report
+    report: ReportResult
     headlines: tuple[Headline, ...]
     unattributed: Headline | None
     """The share of nobody, None where only some touchpoints count."""
@@ -117,7 +117,7 @@ class RevenueContent:
         return f"{first}, {top.title} leads with {share}"
 
 
-def whole_of(report: Report) -> ReportRow:
+def whole_of(report: ReportResult) -> ReportRow:
     """Return the row over everything that a page is about: of only some touchpoints, over the
     events that they are credited with.
     """
@@ -157,7 +157,7 @@ class RevenueReports:
             await self._notes(connection, course, first),
         )
 
-    async def _notes(self, connection: AsyncConnection, course: Course, report: Report) -> ChartNotes:
+    async def _notes(self, connection: AsyncConnection, course: Course, report: ReportResult) -> ChartNotes:
         if not self._with_notes:
             return ChartNotes()
         first, last = report.span.start.date(), report.span.end.date()
@@ -167,7 +167,7 @@ class RevenueReports:
         measures = self.basis.measures
         return self._view.report(self._space, self._now, measures, (group,), **changes)
 
-    def _headlines(self, first: Report, course: Course, by_step: Report) -> tuple[Headline, ...]:
+    def _headlines(self, first: ReportResult, course: Course, by_step: ReportResult) -> tuple[Headline, ...]:
         row = whole_of(first)
         titles = titles_of(self._space, self._view)
         return tuple(
@@ -180,7 +180,7 @@ class RevenueReports:
             for about in self.basis.headlines
         )
 
-    def _unattributed(self, report: Report, course: Course, by_step: Report) -> Headline | None:
+    def _unattributed(self, report: ReportResult, course: Course, by_step: ReportResult) -> Headline | None:
         if report.unattributed is None or report.overall is None:
             return None
         column, nobody, whole = self.basis.whole_column, report.unattributed.row, report.overall

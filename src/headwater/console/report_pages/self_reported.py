@@ -24,7 +24,7 @@ from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.database.queries import Queries, fetch_all
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
-from headwater.reports.engine.report import Report, ReportRow, query_reports
+from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
 from headwater.reports.query import FigureColumn, Group, Measure
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.titles import title_of
@@ -66,7 +66,7 @@ class SelfReportedContent:
     """Everything on the page."""
 
     basis: Basis
-    report: Report
+    report: ReportResult
     rows: list[SelfReportedRow]
     unread: list[tuple[str, int]]
     """The most frequent answers that name no source, and how many gave each."""

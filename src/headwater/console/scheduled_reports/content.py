@@ -18,9 +18,9 @@ from headwater.console.report_pages.paths import paths_csv_report
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.http.inputs.parameters import Query
-from headwater.reports.engine.report import Report, ReportRow, query_report
+from headwater.reports.engine.report import ReportResult, ReportRow, query_report
 from headwater.reports.query import FigureColumn, Measure, ReportQuery
-from headwater.reports.questions.report import report_csv
+from headwater.reports.questions.report import answer_report, report_csv
 from headwater.spaces.models import Space
 
 LISTED = 10
@@ -65,7 +65,9 @@ async def make_notice(
     report = await query_report(connection, space.id, sent.query)
     dates = figures.dates(report.span)
     headline = headline_of(sent, report)
-    content = report_csv(sent.query, report).decode("utf-8-sig") if scheduled.with_csv else None
+    content = (
+        report_csv(answer_report(sent.query, report)).decode("utf-8-sig") if scheduled.with_csv else None
+    )
     is_whole = content is not None and len(content) <= LARGEST_FILE
     return Notice(
         subject=f"[{space.name}] {scheduled.name}: {headline}",
@@ -87,7 +89,7 @@ async def make_notice(
     )
 
 
-def headline_of(sent: SentQuery, report: Report) -> str:
+def headline_of(sent: SentQuery, report: ReportResult) -> str:
     """Return the first figure of a report, and its change."""
     whole = report.overall or report.total
     first = next(
@@ -105,7 +107,7 @@ def headline_of(sent: SentQuery, report: Report) -> str:
     return f"{text} ({sign}{change.text})"
 
 
-def terms_of(sent: SentQuery, report: Report) -> str:
+def terms_of(sent: SentQuery, report: ReportResult) -> str:
     """Return by which rules the figures are made."""
     query = sent.query
     models = " and ".join(model_title(name).lower() for name in query.models)
@@ -115,7 +117,7 @@ def terms_of(sent: SentQuery, report: Report) -> str:
     return f"{models}, {window}, {report.timezone}, {report.currency}{beside}"
 
 
-def table_of(sent: SentQuery, report: Report) -> ReportTable:
+def table_of(sent: SentQuery, report: ReportResult) -> ReportTable:
     """Return the first rows of a report."""
     columns = [column for column in report.columns if column.measure in sent.columns]
     rows = [

@@ -68,7 +68,7 @@ class Unattributed:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportResult:
     """The result of a query, the listed groups first."""
 
     columns: tuple[FigureColumn, ...]
@@ -157,7 +157,7 @@ MANY_GROUPS = 250_000
 """Groups, and pairs of a group and a contact, that take some ten megabytes when they are joined."""
 
 
-async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
+async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> ReportResult:
     """The report of a query. Needs a transaction in which nothing has been read yet, on a
     connection that it may have for CONNECTION_SECONDS.
 
@@ -170,7 +170,7 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
 
 async def query_reports(
     connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
-) -> list[Report]:
+) -> list[ReportResult]:
     """The reports of several queries, all of the same moment, so that what they have in common is
     equal, and is read and worked out once. Needs the same, raises the same, and takes no longer
     than SECONDS for all together.
@@ -181,7 +181,7 @@ async def query_reports(
     async with open_reader(connection, space_id, currency, money=money) as reader:
         plans = await _load_plans(reader, queries)
         sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
-        reports, left_out = list[Report](), LeftOutLoader(reader)
+        reports, left_out = list[ReportResult](), LeftOutLoader(reader)
         for query, of_query in zip(queries, plans, strict=True):
             periods = [await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query]
             report = await _make_report(reader, query, of_query[0], *periods)
@@ -189,7 +189,9 @@ async def query_reports(
         return reports
 
 
-async def _with_left_out(report: Report, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]) -> Report:
+async def _with_left_out(
+    report: ReportResult, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
+) -> ReportResult:
     """Return a report with the money that it leaves out, of its own time and the one compared."""
     now, *then = [await left_out.load(planned) for planned in plans]
     return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
@@ -226,7 +228,7 @@ async def _make_report(
     planned: PeriodPlan,
     now: PeriodSums,
     then: PeriodSums | None = None,
-) -> Report:
+) -> ReportResult:
     """Return the report of what was added up, `then` over the range that is compared with."""
     dimensions = planned.dimensions
     places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
@@ -240,7 +242,7 @@ async def _make_report(
     first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
     present = await fetch_present(reader.connection, reader.space.id)
     ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
-    return Report(
+    return ReportResult(
         columns=columns_of(query),
         rows=tuple(
             make_row(query, keys[place], now.at(place), now.whole, compared.get(place)) for place in places

@@ -223,7 +223,7 @@ def _counts(cells: Cells) -> WideSums:
 
 
 @dataclass(frozen=True)
-class CohortReport:
+class CohortResult:
     """The result of a query. Of each month, and each month since, the revenue of all groups and the
     unattributed one is the total's, to the last decimal; and so is the spend of all groups and the
     unmatched one.
@@ -287,7 +287,7 @@ class CohortMaker:
         self._skipped = 0
         self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
 
-    def make(self, sums: CohortSums, today: date, fit: ChosenFit | None) -> CohortReport:
+    def make(self, sums: CohortSums, today: date, fit: ChosenFit | None) -> CohortResult:
         query, reader = self._query, self._reader
         by_month, total = self._spent_by_month(), _figures(sums.total)
         skipped = self._empty_months(total, by_month)
@@ -295,7 +295,7 @@ class CohortMaker:
         self._skipped = skipped
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
         whole = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
-        return CohortReport(
+        return CohortResult(
             group=self._group,
             groups=tuple(groups[: query.limit]),
             left_out=max(0, len(groups) - query.limit),

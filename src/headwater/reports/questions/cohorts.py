@@ -5,32 +5,23 @@ they brought month by month since, and what they had cost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, ONLY_FITTED, cite
+from headwater.attribution.fits.choice import FIT, ONLY_FITTED, cite
 from headwater.attribution.models import MODELS
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.period_words import EXAMPLES
-from headwater.http.openapi import (
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    WHOLE,
-    WHOLE_OR_NULL,
-    Schema,
-    object_schema,
-)
 from headwater.reports.engine.acquisition import (
     ObservationPlan,
     follow,
@@ -45,6 +36,7 @@ from headwater.reports.engine.passes import PeriodPlan, load_left_out
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.tally import Tally
 from headwater.reports.engine.time_buckets import cut
+from headwater.reports.hints import Hints
 from headwater.reports.query import (
     MOST_ROWS,
     TOUCH_GROUPS,
@@ -60,11 +52,10 @@ from headwater.reports.query import (
 )
 from headwater.reports.questions.cohort_sums import (
     KEY,
-    Cohort,
     CohortGroup,
     CohortKey,
     CohortMaker,
-    CohortReport,
+    CohortResult,
     CohortSums,
     Payback,
     add_up_cohorts,
@@ -73,18 +64,19 @@ from headwater.reports.questions.cohort_sums import (
 from headwater.reports.questions.shared import (
     CURRENCY,
     DEFAULT_MODEL,
-    LEFT_OUT_MONEY,
-    LEFT_OUT_SPEND,
     MODEL,
     NO_GROUPS,
     TIME,
     WINDOW,
-    in_digits,
+    Citation,
+    UncountedMoney,
+    UncountedSpend,
     left_out_answer,
     left_out_spend_answer,
     only_parameter,
     read_keys,
     read_span,
+    write_csv,
 )
 from headwater.reports.questions.spent import load_spent
 from headwater.spaces.models import Space
@@ -228,180 +220,169 @@ _OF_COHORT = ("new_customers", "spend", "cac", "payback", "payback_month")
 _OF_MONTH = ("months_since", "complete", "revenue", "cumulative_revenue", "contribution", "customers")
 
 
-def cohorts_answer(query: CohortQuery, report: CohortReport) -> dict[str, Any]:
-    """Return a report as JSON has it."""
-    return {
-        "groups": [_group(each) for each in report.groups],
-        "cohorts": [
-            {"key": of.key, "name": of.label, **_cohort(each)}
-            for of in report.groups
-            for each in of.cohorts
-            if each.new_customers or each.spend
+class CohortMonth(Struct, frozen=True, kw_only=True):
+    """The customers of a month. Lists have a value for each month since, from the month itself."""
+
+    key: str | UnsetType | None = UNSET
+    """Of the group; absent in totals."""
+    name: str | UnsetType | None = UNSET
+    month: Annotated[str, Meta(description="Of the first order: 2026-05.")]
+    new_customers: Annotated[int, Meta(description="Each once, with any part of the first order.")]
+    spend: Annotated[float | None, Meta(description="Of that month.")]
+    cac: float | None
+    payback: Annotated[str, Meta(extra_json_schema={"enum": [str(payback) for payback in Payback]})]
+    payback_month: Annotated[
+        int | None, Meta(description="From 0: the first until which the contribution covers the spend.")
+    ]
+    complete_months: Annotated[int, Meta(description="Months of the lists that are over.")]
+    revenue: Annotated[list[float], Meta(description="By months since, from 0.")]
+    cumulative_revenue: list[float]
+    contribution: Annotated[
+        list[float] | None, Meta(description="Cumulated, after cost rate and spend; null without a rate.")
+    ]
+    customers: Annotated[list[int], Meta(description="Those with an order.")]
+
+
+class CohortTotals(Struct, frozen=True):
+    """All months of a group."""
+
+    key: str | None
+    name: str | None
+    new_customers: int
+    spend: float | None
+    cac: float | None
+    revenue: float
+    contribution: float | None
+
+
+class UnmatchedSpend(Struct, frozen=True):
+    """Spend of a month that is in no group."""
+
+    month: str
+    spend: float
+
+
+class CohortReport(Struct, frozen=True):
+    """The report of cohorts."""
+
+    groups: list[CohortTotals]
+    cohorts: list[CohortMonth]
+    left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
+    totals: Annotated[list[CohortMonth], Meta(description="Of all customers, each once.")]
+    unattributed: Annotated[
+        list[CohortMonth] | None, Meta(description="Of customers whose first order nobody has credit of.")
+    ]
+    unmatched: Annotated[list[UnmatchedSpend] | None, Meta(description="Spend that is in no group.")]
+    as_of: str
+    timezone: str
+    currency: str
+    left_out_money: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    cost_rate: float | None
+    group_by: str | None
+    attribution_model: str
+    attribution_window: int
+    query_mode: str
+    fit: Citation
+    hints: Hints = UNSET
+
+
+async def load_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortReport:
+    """Load the answer of a query. Needs and raises the same as `query_cohorts`."""
+    return answer_cohorts(query, await query_cohorts(connection, space_id, query))
+
+
+def answer_cohorts(query: CohortQuery, report: CohortResult) -> CohortReport:
+    """Return the answer with a report's figures."""
+    return CohortReport(
+        groups=[
+            CohortTotals(
+                group.key,
+                group.label,
+                group.new_customers,
+                _number(group.spend),
+                _number(group.cac),
+                float(group.revenue),
+                _number(group.contribution),
+            )
+            for group in report.groups
         ],
-        "left_out": report.left_out,
-        "totals": [_cohort(each) for each in report.total.cohorts],
-        "unattributed": report.unattributed and [_cohort(each) for each in report.unattributed.cohorts],
-        "unmatched": None
+        cohorts=[month for group in report.groups for month in filled_months(_months(group, with_key=True))],
+        left_out=report.left_out,
+        totals=_months(report.total),
+        unattributed=report.unattributed and _months(report.unattributed),
+        unmatched=None
         if report.unmatched is None
         else [
-            {"month": f"{month:%Y-%m}", "spend": float(spend)}
+            UnmatchedSpend(f"{month:%Y-%m}", float(spend))
             for month, spend in zip(report.months, report.unmatched, strict=True)
         ],
-        "as_of": f"{report.today}",
-        "timezone": report.timezone,
-        "currency": report.currency,
-        "left_out_money": left_out_answer(report.left_out_money),
-        "left_out_spend": left_out_spend_answer(report.left_out_spend),
-        "cost_rate": _number(report.cost_rate),
-        "group_by": None if report.group is None else str(report.group),
-        "attribution_model": query.model,
-        "attribution_window": query.window_days,
-        "query_mode": "company" if query.by_company else "profile",
-        "fit": report.fit and cite(report.fit),
-    }
+        as_of=f"{report.today}",
+        timezone=report.timezone,
+        currency=report.currency,
+        left_out_money=left_out_answer(report.left_out_money),
+        left_out_spend=left_out_spend_answer(report.left_out_spend),
+        cost_rate=_number(report.cost_rate),
+        group_by=None if report.group is None else str(report.group),
+        attribution_model=query.model,
+        attribution_window=query.window_days,
+        query_mode="company" if query.by_company else "profile",
+        fit=report.fit and cite(report.fit),
+    )
 
 
-def _group(of: CohortGroup) -> dict[str, Any]:
-    return {
-        "key": of.key,
-        "name": of.label,
-        "new_customers": of.new_customers,
-        "spend": _number(of.spend),
-        "cac": _number(of.cac),
-        "revenue": _number(of.revenue),
-        "contribution": _number(of.contribution),
-    }
+def _months(group: CohortGroup, *, with_key: bool = False) -> list[CohortMonth]:
+    return [
+        CohortMonth(
+            key=group.key if with_key else UNSET,
+            name=group.label if with_key else UNSET,
+            month=f"{cohort.month:%Y-%m}",
+            new_customers=cohort.new_customers,
+            spend=_number(cohort.spend),
+            cac=_number(cohort.cac),
+            payback=str(cohort.payback),
+            payback_month=cohort.payback_month,
+            complete_months=cohort.complete_months,
+            revenue=[*map(float, cohort.revenue)],
+            cumulative_revenue=[*map(float, cohort.cumulative_revenue)],
+            contribution=None if cohort.contribution is None else [*map(float, cohort.contribution)],
+            customers=[*cohort.customers],
+        )
+        for cohort in group.cohorts
+    ]
 
 
-def _cohort(cohort: Cohort) -> dict[str, Any]:
-    contribution = cohort.contribution
-    return {
-        "month": f"{cohort.month:%Y-%m}",
-        "new_customers": cohort.new_customers,
-        "spend": _number(cohort.spend),
-        "cac": _number(cohort.cac),
-        "payback": str(cohort.payback),
-        "payback_month": cohort.payback_month,
-        "complete_months": cohort.complete_months,
-        "revenue": _numbers(cohort.revenue),
-        "cumulative_revenue": _numbers(cohort.cumulative_revenue),
-        "contribution": None if contribution is None else _numbers(contribution),
-        "customers": list(cohort.customers),
-    }
+def filled_months(months: Iterable[CohortMonth]) -> list[CohortMonth]:
+    """Return the months with a new customer or with spend."""
+    return [month for month in months if month.new_customers or month.spend]
 
 
 def _number(figure: Decimal | None) -> float | None:
     return None if figure is None else float(figure)
 
 
-def _numbers(figures: Sequence[Decimal]) -> list[float]:
-    return [float(figure) for figure in figures]
-
-
 def cohorts_csv(report: CohortReport) -> bytes:
     """Return a line for every month since of every cohort; those of nobody come last."""
-    keys = [str(report.group), f"{report.group}_name"] if report.group else []
-    table = CsvTable(["month", *keys, *_OF_COHORT, *_OF_MONTH])
-    for of in report.groups if report.group else (report.total,):
-        _write(table, of, [of.key, of.label] if keys else [])
-    if keys and report.unattributed is not None:
-        _write(table, report.unattributed, ["", UNATTRIBUTED])
-    return table.content()
+    keys = [report.group_by, f"{report.group_by}_name"] if report.group_by else []
+    table: list[list[str | float | None]] = []
+    for cohort in report.cohorts if keys else filled_months(report.totals):
+        table += _lines(cohort, [cohort.key or None, cohort.name or None] if keys else [])
+    if keys:
+        for cohort in filled_months(report.unattributed or ()):
+            table += _lines(cohort, ["", UNATTRIBUTED])
+    return write_csv(["month", *keys, *_OF_COHORT, *_OF_MONTH], table)
 
 
-def _write(table: CsvTable, of: CohortGroup, names: list[str | None]) -> None:
-    for cohort in of.cohorts:
-        if cohort.new_customers or cohort.spend:
-            for line in _lines(cohort):
-                table.add([f"{cohort.month:%Y-%m}", *names, *line])
-
-
-def _lines(cohort: Cohort) -> Iterator[list[str]]:
-    of_cohort = [
-        in_digits(cohort.new_customers),
-        in_digits(_number(cohort.spend)),
-        in_digits(_number(cohort.cac)),
-        str(cohort.payback),
-        in_digits(cohort.payback_month),
-    ]
+def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[str | float | None]]:
+    of_cohort = [getattr(cohort, name) for name in _OF_COHORT]
     left = cohort.contribution or [None] * len(cohort.revenue)
     months = zip(cohort.revenue, cohort.cumulative_revenue, left, cohort.customers, strict=True)
-    for since, (revenue, cumulative, contribution, customers) in enumerate(months):
+    for since, values in enumerate(months):
         complete = "true" if since < cohort.complete_months else "false"
-        money = (in_digits(_number(each)) for each in (revenue, cumulative, contribution))
-        yield [*of_cohort, str(since), complete, *money, str(customers)]
+        yield [cohort.month, *names, *of_cohort, since, complete, *values]
 
 
-_NUMBERS: Schema = {"type": "array", "items": {"type": "number"}}
-_COHORT: dict[str, Schema] = {
-    "month": {**TEXT, "description": "Of the first order: 2026-05."},
-    "new_customers": {**WHOLE, "description": "Each once, with any part of the first order."},
-    "spend": {**NUMBER_OR_NULL, "description": "Of that month."},
-    "cac": NUMBER_OR_NULL,
-    "payback": {"type": "string", "enum": [str(each) for each in Payback]},
-    "payback_month": {
-        **WHOLE_OR_NULL,
-        "description": "From 0: the first until which the contribution covers the spend.",
-    },
-    "complete_months": {**WHOLE, "description": "Months of the lists that are over."},
-    "revenue": {**_NUMBERS, "description": "By months since, from 0."},
-    "cumulative_revenue": _NUMBERS,
-    "contribution": {
-        "type": ["array", "null"],
-        "items": {"type": "number"},
-        "description": "Cumulated, after cost rate and spend; null without a rate.",
-    },
-    "customers": {"type": "array", "items": WHOLE, "description": "Those with an order."},
-}
-_LIST: Schema = {"type": "array", "items": object_schema(_COHORT)}
-COHORTS: Schema = object_schema(
-    {
-        "groups": {
-            "type": "array",
-            "items": object_schema(
-                {
-                    "key": TEXT_OR_NULL,
-                    "name": TEXT_OR_NULL,
-                    "new_customers": WHOLE,
-                    "spend": NUMBER_OR_NULL,
-                    "cac": NUMBER_OR_NULL,
-                    "revenue": {"type": "number"},
-                    "contribution": NUMBER_OR_NULL,
-                }
-            ),
-        },
-        "cohorts": {
-            "type": "array",
-            "items": object_schema({"key": TEXT_OR_NULL, "name": TEXT_OR_NULL, **_COHORT}),
-        },
-        "left_out": {**WHOLE, "description": "Groups beyond the limit."},
-        "totals": {**_LIST, "description": "Of all customers, each once."},
-        "unattributed": {
-            **_LIST,
-            "type": ["array", "null"],
-            "description": "Of customers whose first order nobody has credit of.",
-        },
-        "unmatched": {
-            "type": ["array", "null"],
-            "items": object_schema({"month": TEXT, "spend": {"type": "number"}}),
-            "description": "Spend that is in no group.",
-        },
-        "as_of": TEXT,
-        "timezone": TEXT,
-        "currency": TEXT,
-        "cost_rate": NUMBER_OR_NULL,
-        "left_out_money": LEFT_OUT_MONEY,
-        "left_out_spend": LEFT_OUT_SPEND,
-        "group_by": TEXT_OR_NULL,
-        "attribution_model": TEXT,
-        "attribution_window": WHOLE,
-        "query_mode": TEXT,
-        "fit": CITATION_OR_NULL,
-    }
-)
-
-
-async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortReport:
+async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortResult:
     """Return the report of a query. Needs a transaction in which nothing has been read yet, on a
     connection that it may have for CONNECTION_SECONDS.
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from headwater.reports.engine.measures import Figure, MeasureChange, change_between, plain, rounded
 from headwater.reports.engine.measures import Figures as ReportFigures
-from headwater.reports.engine.report import Report, ReportRow
+from headwater.reports.engine.report import ReportResult, ReportRow
 from headwater.reports.query import (
     ALL_ROWS,
     MOST_ROWS,
@@ -217,7 +217,7 @@ def credit_queries(query: ReportQuery) -> CreditQueries:
 class CreditByKey:
     """The credit of a period, by the keys of its group and by platform."""
 
-    def __init__(self, queries: CreditQueries, reports: Sequence[Report]) -> None:
+    def __init__(self, queries: CreditQueries, reports: Sequence[ReportResult]) -> None:
         """`reports` are those of all queries, in their order."""
         of_all, of_new, *paid = reports
         self.listed = [row.keys[0] for row in of_all.rows if row.keys]
@@ -247,7 +247,7 @@ class CreditByKey:
         )
 
 
-def _by_keys(of_all: Report, of_new: Report) -> dict[tuple[Key, ...], Credit]:
+def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:
     """Return the credit of every row, by its keys."""
     firsts = {_keys_of(row): row for row in of_new.rows}
     rows = {_keys_of(row): _credit_of(row, firsts.get(_keys_of(row))) for row in of_all.rows}

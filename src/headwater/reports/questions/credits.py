@@ -5,22 +5,22 @@ report's own addition says what all of them total, and which are on the page; on
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, ONLY_FITTED, ChosenFit, cite
+from headwater.attribution.fits.choice import FIT, ONLY_FITTED, ChosenFit, cite
 from headwater.attribution.models import MODELS
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.csv_table import CsvTable
+from headwater.http.answers import DataPage, Moment
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.instants import written_in_utc
 from headwater.http.inputs.pagination import (
@@ -29,25 +29,14 @@ from headwater.http.inputs.pagination import (
     Page,
     PageLink,
     Position,
-    envelope,
-    envelope_schema,
+    answer_page,
     page_of,
     page_size,
 )
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.http.inputs.timerange import months_after
-from headwater.http.openapi import (
-    MOMENT,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    WHOLE,
-    WHOLE_OR_NULL,
-    object_schema,
-)
 from headwater.people.contacts import filters
 from headwater.reports.engine.acquisition import Acquisition, load_acquired
-from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.measures import (
     TOUCHED_EVENTS,
@@ -60,6 +49,7 @@ from headwater.reports.engine.measures import (
 from headwater.reports.engine.passes import PlanLoader, load_left_out, path_reader
 from headwater.reports.engine.report_reader import in_thread, open_reader
 from headwater.reports.engine.result import PeriodSums
+from headwater.reports.hints import Hints
 from headwater.reports.query import (
     MOST_ROWS,
     TOUCH_GROUPS,
@@ -86,9 +76,7 @@ from headwater.reports.questions.credit_rows import (
 from headwater.reports.questions.shared import (
     CAMPAIGN,
     DATE_BASIS,
-    DATES,
     DEFAULT_MODEL,
-    LEFT_OUT_MONEY,
     MODEL,
     MOST_CONDITIONS,
     ONLY,
@@ -96,13 +84,16 @@ from headwater.reports.questions.shared import (
     SOURCES_FILTER,
     TIME,
     WINDOW,
-    in_digits,
+    Citation,
+    ReportDates,
+    UncountedMoney,
     left_out_answer,
     number,
     only_parameter,
     read_filters,
     read_span,
     refuse_unknown_keys,
+    write_csv,
     written_span,
 )
 from headwater.sources.source_names import SourceNames
@@ -206,7 +197,7 @@ class CreditsQuery:
 
 
 @dataclass(frozen=True)
-class CreditsPage:
+class CreditList:
     """One page of a list, the newest event first, and the totals of all of it."""
 
     rows: tuple[EventCredit, ...]
@@ -306,177 +297,145 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
     return credits_query
 
 
-_TO = " > "
-_OF_EVENT = (
-    "event_id",
-    "event_time_utc",
-    "event_name",
-    "configured_name",
-    "contact_id",
-    "contact_name",
-    "company_id",
-    "company_name",
-    "order_id",
-    "amount",
-    "credited_events",
-    "credited_revenue",
-    "unattributed_reason",
-    "original_amount",
-    "original_currency",
-)
-_OF_TAGS = (
-    "campaign_id",
-    "campaign_name",
-    "adset_id",
-    "adset_name",
-    "ad_id",
-    "ad_name",
-    "keyword",
-    "landing_page",
-)
+class CreditedTouch(Struct, frozen=True):
+    """A touchpoint on the path to an event, and its credit."""
+
+    event_time_utc: Moment
+    source: str
+    channel: str
+    campaign_id: str | None
+    campaign_name: str | None
+    adset_id: str | None
+    adset_name: str | None
+    ad_id: str | None
+    ad_name: str | None
+    keyword: str | None
+    landing_page: str | None
+    credited_events: float
+    credited_revenue: float
 
 
-def credits_answer(query: CreditsQuery, page: CreditsPage, link: PageLink, hints: Mapping[str, Any]) -> bytes:
-    """Return a page as JSON, with hints on its filters."""
-    lines = [msgspec.json.encode(_row(row)).decode() for row in page.rows]
+class CreditedEvent(Struct, frozen=True):
+    """An event, and the credit of its touchpoints."""
+
+    event_id: int
+    event_time_utc: Moment
+    event_name: str
+    configured_name: str
+    contact_id: int
+    contact_name: Annotated[str | None, Meta(description="The name, if one is known.")]
+    company_id: int | None
+    company_name: str | None
+    order_id: str | None
+    amount: float | None
+    credited_events: Annotated[float, Meta(description="The credited part of the event.")]
+    credited_revenue: Annotated[float, Meta(description="The credited part of its amount.")]
+    unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
+    original_amount: Annotated[float | None, Meta(description="The amount as it was reported.")]
+    original_currency: Annotated[str, Meta(description="The currency in which it was reported.")]
+    touches: Annotated[
+        list[CreditedTouch], Meta(description="The touchpoints whose credit counts; both ends of many.")
+    ]
+    left_out: Annotated[int, Meta(description="Touchpoints that are not listed.")]
+
+
+class CreditSums(Struct, frozen=True):
+    """The sums of a list of events."""
+
+    events: int
+    amount: float
+    credited_events: float
+    credited_revenue: float
+
+
+class CreditPage(DataPage[CreditedEvent], frozen=True):
+    """One page of events, and the totals of all of them."""
+
+    totals: Annotated[CreditSums, Meta(description="Of all pages together.")]
+    credit: Annotated[str, Meta(extra_json_schema={"enum": [str(credit) for credit in CreditFilter]})]
+    period: ReportDates
+    timezone: str
+    currency: str
+    left_out_money: list[UncountedMoney]
+    attribution_model: str
+    attribution_window: int
+    query_mode: str
+    date_basis: str
+    fit: Citation
+    hints: Hints = UNSET
+
+
+def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints: Hints) -> CreditPage:
+    """Return a page of the list as the API's answer."""
     totals = page.totals
-    return envelope(
+    lines = [msgspec.json.encode(_credited_event(row)).decode() for row in page.rows]
+    return answer_page(
+        CreditPage,
         Page(lines, page.next, page.previous),
         query.per_page,
         link,
-        {
-            "totals": {
-                "events": totals.events,
-                "amount": number(totals.amount),
-                "credited_events": number(totals.credited_events),
-                "credited_revenue": number(totals.credited_revenue),
-            },
-            "credit": str(page.credit),
-            "period": written_span(page.span),
-            "timezone": page.timezone,
-            "currency": page.currency,
-            "left_out_money": left_out_answer(page.left_out_money),
-            "attribution_model": query.model,
-            "attribution_window": query.window_days,
-            "query_mode": "company" if query.by_company else "profile",
-            "date_basis": str(query.date_basis),
-            "fit": page.fit and cite(page.fit),
-            **hints,
-        },
+        totals=CreditSums(
+            totals.events,
+            round(float(totals.amount), 4),
+            round(float(totals.credited_events), 4),
+            round(float(totals.credited_revenue), 4),
+        ),
+        credit=str(page.credit),
+        period=written_span(page.span),
+        timezone=page.timezone,
+        currency=page.currency,
+        left_out_money=left_out_answer(page.left_out_money),
+        attribution_model=query.model,
+        attribution_window=query.window_days,
+        query_mode="company" if query.by_company else "profile",
+        date_basis=str(query.date_basis),
+        fit=page.fit and cite(page.fit),
+        hints=hints,
     )
 
 
-def credits_csv(page: CreditsPage) -> bytes:
+def credits_csv(page: CreditList) -> bytes:
     """Return the events of a page as CSV, the sources of their touches in one column."""
-    table = CsvTable([*_OF_EVENT, "touches"])
-    for row in page.rows:
-        cells = [_cell(value) for value in _of_event(row).values()]
-        table.add([*cells, _TO.join(touch.source for touch in row.touches)])
-    return table.content()
+    columns = CreditedEvent.__struct_fields__[:-1]
+    rows = ([getattr(event, name) for name in columns[:-1]] for event in map(_credited_event, page.rows))
+    paths = (" > ".join(touch.source for touch in row.touches) for row in page.rows)
+    return write_csv(columns, ([*row, path] for row, path in zip(rows, paths, strict=True)))
 
 
-def _cell(value: str | float | None) -> str | None:
-    return in_digits(value) if isinstance(value, int | float) else value
-
-
-def _row(row: EventCredit) -> dict[str, Any]:
-    touches = [_touch(touch) for touch in row.touches]
-    return {**_of_event(row), "touches": touches, "left_out": row.left_out}
-
-
-def _of_event(row: EventCredit) -> dict[str, str | float | None]:
-    values = (
-        row.event_id,
-        written_in_utc(row.event_time),
-        row.event_name,
-        row.configured_name,
-        row.contact_id,
-        row.contact_name,
-        row.company_id,
-        row.company_name,
-        row.order_id,
-        number(row.amount),
-        number(row.credited_events),
-        number(row.credited_revenue),
-        row.reason,
-        number(row.original_amount),
-        row.original_currency,
+def _credited_event(row: EventCredit) -> CreditedEvent:
+    return CreditedEvent(
+        event_id=row.event_id,
+        event_time_utc=written_in_utc(row.event_time),
+        event_name=row.event_name,
+        configured_name=row.configured_name,
+        contact_id=row.contact_id,
+        contact_name=row.contact_name,
+        company_id=row.company_id,
+        company_name=row.company_name,
+        order_id=row.order_id,
+        amount=number(row.amount),
+        credited_events=round(float(row.credited_events), 4),
+        credited_revenue=round(float(row.credited_revenue), 4),
+        unattributed_reason=None if row.reason is None else row.reason.value,
+        original_amount=number(row.original_amount),
+        original_currency=row.original_currency,
+        touches=[_credited_touch(touch) for touch in row.touches],
+        left_out=row.left_out,
     )
-    return dict(zip(_OF_EVENT, values, strict=True))
 
 
-def _touch(touch: TouchCredit) -> dict[str, str | float | None]:
-    return {
-        "event_time_utc": written_in_utc(touch.occurred_at),
-        "source": touch.source,
-        "channel": touch.channel,
-        **{name: getattr(touch.tags, name) for name in _OF_TAGS},
-        "credited_events": number(touch.credited_events),
-        "credited_revenue": number(touch.credited_revenue),
-    }
+def _credited_touch(touch: TouchCredit) -> CreditedTouch:
+    return CreditedTouch(
+        event_time_utc=written_in_utc(touch.occurred_at),
+        source=touch.source,
+        channel=touch.channel,
+        credited_events=round(float(touch.credited_events), 4),
+        credited_revenue=round(float(touch.credited_revenue), 4),
+        **asdict(touch.tags),
+    )
 
 
-_NUMBER = {"type": "number"}
-_TOUCH = object_schema(
-    {
-        "event_time_utc": MOMENT,
-        "source": TEXT,
-        "channel": TEXT,
-        **dict.fromkeys(_OF_TAGS, TEXT_OR_NULL),
-        "credited_events": _NUMBER,
-        "credited_revenue": _NUMBER,
-    }
-)
-_ROW = object_schema(
-    {
-        "event_id": WHOLE,
-        "event_time_utc": MOMENT,
-        "event_name": TEXT,
-        "configured_name": TEXT,
-        "contact_id": WHOLE,
-        "contact_name": {**TEXT_OR_NULL, "description": "The name, if one is known."},
-        "company_id": WHOLE_OR_NULL,
-        "company_name": TEXT_OR_NULL,
-        "order_id": TEXT_OR_NULL,
-        "amount": NUMBER_OR_NULL,
-        "credited_events": {**_NUMBER, "description": "The credited part of the event."},
-        "credited_revenue": {**_NUMBER, "description": "The credited part of its amount."},
-        "unattributed_reason": {"enum": [*map(str, NoCredit), None]},
-        "original_amount": {**NUMBER_OR_NULL, "description": "The amount as it was reported."},
-        "original_currency": {**TEXT, "description": "The currency in which it was reported."},
-        "touches": {
-            "type": "array",
-            "items": _TOUCH,
-            "description": "The touchpoints whose credit counts; both ends of many.",
-        },
-        "left_out": {**WHOLE, "description": "Touchpoints that are not listed."},
-    }
-)
-CREDITS = envelope_schema(
-    _ROW,
-    {
-        "totals": {
-            **object_schema(
-                {"events": WHOLE, "amount": _NUMBER, "credited_events": _NUMBER, "credited_revenue": _NUMBER}
-            ),
-            "description": "Of all pages together.",
-        },
-        "credit": {"type": "string", "enum": [str(credit) for credit in CreditFilter]},
-        "period": DATES,
-        "timezone": TEXT,
-        "currency": TEXT,
-        "left_out_money": LEFT_OUT_MONEY,
-        "attribution_model": TEXT,
-        "attribution_window": WHOLE,
-        "query_mode": TEXT,
-        "date_basis": TEXT,
-        "fit": CITATION_OR_NULL,
-    },
-)
-"""The JSON schema of the answer."""
-
-
-async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditsPage:
+async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditList:
     """Return one page of the events behind a figure. Needs a transaction in which nothing has been
     read yet, on a connection that it may have for CONNECTION_SECONDS.
 
@@ -503,7 +462,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
         paths = planned.plan.scope.kinds.without_other_amounts(paths)
         shares = await in_thread(SharedOut, planned.plan, paths, query.listed)
         rows = await CreditRowReader(reader, shares).rows()
-        return CreditsPage(
+        return CreditList(
             rows=tuple(rows[event_id] for event_id in event_ids.tolist()),
             totals=totals_of(sums, query.model, query.listed),
             credit=query.listed,

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
+from msgspec import UNSET, Struct
 from psycopg import AsyncConnection
 
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.fields import one_of, whole_number
 from headwater.http.inputs.parameters import Input, Parameter
-from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.path_dimensions import DAYS, STEP_SEPARATOR, TOUCHES, TouchPath
-from headwater.reports.engine.report import Report, ReportRow, query_reports
+from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
+from headwater.reports.hints import Hints
 from headwater.reports.query import (
     MOST_ROWS,
     DateTimeSpan,
@@ -33,18 +32,18 @@ from headwater.reports.query import (
     refuse_broken_rules,
 )
 from headwater.reports.questions.shared import (
-    DATES,
-    LEFT_OUT_MONEY,
     ONLY_EVENTS,
     PERIOD,
     TIME,
     WINDOW,
-    in_digits,
+    ReportDates,
+    UncountedMoney,
     left_out_answer,
     number,
     read_event_filters,
     read_keys,
     read_span,
+    write_csv,
     written_moment,
     written_span,
 )
@@ -98,7 +97,7 @@ class PathFigures:
 
 
 @dataclass(frozen=True)
-class PathReport:
+class PathResult:
     """The result of a query: events that have a touch in the window, by their paths."""
 
     paths: tuple[tuple[TouchPath, PathFigures], ...]
@@ -183,92 +182,97 @@ def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
 
 
 _FIGURES = ("events", "revenue", "days_to_conversion")
-_COLUMNS = ("path", "more", *_FIGURES)
+_COLUMNS = ["path", "more", *_FIGURES]
 
 
-def paths_answer(query: PathsQuery, report: PathReport) -> dict[str, Any]:
-    """Return a report of paths as JSON has it."""
-    return {
-        "columns": list(_COLUMNS),
-        "rows": [[list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths],
-        "left_out": report.left_out,
-        "totals": dict(zip(_FIGURES, _numbers(report.total), strict=True)),
-        "touches": _table(["touches"], (([name], of) for name, of in report.touches.items())),
-        "days": _table(["days"], (([name], of) for name, of in report.days.items())),
-        "first_and_last": _table(["first", "last"], report.first_and_last.items()),
-        "event_names": dict(report.event_counts),
-        "period": written_span(report.span),
-        "first_event": written_moment(report.first_event),
-        "last_event": written_moment(report.last_event),
-        "timezone": report.timezone,
-        "currency": report.currency,
-        "left_out_money": left_out_answer(report.left_out_money),
-        "group_by": str(query.group),
-        "attribution_window": query.window_days,
-        "query_mode": "company" if query.by_company else "profile",
-    }
+class PathTotals(Struct, frozen=True):
+    """Figures of some events with a touchpoint in the window."""
+
+    events: int
+    revenue: float
+    days_to_conversion: float | None
+
+
+class FigureTable(Struct, frozen=True):
+    """Columns and rows."""
+
+    columns: list[str]
+    rows: list[list[str | float | None]]
+
+
+class PathReport(Struct, frozen=True):
+    """The report of paths."""
+
+    columns: list[str]
+    rows: list[list[list[str] | float | None]]
+    left_out: int
+    totals: PathTotals
+    touches: FigureTable
+    days: FigureTable
+    first_and_last: FigureTable
+    event_names: dict[str, int]
+    period: ReportDates
+    first_event: str | None
+    last_event: str | None
+    timezone: str
+    currency: str
+    left_out_money: list[UncountedMoney]
+    group_by: str
+    attribution_window: int
+    query_mode: str
+    hints: Hints = UNSET
+
+
+async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
+    """Load the answer of a query. Needs and raises the same as `query_paths`."""
+    report = await query_paths(connection, space_id, query)
+    return PathReport(
+        columns=_COLUMNS,
+        rows=[[list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths],
+        left_out=report.left_out,
+        totals=PathTotals(*_numbers(report.total)),
+        touches=_table(["touches"], (([name], of) for name, of in report.touches.items())),
+        days=_table(["days"], (([name], of) for name, of in report.days.items())),
+        first_and_last=_table(["first", "last"], report.first_and_last.items()),
+        event_names=dict(report.event_counts),
+        period=written_span(report.span),
+        first_event=written_moment(report.first_event),
+        last_event=written_moment(report.last_event),
+        timezone=report.timezone,
+        currency=report.currency,
+        left_out_money=left_out_answer(report.left_out_money),
+        group_by=str(query.group),
+        attribution_window=query.window_days,
+        query_mode="company" if query.by_company else "profile",
+    )
 
 
 def paths_csv(report: PathReport) -> bytes:
     """Return the listed paths as CSV."""
-    table = CsvTable(_COLUMNS)
-    for path, figures in report.paths:
-        digits = [in_digits(figure) for figure in _numbers(figures)]
-        table.add([STEP_SEPARATOR.join(path.steps), path.more, *digits])
-    return table.content()
-
-
-def _table(names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]) -> dict[str, list[Any]]:
-    return {"columns": [*names, *_FIGURES], "rows": [[*keys, *_numbers(figures)] for keys, figures in rows]}
-
-
-def _numbers(figures: PathFigures) -> list[float | None]:
-    return [figures.events, number(figures.revenue), number(figures.days_to_conversion)]
-
-
-_CELL = {"type": ["string", "number", "null"]}
-_TABLE = object_schema(
-    {
-        "columns": {"type": "array", "items": TEXT},
-        "rows": {"type": "array", "items": {"type": "array", "items": _CELL}},
-    }
-)
-_PATH_CELL = {"type": ["array", "number", "null"], "items": TEXT}
-_NUMBER_OR_NULL = {"type": ["number", "null"]}
-PATHS = object_schema(
-    {
-        "columns": {"type": "array", "items": TEXT},
-        "rows": {"type": "array", "items": {"type": "array", "items": _PATH_CELL}},
-        "left_out": {"type": "integer"},
-        "totals": object_schema(
-            {
-                "events": {"type": "integer"},
-                "revenue": {"type": "number"},
-                "days_to_conversion": _NUMBER_OR_NULL,
-            }
+    return write_csv(
+        report.columns,
+        (
+            [STEP_SEPARATOR.join(cell) if isinstance(cell, list) else cell for cell in row]
+            for row in report.rows
         ),
-        "touches": _TABLE,
-        "days": _TABLE,
-        "first_and_last": _TABLE,
-        "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "period": DATES,
-        "first_event": TEXT_OR_NULL,
-        "last_event": TEXT_OR_NULL,
-        "timezone": TEXT,
-        "currency": TEXT,
-        "left_out_money": LEFT_OUT_MONEY,
-        "group_by": TEXT,
-        "attribution_window": {"type": "integer"},
-        "query_mode": TEXT,
-    }
-)
+    )
+
+
+def _table(names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]) -> FigureTable:
+    return FigureTable([*names, *_FIGURES], [[*keys, *_numbers(figures)] for keys, figures in rows])
+
+
+def _numbers(figures: PathFigures) -> tuple[int, float, float | None]:
+    return figures.events, round(float(figures.revenue), 4), number(figures.days_to_conversion)
+
+
 _MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 _NOTHING = PathFigures(0, Decimal(0), None)
 _NEVER = "0"
 """No range of touches."""
 
 
-async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
+async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathResult:
     """Return the report of a query. Needs a transaction in which nothing has been read yet, on a
     connection that it may have for CONNECTION_SECONDS.
 
@@ -286,7 +290,7 @@ async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQu
             _report(query, (Group.FIRST_SOURCE, Group.LAST_SOURCE)),
         ],
     )
-    return PathReport(
+    return PathResult(
         paths=tuple((_path(keys), figures) for keys, figures in _rows(by_path)),
         left_out=by_path.left_out,
         touches=_by_range(TOUCHES, touches),
@@ -316,7 +320,7 @@ def _reached(filters: Filters) -> Filters:
     return replace(filters, only=only)
 
 
-def _rows(report: Report) -> Iterable[tuple[tuple[str, ...], PathFigures]]:
+def _rows(report: ReportResult) -> Iterable[tuple[tuple[str, ...], PathFigures]]:
     for row in report.rows:
         yield tuple(key.value or "" for key in row.keys), _figures(row)
 
@@ -327,7 +331,7 @@ def _path(keys: tuple[str, ...]) -> TouchPath:
     return path
 
 
-def _by_range(ranges: Iterable[str], report: Report) -> Mapping[str, PathFigures]:
+def _by_range(ranges: Iterable[str], report: ReportResult) -> Mapping[str, PathFigures]:
     """Return the figures of every range."""
     figures = {name: of_range for (name,), of_range in _rows(report)}
     return {name: figures.get(name, _NOTHING) for name in ranges}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, cite
+from msgspec import UNSET, Meta, Struct
+from msgspec.structs import astuple
+from psycopg import AsyncConnection
+
+from headwater.attribution.fits.choice import FIT, cite
 from headwater.attribution.models import MODELS
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
-from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
-from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
-from headwater.reports.engine.report import GroupKey, Report, ReportRow, Unattributed
+from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_report
 from headwater.reports.engine.ripeness import Ripeness
+from headwater.reports.hints import Hints
 from headwater.reports.query import (
     CLOCK,
     CREDITED,
@@ -32,24 +35,24 @@ from headwater.reports.questions.shared import (
     COMPARE,
     CURRENCY,
     DATE_BASIS,
-    DATES,
     DEFAULT_MODEL,
-    LEFT_OUT_MONEY,
     LIMIT,
     MODEL,
     NO_GROUPS,
-    NOT_COMPARED,
     ONLY,
     PERIOD,
     SOURCES_FILTER,
     TIME,
     WINDOW,
-    in_digits,
+    Citation,
+    ReportDates,
+    UncountedMoney,
     left_out_answer,
     number,
     read_filters,
     read_report_period,
     uncompared,
+    write_csv,
     written_moment,
     written_span,
 )
@@ -181,76 +184,129 @@ NAMED = frozenset(
 """Groups whose key is not the name that people use: they get a second column."""
 
 
-def report_answer(query: ReportQuery, report: Report) -> dict[str, Any]:
-    """Return a report as JSON has it."""
+class RipeningDay(Struct, frozen=True):
+    """A day whose figure is not final yet."""
+
+    day: str
+    value: Annotated[float, Meta(description="The figure at the last midnight.")]
+    share_in: Annotated[float, Meta(description="The share of the final figure that usually is in by now.")]
+    expected: float
+    low: float
+    high: float
+
+
+class ReportRipeness(Struct, frozen=True):
+    """How complete recent days are, as of the last midnight."""
+
+    as_of: str
+    horizon_days: int
+    history_days: int
+    reason: str | None
+    share_in: float | None
+    days: list[RipeningDay]
+
+
+class Report(Struct, frozen=True):
+    """The report."""
+
+    columns: list[str]
+    rows: list[list[str | float | None]]
+    left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
+    totals: Annotated[dict[str, float | None], Meta(description="Over all groups, each event once.")]
+    unattributed: Annotated[dict[str, Any] | None, Meta(description="Credited to nobody, and by reason.")]
+    overall: Annotated[dict[str, float | None] | None, Meta(description="Of every event.")]
+    event_names: dict[str, int]
+    period: ReportDates
+    compared_period: ReportDates | None
+    not_compared: str | None
+    conversion_names: list[str]
+    first_event: str | None
+    last_event: str | None
+    timezone: str
+    currency: str
+    attribution_model: str | list[str]
+    attribution_window: int
+    query_mode: str
+    date_basis: str
+    left_out_money: list[UncountedMoney]
+    compared_left_out_money: list[UncountedMoney] | None
+    reading: str
+    ripeness: ReportRipeness | None
+    fit: Citation
+    hints: Hints = UNSET
+
+
+async def load_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
+    """Load the answer of a query. Needs and raises the same as `query_report`."""
+    return answer_report(query, await query_report(connection, space_id, query))
+
+
+def answer_report(query: ReportQuery, report: ReportResult) -> Report:
+    """Return the answer with a report's figures."""
     compared = report.compared_span
-    return {
-        "columns": columns(query, report),
-        "rows": [[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
-        "left_out": report.left_out,
-        "totals": _named(query, report, report.total),
-        "unattributed": _unattributed(query, report.unattributed),
-        "overall": report.overall and _named(query, report, report.overall),
-        "event_names": dict(report.event_counts),
-        "period": written_span(report.span),
-        "compared_period": compared and written_span(compared),
-        "not_compared": uncompared(report.is_comparable or compared is None),
-        "conversion_names": [*report.conversion_names],
-        "first_event": written_moment(report.first_event),
-        "last_event": written_moment(report.last_event),
-        "timezone": report.timezone,
-        "currency": report.currency,
-        "attribution_model": query.models[0] if len(query.models) == 1 else list(query.models),
-        "attribution_window": query.window_days,
-        "query_mode": "company" if query.by_company else "profile",
-        "date_basis": str(query.date_basis),
-        "left_out_money": left_out_answer(report.left_out_money),
-        "compared_left_out_money": None
+    return Report(
+        columns=columns(query, report),
+        rows=[[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
+        left_out=report.left_out,
+        totals=_named(query, report, report.total),
+        unattributed=_unattributed(query, report.unattributed),
+        overall=report.overall and _named(query, report, report.overall),
+        event_names=dict(report.event_counts),
+        period=written_span(report.span),
+        compared_period=compared and written_span(compared),
+        not_compared=uncompared(report.is_comparable or compared is None),
+        conversion_names=[*report.conversion_names],
+        first_event=written_moment(report.first_event),
+        last_event=written_moment(report.last_event),
+        timezone=report.timezone,
+        currency=report.currency,
+        attribution_model=query.models[0] if len(query.models) == 1 else list(query.models),
+        attribution_window=query.window_days,
+        query_mode="company" if query.by_company else "profile",
+        date_basis=str(query.date_basis),
+        left_out_money=left_out_answer(report.left_out_money),
+        compared_left_out_money=None
         if report.compared_left_out_money is None
         else left_out_answer(report.compared_left_out_money),
-        "reading": report.reading,
-        "ripeness": report.ripeness and _ripeness(report.ripeness),
-        "fit": report.fit and cite(report.fit),
-    }
+        reading=report.reading,
+        ripeness=report.ripeness and _ripeness(report.ripeness),
+        fit=report.fit and cite(report.fit),
+    )
 
 
-def _ripeness(ripeness: Ripeness) -> dict[str, Any]:
-    together = ripeness.share_in
-    return {
-        "as_of": f"{ripeness.as_of} 00:00:00",
-        "horizon_days": ripeness.horizon_days,
-        "history_days": ripeness.history_days,
-        "reason": ripeness.reason and str(ripeness.reason),
-        "share_in": None if together is None else round(together, 4),
-        "days": [
-            {"day": f"{day.day}", **{name: round(getattr(day, name), 4) for name in _OF_DAYS}}
-            for day in ripeness.days
-        ],
-    }
+def _ripeness(ripeness: Ripeness) -> ReportRipeness:
+    share = ripeness.share_in
+    return ReportRipeness(
+        as_of=f"{ripeness.as_of} 00:00:00",
+        horizon_days=ripeness.horizon_days,
+        history_days=ripeness.history_days,
+        reason=ripeness.reason and str(ripeness.reason),
+        share_in=None if share is None else round(share, 4),
+        days=ripening_days(ripeness),
+    )
+
+
+def ripening_days(ripeness: Ripeness) -> list[RipeningDay]:
+    """Return the days whose figures are not final yet."""
+    figures = ("value", "share_in", "expected", "low", "high")
+    return [
+        RipeningDay(f"{day.day}", *(round(getattr(day, name), 4) for name in figures))
+        for day in ripeness.days
+    ]
 
 
 def ripeness_csv(ripeness: Ripeness) -> bytes:
-    """Return the days that are not ripe as CSV."""
-    table = CsvTable(["day", *_OF_DAYS])
-    for day in ripeness.days:
-        figures = (round(getattr(day, name), 4) for name in _OF_DAYS)
-        table.add([f"{day.day}", *map(in_digits, figures)])
-    return table.content()
+    """Return the days whose figures are not final yet as CSV."""
+    return write_csv(RipeningDay.__struct_fields__, map(astuple, ripening_days(ripeness)))
 
 
-_OF_DAYS = ("value", "share_in", "expected", "low", "high")
+def report_csv(report: Report) -> bytes:
+    """Return a report's columns and rows as CSV; without groups the totals are its row."""
+    is_grouped = len(report.columns) > len(report.totals)
+    return write_csv(report.columns, report.rows if is_grouped else [[*report.totals.values()]])
 
 
-def report_csv(query: ReportQuery, report: Report) -> bytes:
-    """Return a report's columns and rows as CSV."""
-    table = CsvTable(columns(query, report))
-    for row in report.rows or ((report.total,) if not query.group_by else ()):
-        keys = _keys(query, row)
-        table.add([*keys, *(in_digits(figure) for figure in _figures(report, query, row))])
-    return table.content()
-
-
-def columns(query: ReportQuery, report: Report) -> list[str]:
+def columns(query: ReportQuery, report: ReportResult) -> list[str]:
     """Return the names of a report's columns."""
     return [*_key_columns(query), *_figure_columns(query, report)]
 
@@ -262,7 +318,7 @@ def _key_columns(query: ReportQuery) -> Iterator[str]:
             yield f"{group}_name"
 
 
-def _figure_columns(query: ReportQuery, report: Report) -> Iterator[str]:
+def _figure_columns(query: ReportQuery, report: ReportResult) -> Iterator[str]:
     for column in report.columns:
         yield from _column_names(query, column)
 
@@ -285,7 +341,7 @@ def _key_text(group: Group, key: GroupKey) -> str | None:
     return key.label if group is Group.MONTH else key.value
 
 
-def _figures(report: Report, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
+def _figures(report: ReportResult, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
     for column in report.columns:
         yield from _figures_of(query, row, column)
 
@@ -298,7 +354,7 @@ def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Ite
         yield None if change is None else number(change.ratio)
 
 
-def _named(query: ReportQuery, report: Report, row: ReportRow) -> dict[str, float | None]:
+def _named(query: ReportQuery, report: ReportResult, row: ReportRow) -> dict[str, float | None]:
     names = _figure_columns(query, report)
     return dict(zip(names, _figures(report, query, row), strict=True))
 
@@ -316,37 +372,3 @@ def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
         for column in row.figures
         for name, figure in zip(_column_names(query, column), _figures_of(query, row, column), strict=True)
     }
-
-
-_BY_MEASURE: Mapping[str, Any] = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
-REPORT = object_schema(
-    {
-        "columns": {"type": "array", "items": TEXT},
-        "rows": {
-            "type": "array",
-            "items": {"type": "array", "items": {"type": ["string", "number", "null"]}},
-        },
-        "left_out": {"type": "integer", "description": "Groups beyond the limit."},
-        "totals": {**_BY_MEASURE, "description": "Over all groups, each event once."},
-        "unattributed": {"type": ["object", "null"], "description": "Credited to nobody, and by reason."},
-        "overall": {**_BY_MEASURE, "type": ["object", "null"], "description": "Of every event."},
-        "event_names": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "conversion_names": {"type": "array", "items": TEXT},
-        "not_compared": NOT_COMPARED,
-        "period": DATES,
-        "compared_period": {**DATES, "type": ["object", "null"]},
-        "first_event": TEXT_OR_NULL,
-        "last_event": TEXT_OR_NULL,
-        "timezone": TEXT,
-        "currency": TEXT,
-        "attribution_model": {"type": ["string", "array"]},
-        "attribution_window": {"type": "integer"},
-        "query_mode": TEXT,
-        "date_basis": TEXT,
-        "left_out_money": LEFT_OUT_MONEY,
-        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
-        "reading": TEXT,
-        "ripeness": {"type": ["object", "null"]},
-        "fit": CITATION_OR_NULL,
-    }
-)

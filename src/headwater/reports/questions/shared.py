@@ -7,16 +7,21 @@ from dataclasses import replace
 from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from msgspec import Meta, Struct
+
+from headwater.attribution.fits.choice import CITATION_OR_NULL
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
 from headwater.events.source_filter import read_sources, sources_parameter
+from headwater.http.answers import inline_schema
+from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.http.inputs.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
-from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
+from headwater.http.openapi import TEXT_OR_NULL, Schema
 from headwater.people.contacts import filters
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
@@ -239,53 +244,62 @@ ONLY_EVENTS = only_parameter(
 )
 
 
-def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[dict[str, Any]]:
-    """Return left-out money as JSON has it."""
+class ReportDates(Struct, frozen=True):
+    """The first and the last second of a range, on the Space's clock."""
+
+    start_date: str
+    end_date: str
+
+
+class UncountedMoney(Struct, frozen=True):
+    """Money of events that no sum includes."""
+
+    currency: str
+    events: int
+    amount: float
+    reason: Annotated[str, Meta(extra_json_schema={"enum": [str(reason) for reason in LeftOutReason]})]
+    first_day: str
+    last_day: str
+
+
+class UncountedSpend(Struct, frozen=True):
+    """Ad spend in a currency without a rate."""
+
+    currency: str
+    amount: float
+    first_day: str
+    last_day: str
+
+
+Citation = Annotated[Any, Meta(extra_json_schema=CITATION_OR_NULL)]
+"""The fit that credit depends on."""
+
+
+def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
+    """Return left-out money as answers have it."""
     return [
-        {
-            "currency": money.currency,
-            "events": money.events,
-            "amount": float(money.amount),
-            "reason": str(money.reason),
-            "first_day": f"{money.first_day}",
-            "last_day": f"{money.last_day}",
-        }
+        UncountedMoney(
+            money.currency,
+            money.events,
+            float(money.amount),
+            str(money.reason),
+            f"{money.first_day}",
+            f"{money.last_day}",
+        )
         for money in left_out
     ]
 
 
-def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[dict[str, Any]]:
-    """Return left-out spend as JSON has it."""
+def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[UncountedSpend]:
+    """Return left-out spend as answers have it."""
     return [
-        {
-            "currency": spend.currency,
-            "amount": float(spend.amount),
-            "first_day": f"{spend.first_day}",
-            "last_day": f"{spend.last_day}",
-        }
+        UncountedSpend(spend.currency, float(spend.amount), f"{spend.first_day}", f"{spend.last_day}")
         for spend in left_out
     ]
 
 
-LEFT_OUT_SPEND = {
-    "type": "array",
-    "items": object_schema(
-        {"currency": TEXT, "amount": {"type": "number"}, "first_day": TEXT, "last_day": TEXT}
-    ),
-}
-LEFT_OUT_MONEY = {
-    "type": "array",
-    "items": object_schema(
-        {
-            "currency": TEXT,
-            "events": {"type": "integer"},
-            "amount": {"type": "number"},
-            "reason": {"type": "string", "enum": [str(reason) for reason in LeftOutReason]},
-            "first_day": TEXT,
-            "last_day": TEXT,
-        }
-    ),
-}
+LEFT_OUT_SPEND: Schema = {"type": "array", "items": inline_schema(UncountedSpend)}
+LEFT_OUT_MONEY: Schema = {"type": "array", "items": inline_schema(UncountedMoney)}
 BEFORE_FIRST_EVENT = "before_first_event"
 NOT_COMPARED = TEXT_OR_NULL
 """Why compared figures are null."""
@@ -308,9 +322,17 @@ def in_digits(figure: float | None) -> str:
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
 
-def written_span(span: DateTimeSpan) -> dict[str, str]:
-    """Return the first and the last second of a range, in words."""
-    return {"start_date": f"{span.start}", "end_date": f"{span.end}"}
+def write_csv(columns: Iterable[str], rows: Iterable[Iterable[str | float | None]]) -> bytes:
+    """Return rows of texts and figures as CSV."""
+    table = CsvTable(columns)
+    for row in rows:
+        table.add(in_digits(cell) if isinstance(cell, int | float) else cell for cell in row)
+    return table.content()
+
+
+def written_span(span: DateTimeSpan) -> ReportDates:
+    """Return the first and the last second of a range as answers have it."""
+    return ReportDates(f"{span.start}", f"{span.end}")
 
 
 def written_moment(moment: datetime | None) -> str | None:
@@ -318,4 +340,4 @@ def written_moment(moment: datetime | None) -> str | None:
     return moment and moment.isoformat(" ", "seconds")
 
 
-DATES = object_schema({"start_date": TEXT, "end_date": TEXT})
+DATES = inline_schema(ReportDates)

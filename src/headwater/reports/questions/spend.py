@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import CITATION_OR_NULL, FIT, ChosenFit, cite
+from headwater.attribution.fits.choice import FIT, ChosenFit, cite
 from headwater.events.parameters import EVENT_NAMES_PARAMETER
-from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Input, Parameter
-from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE, Schema, object_schema
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import Report, query_reports
+from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.engine.time_buckets import SHORTEST, compared_span, counterpart, cut
+from headwater.reports.hints import Hints
 from headwater.reports.query import (
     Comparison,
     DateBasis,
@@ -44,18 +44,17 @@ from headwater.reports.questions.shared import (
     COMPARE,
     CURRENCY,
     DATE_BASIS,
-    DATES,
     DEFAULT_MODEL,
-    LEFT_OUT_MONEY,
-    LEFT_OUT_SPEND,
     LIMIT,
     MODEL,
     NO_GROUPS,
-    NOT_COMPARED,
     PERIOD,
     TIME,
     WINDOW,
-    in_digits,
+    Citation,
+    ReportDates,
+    UncountedMoney,
+    UncountedSpend,
     left_out_answer,
     left_out_spend_answer,
     number,
@@ -63,6 +62,7 @@ from headwater.reports.questions.shared import (
     read_keys,
     read_report_period,
     uncompared,
+    write_csv,
     written_moment,
     written_span,
 )
@@ -201,7 +201,7 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
 
 
 def _join(
-    query: ReportQuery, report: Report, credit: CreditByKey, spent: Spent, sources: SourceNames
+    query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: Spent, sources: SourceNames
 ) -> CostReport:
     """Join spend and credit."""
     group = query.group_by[0] if query.group_by else None
@@ -350,56 +350,91 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
     return report_query
 
 
-def spend_answer(query: ReportQuery, report: CostReport) -> dict[str, Any]:
-    """Return a report as JSON has it."""
+Figures = dict[str, float | None]
+
+
+class SpendReport(Struct, frozen=True):
+    """The report of spend."""
+
+    columns: list[str]
+    rows: list[list[str | float | None]]
+    left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
+    totals: Annotated[Figures, Meta(description="All credit and all spend; ratios are those of with_spend.")]
+    with_spend: Annotated[
+        Figures,
+        Meta(description="All spend, and the credit of platforms with spend: equal under every group_by."),
+    ]
+    unmatched: Annotated[Figures, Meta(description="Spend that has no row in the group.")]
+    period: ReportDates
+    compared_period: ReportDates | None
+    not_compared: str | None
+    first_event: str | None
+    last_event: str | None
+    not_broken_down: Annotated[
+        list[str],
+        Meta(description="Platforms whose spend is not known by source: their sources have no ratios."),
+    ]
+    no_ratios: Annotated[str | None, Meta(description="Why roas, cpa and cac are null.")]
+    timezone: str
+    currency: str
+    left_out_money: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    compared_left_out_money: list[UncountedMoney] | None
+    compared_left_out_spend: list[UncountedSpend] | None
+    cost_rate: float | None
+    attribution_model: str | None
+    attribution_window: int
+    date_basis: str
+    fit: Citation
+    reading: str
+    hints: Hints = UNSET
+
+
+async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> SpendReport:
+    """Load the answer of a query. Needs and raises the same as `query_spend`."""
+    return answer_spend(query, await query_spend(connection, space_id, query))
+
+
+def answer_spend(query: ReportQuery, report: CostReport) -> SpendReport:
+    """Return the answer with a report's figures."""
     then = report.comparable
-    return {
-        "columns": _columns(report),
-        "rows": [
+    return SpendReport(
+        columns=_columns(report),
+        rows=[
             [*([row.key, row.label] if report.group else []), *_row_values(report, row.figures, row.compared)]
             for row in report.rows
         ],
-        "left_out": report.left_out,
-        "totals": _named(report, report.total, then and then.total),
-        "with_spend": _named(report, report.with_spend, then and then.with_spend),
-        "unmatched": _named(report, report.without_place, then and then.without_place),
-        "period": written_span(report.span),
-        "compared_period": report.compared and written_span(report.compared.span),
-        "not_compared": uncompared(report.comparable is not None or report.compared is None),
-        "first_event": written_moment(report.ends[0]),
-        "last_event": written_moment(report.ends[1]),
-        "not_broken_down": [*report.unsplit],
-        "no_ratios": report.problem and f"Spend cannot be filtered by {report.problem}.",
-        "timezone": report.timezone,
-        "currency": report.currency,
-        "left_out_money": left_out_answer(report.left_out_money),
-        "left_out_spend": left_out_spend_answer(report.left_out_spend),
-        "compared_left_out_money": then and left_out_answer(then.left_out_money),
-        "compared_left_out_spend": then and left_out_spend_answer(then.left_out_spend),
-        "cost_rate": None if report.cost_rate is None else float(report.cost_rate),
-        "attribution_model": query.models[0],
-        "attribution_window": query.window_days,
-        "date_basis": str(query.date_basis),
-        "fit": report.fit and cite(report.fit),
-        "reading": report.reading,
-    }
+        left_out=report.left_out,
+        totals=_named(report, report.total, then and then.total),
+        with_spend=_named(report, report.with_spend, then and then.with_spend),
+        unmatched=_named(report, report.without_place, then and then.without_place),
+        period=written_span(report.span),
+        compared_period=report.compared and written_span(report.compared.span),
+        not_compared=uncompared(report.comparable is not None or report.compared is None),
+        first_event=written_moment(report.ends[0]),
+        last_event=written_moment(report.ends[1]),
+        not_broken_down=[*report.unsplit],
+        no_ratios=report.problem and f"Spend cannot be filtered by {report.problem}.",
+        timezone=report.timezone,
+        currency=report.currency,
+        left_out_money=left_out_answer(report.left_out_money),
+        left_out_spend=left_out_spend_answer(report.left_out_spend),
+        compared_left_out_money=then and left_out_answer(then.left_out_money),
+        compared_left_out_spend=then and left_out_spend_answer(then.left_out_spend),
+        cost_rate=None if report.cost_rate is None else float(report.cost_rate),
+        attribution_model=query.models[0],
+        attribution_window=query.window_days,
+        date_basis=str(query.date_basis),
+        fit=report.fit and cite(report.fit),
+        reading=report.reading,
+    )
 
 
-def spend_csv(report: CostReport) -> bytes:
-    """Return the rows as CSV, and what has no place as the last of them."""
-    table = CsvTable(_columns(report))
-    then = report.comparable
-    if report.group is None:
-        whole = _row_values(report, report.total, then and then.total)
-        table.add(map(in_digits, whole))
-        return table.content()
-    for row in report.rows:
-        names = (row.key, row.label)
-        figures = _row_values(report, row.figures, row.compared)
-        table.add([*names, *map(in_digits, figures)])
-    rest = _row_values(report, report.without_place, then and then.without_place)
-    table.add(["", "unmatched", *map(in_digits, rest)])
-    return table.content()
+def spend_csv(report: SpendReport) -> bytes:
+    """Return the rows as CSV, and what has no place as the last of them; without a group the totals."""
+    is_grouped = len(report.columns) > len(report.totals)
+    rest = ["", "unmatched", *report.unmatched.values()]
+    return write_csv(report.columns, [*report.rows, rest] if is_grouped else [[*report.totals.values()]])
 
 
 def _columns(report: CostReport) -> list[str]:
@@ -435,42 +470,3 @@ def spend_number(name: str, figure: Figure) -> float | None:
 
 def _named(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
     return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))
-
-
-_BY_FIGURE: Schema = {"type": "object", "additionalProperties": NUMBER_OR_NULL}
-SPEND: Schema = object_schema(
-    {
-        "columns": {"type": "array", "items": TEXT},
-        "rows": {"type": "array", "items": {"type": "array"}},
-        "left_out": {**WHOLE, "description": "Groups beyond the limit."},
-        "totals": {**_BY_FIGURE, "description": "All credit and all spend; ratios are those of with_spend."},
-        "with_spend": {
-            **_BY_FIGURE,
-            "description": "All spend, and the credit of platforms with spend: equal under every group_by.",
-        },
-        "unmatched": {**_BY_FIGURE, "description": "Spend that has no row in the group."},
-        "not_compared": NOT_COMPARED,
-        "first_event": TEXT_OR_NULL,
-        "last_event": TEXT_OR_NULL,
-        "not_broken_down": {
-            "type": "array",
-            "items": TEXT,
-            "description": "Platforms whose spend is not known by source: their sources have no ratios.",
-        },
-        "no_ratios": {**TEXT_OR_NULL, "description": "Why roas, cpa and cac are null."},
-        "period": DATES,
-        "compared_period": {**DATES, "type": ["object", "null"]},
-        "timezone": TEXT,
-        "currency": TEXT,
-        "left_out_money": LEFT_OUT_MONEY,
-        "left_out_spend": LEFT_OUT_SPEND,
-        "compared_left_out_money": {**LEFT_OUT_MONEY, "type": ["array", "null"]},
-        "compared_left_out_spend": {**LEFT_OUT_SPEND, "type": ["array", "null"]},
-        "cost_rate": NUMBER_OR_NULL,
-        "attribution_model": TEXT_OR_NULL,
-        "attribution_window": WHOLE,
-        "date_basis": TEXT,
-        "fit": CITATION_OR_NULL,
-        "reading": TEXT,
-    }
-)

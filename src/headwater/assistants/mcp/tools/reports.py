@@ -7,6 +7,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, without_values
@@ -16,17 +19,15 @@ from headwater.reports.change_models import ChangeQuery
 from headwater.reports.changes.change_answer import changes_answer
 from headwater.reports.changes.change_parameters import CHANGES_SINCE
 from headwater.reports.changes.change_report import query_changes
-from headwater.reports.engine.report import query_report
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import find_hints
+from headwater.reports.hints import Hints, find_hints
 from headwater.reports.query import Question
 from headwater.reports.questions.paths import (
     GROUP,
     LIMIT,
     OF_REPORTS,
-    PATHS,
-    paths_answer,
-    query_paths,
+    PathReport,
+    load_paths,
     read_paths_query,
 )
 from headwater.reports.questions.report import (
@@ -34,9 +35,9 @@ from headwater.reports.questions.report import (
     GROUP_BY,
     ORDER_BY,
     PARAMETERS,
-    REPORT,
+    Report,
+    load_report,
     read_report_query,
-    report_answer,
 )
 from headwater.reports.questions.shared import NO_GROUPS
 
@@ -52,14 +53,14 @@ async def _query_report(context: ToolContext, arguments: Arguments) -> Any:
     start = CHANGES_SINCE.read(values)
     query = read_report_query(values, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        answer = report_answer(query, await query_report(connection, context.space_id, query))
-    answer |= await _hints(context, query)
+        report = await load_report(connection, context.space_id, query)
+    answer = replace(report, hints=await _hints(context, query))
     if start is None:
         return answer
     question = ChangeQuery(query, start)
     async with context.transaction(CONNECTION_SECONDS) as connection:
         changes = await query_changes(connection, context.space_id, question)
-    return answer | {"changes": changes_answer(question, changes)}
+    return to_builtins({**to_builtins(answer), "changes": changes_answer(question, changes)})
 
 
 async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
@@ -67,11 +68,11 @@ async def _query_paths(context: ToolContext, arguments: Arguments) -> Any:
         space = await context.space(connection)
     query = read_paths_query(JsonInput(arguments), space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_paths(connection, context.space_id, query)
-    return paths_answer(query, report) | await _hints(context, query)
+        report = await load_paths(connection, context.space_id, query)
+    return replace(report, hints=await _hints(context, query))
 
 
-async def _hints(context: ToolContext, query: Question) -> dict[str, Any]:
+async def _hints(context: ToolContext, query: Question) -> Hints:
     async with context.transaction() as connection:
         return await find_hints(connection, context.space_id, query.filters)
 
@@ -95,7 +96,7 @@ TOOLS = (
             "added up; first_event and last_event where data begins or ends."
         ),
         arguments=_described(),
-        answer=REPORT,
+        answer=Report,
         call=_query_report,
     ),
     Tool(
@@ -109,7 +110,7 @@ TOOLS = (
         arguments=arguments_of(GROUP)
         | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)
         | arguments_of(LIMIT),
-        answer=PATHS,
+        answer=PathReport,
         call=_query_paths,
     ),
 )

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from headwater.assistants.mcp.confirmation import (
     CONFIRM,
@@ -17,6 +19,7 @@ from headwater.assistants.mcp.confirmation import (
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in
+from headwater.http.answers import inline_schema
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.json_decoder import refuse_bad_text
@@ -27,17 +30,9 @@ from headwater.reports.changes.spend_change_answer import spend_changes_answer
 from headwater.reports.changes.spend_change_report import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
-from headwater.reports.questions.cohorts import COHORTS as COHORTS_ANSWER
-from headwater.reports.questions.cohorts import LIMIT, cohorts_answer, query_cohorts, read_cohort_query
+from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query
 from headwater.reports.questions.shared import DATE_BASIS
-from headwater.reports.questions.spend import (
-    GROUP,
-    PARAMETERS,
-    SPEND,
-    query_spend,
-    read_spend_query,
-    spend_answer,
-)
+from headwater.reports.questions.spend import GROUP, PARAMETERS, SpendReport, load_spend, read_spend_query
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
@@ -57,7 +52,11 @@ COHORTS = Parameter(
     description="1: customers by month of first order, payback.",
 )
 MOST_KEYS = 5
-_ANSWER: Schema = {"type": "object", "properties": {}, "anyOf": [SPEND, COHORTS_ANSWER]}
+_ANSWER: Schema = {
+    "type": "object",
+    "properties": {},
+    "anyOf": [inline_schema(SpendReport), inline_schema(CohortReport)],
+}
 """One of two, of which the list of tools has no words."""
 
 
@@ -70,16 +69,15 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
     start = CHANGES_SINCE.read(query)
     spend_query = read_spend_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_spend(connection, context.space_id, spend_query)
-    answer = spend_answer(spend_query, report)
+        report = await load_spend(connection, context.space_id, spend_query)
     async with context.transaction() as connection:
-        answer |= await find_hints(connection, context.space_id, spend_query.filters)
+        answer = replace(report, hints=await find_hints(connection, context.space_id, spend_query.filters))
     if start is None:
         return answer
     question = ChangeQuery(spend_query, start)
     async with context.transaction(CONNECTION_SECONDS) as connection:
         changes = await query_spend_changes(connection, context.space_id, question)
-    return answer | {"changes": spend_changes_answer(changes)}
+    return to_builtins({**to_builtins(answer), "changes": spend_changes_answer(changes)})
 
 
 async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
@@ -89,10 +87,10 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
         query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
     cohort_query = read_cohort_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
-        report = await query_cohorts(connection, context.space_id, cohort_query)
+        report = await load_cohorts(connection, context.space_id, cohort_query)
     async with context.transaction() as connection:
         hints = await find_hints(connection, context.space_id, cohort_query.filters)
-    return cohorts_answer(cohort_query, report) | hints
+    return replace(report, hints=hints)
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
