@@ -1337,6 +1337,26 @@ export type Overall = {
   causes: Record<string, Record<string, number | null>>;
 };
 
+export type Period = {
+  start_date: string;
+  end_date: string;
+};
+
+export type LeftOutMoney = {
+  currency: string;
+  events: number;
+  amount: number;
+  reason: Reason3;
+  first_day: string;
+  last_day: string;
+};
+
+export type Hint2 = {
+  field: string;
+  value: string;
+  nearest: Array<string>;
+};
+
 export type GetChangesAnswer = {
   since: Since;
   until: Since;
@@ -1351,13 +1371,12 @@ export type GetChangesAnswer = {
   causes: Record<string, unknown>;
   /** What no cause explains: 0. */
   unexplained: Record<string, number | null>;
-  /** The first and the last second of a range, on the Space's clock. */
-  period: ReportDates;
+  period: Period;
   timezone: string;
   currency: string;
-  left_out_money: Array<UncountedMoney>;
-  left_out_money_before: Array<UncountedMoney>;
-  hints?: Array<Hint>;
+  left_out_money: Array<LeftOutMoney>;
+  left_out_money_before: Array<LeftOutMoney>;
+  hints?: Array<Hint2>;
 };
 
 export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1592,6 +1611,13 @@ export type Totals2 = {
   causes: Record<string, Record<string, number | null>>;
 };
 
+export type LeftOutSpend = {
+  currency: string;
+  amount: number;
+  first_day: string;
+  last_day: string;
+};
+
 export type GetSpendChangesAnswer = {
   since: Since;
   until: Since;
@@ -1605,16 +1631,15 @@ export type GetSpendChangesAnswer = {
   causes: Record<string, unknown>;
   /** What no cause explains: 0. */
   unexplained: Record<string, number | null>;
-  /** The first and the last second of a range, on the Space's clock. */
-  period: ReportDates;
+  period: Period;
   timezone: string;
   currency: string;
   cost_rate: number | null;
-  left_out_money: Array<UncountedMoney>;
-  left_out_money_before: Array<UncountedMoney>;
-  left_out_spend: Array<UncountedSpend>;
-  left_out_spend_before: Array<UncountedSpend>;
-  hints?: Array<Hint>;
+  left_out_money: Array<LeftOutMoney>;
+  left_out_money_before: Array<LeftOutMoney>;
+  left_out_spend: Array<LeftOutSpend>;
+  left_out_spend_before: Array<LeftOutSpend>;
+  hints?: Array<Hint2>;
 };
 
 export type Network = {

@@ -76,6 +76,10 @@ def _inline(part: Any, components: dict[str, Schema]) -> Any:
     members = cast("Schema", part)
     reference = members.get("$ref")
     if isinstance(reference, str):
-        members = components[reference.removeprefix(COMPONENTS)] | members
+        component = components[reference.removeprefix(COMPONENTS)]
+        # A struct's docstring is about the struct, not about the member that holds it.
+        members = {**component, "description": None, **members}
         del members["$ref"]
+        if members["description"] is None:
+            del members["description"]
     return {name: _inline(member, components) for name, member in members.items()}

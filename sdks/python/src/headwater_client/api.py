@@ -1668,6 +1668,26 @@ class Overall(TypedDict):
     """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out."""
 
 
+class Period(TypedDict):
+    start_date: str
+    end_date: str
+
+
+class LeftOutMoney(TypedDict):
+    currency: str
+    events: int
+    amount: float
+    reason: Literal["no_rate", "too_large", "page_amount_too_large"]
+    first_day: str
+    last_day: str
+
+
+class Hint2(TypedDict):
+    field: str
+    value: str
+    nearest: list[str]
+
+
 class GetChangesAnswer(TypedDict):
     since: Since
     until: Since
@@ -1682,13 +1702,12 @@ class GetChangesAnswer(TypedDict):
     """By cause, how many events it has changed, and those it changed most."""
     unexplained: dict[str, float | None]
     """What no cause explains: 0."""
-    period: ReportDates
-    """The first and the last second of a range, on the Space's clock."""
+    period: Period
     timezone: str
     currency: str
-    left_out_money: list[UncountedMoney]
-    left_out_money_before: list[UncountedMoney]
-    hints: NotRequired[list[Hint]]
+    left_out_money: list[LeftOutMoney]
+    left_out_money_before: list[LeftOutMoney]
+    hints: NotRequired[list[Hint2]]
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1926,6 +1945,13 @@ class Totals2(TypedDict):
     """The parts of the differences of sums, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. A ratio is explained by the sums that it is of."""
 
 
+class LeftOutSpend(TypedDict):
+    currency: str
+    amount: float
+    first_day: str
+    last_day: str
+
+
 class GetSpendChangesAnswer(TypedDict):
     since: Since
     until: Since
@@ -1939,16 +1965,15 @@ class GetSpendChangesAnswer(TypedDict):
     """By cause, how many events and rows of the ledger it has changed, and those it changed most."""
     unexplained: dict[str, float | None]
     """What no cause explains: 0."""
-    period: ReportDates
-    """The first and the last second of a range, on the Space's clock."""
+    period: Period
     timezone: str
     currency: str
     cost_rate: float | None
-    left_out_money: list[UncountedMoney]
-    left_out_money_before: list[UncountedMoney]
-    left_out_spend: list[UncountedSpend]
-    left_out_spend_before: list[UncountedSpend]
-    hints: NotRequired[list[Hint]]
+    left_out_money: list[LeftOutMoney]
+    left_out_money_before: list[LeftOutMoney]
+    left_out_spend: list[LeftOutSpend]
+    left_out_spend_before: list[LeftOutSpend]
+    hints: NotRequired[list[Hint2]]
 
 
 class Network(TypedDict):
