@@ -78,8 +78,6 @@ def _inline(part: Any, components: dict[str, Schema]) -> Any:
     if isinstance(reference, str):
         component = components[reference.removeprefix(COMPONENTS)]
         # A struct's docstring is about the struct, not about the member that holds it.
-        members = {**component, "description": None, **members}
+        members = {name: part for name, part in component.items() if name != "description"} | members
         del members["$ref"]
-        if members["description"] is None:
-            del members["description"]
     return {name: _inline(member, components) for name, member in members.items()}
