@@ -1568,7 +1568,7 @@ export type PathReport = {
 
 export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
-export type SpendReport = {
+export type AdSpendReport = {
   columns: Array<string>;
   rows: Array<Array<string | number | null>>;
   /** Groups beyond the limit. */
@@ -2162,8 +2162,8 @@ export abstract class Api {
   }
 
   /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<SpendReport> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as SpendReport;
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<AdSpendReport> {
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as AdSpendReport;
   }
 
   /** Say what has changed in a report of spend since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */

@@ -49,7 +49,7 @@ from headwater.reports.questions.paths import PARAMETERS as PATHS_PARAMETERS
 from headwater.reports.questions.paths import PathReport, load_paths, paths_csv, read_paths_query
 from headwater.reports.questions.report import PARAMETERS, Report, load_report, read_report_query, report_csv
 from headwater.reports.questions.spend import PARAMETERS as SPEND_PARAMETERS
-from headwater.reports.questions.spend import SpendReport, load_spend, read_spend_query, spend_csv
+from headwater.reports.questions.spend import AdSpendReport, load_spend, read_spend_query, spend_csv
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
@@ -83,7 +83,7 @@ async def get_paths(call: Call) -> PathReport | Response:
     return _csv_response(paths_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
-async def get_spend_report(call: Call) -> SpendReport | Response:
+async def get_spend_report(call: Call) -> AdSpendReport | Response:
     """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
     as CSV.
     """
@@ -191,7 +191,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_report", 30),
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
-        answer=SpendReport,
+        answer=AdSpendReport,
         handler=get_spend_report,
     ),
     Operation(

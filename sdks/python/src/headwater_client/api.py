@@ -1902,7 +1902,7 @@ GroupBy3: TypeAlias = Literal[
 ]
 
 
-class SpendReport(TypedDict):
+class AdSpendReport(TypedDict):
     columns: list[str]
     rows: list[list[str | float | None]]
     left_out: int
@@ -3151,12 +3151,12 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         fit: str | None = None,
-    ) -> SpendReport:
+    ) -> AdSpendReport:
         """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
         as CSV.
         """
         return cast(
-            "SpendReport",
+            "AdSpendReport",
             self.call(
                 "GET",
                 "/reports/spend",

@@ -353,7 +353,7 @@ def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
 Figures = dict[str, float | None]
 
 
-class SpendReport(Struct, frozen=True):
+class AdSpendReport(Struct, frozen=True):
     """The report of spend."""
 
     columns: list[str]
@@ -390,15 +390,15 @@ class SpendReport(Struct, frozen=True):
     hints: Hints = UNSET
 
 
-async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> SpendReport:
+async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> AdSpendReport:
     """Load the answer of a query. Needs and raises the same as `query_spend`."""
     return answer_spend(query, await query_spend(connection, space_id, query))
 
 
-def answer_spend(query: ReportQuery, report: CostReport) -> SpendReport:
+def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
     """Return the answer with a report's figures."""
     then = report.comparable
-    return SpendReport(
+    return AdSpendReport(
         columns=_columns(report),
         rows=[
             [*([row.key, row.label] if report.group else []), *_row_values(report, row.figures, row.compared)]
@@ -430,7 +430,7 @@ def answer_spend(query: ReportQuery, report: CostReport) -> SpendReport:
     )
 
 
-def spend_csv(report: SpendReport) -> bytes:
+def spend_csv(report: AdSpendReport) -> bytes:
     """Return the rows as CSV, and what has no place as the last of them; without a group the totals."""
     is_grouped = len(report.columns) > len(report.totals)
     rest = ["", "unmatched", *report.unmatched.values()]

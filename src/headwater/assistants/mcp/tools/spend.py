@@ -32,7 +32,7 @@ from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
 from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query
 from headwater.reports.questions.shared import DATE_BASIS
-from headwater.reports.questions.spend import GROUP, PARAMETERS, SpendReport, load_spend, read_spend_query
+from headwater.reports.questions.spend import GROUP, PARAMETERS, AdSpendReport, load_spend, read_spend_query
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
@@ -55,7 +55,7 @@ MOST_KEYS = 5
 _ANSWER: Schema = {
     "type": "object",
     "properties": {},
-    "anyOf": [inline_schema(SpendReport), inline_schema(CohortReport)],
+    "anyOf": [inline_schema(AdSpendReport), inline_schema(CohortReport)],
 }
 """One of two, of which the list of tools has no words."""
 
