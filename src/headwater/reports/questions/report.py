@@ -196,7 +196,7 @@ class RipeningDay(Struct, frozen=True):
 
 
 class ReportRipeness(Struct, frozen=True):
-    """How complete recent days are, as of the last midnight."""
+    """Completeness of recent days, as of the last midnight."""
 
     as_of: str
     horizon_days: int
