@@ -48,7 +48,7 @@ from headwater.spend.rates.counted_amounts import LeftOutReason
 DEFAULT_PERIOD = "last 30 days"
 NO_GROUPS = "none"
 DEFAULT_MODEL = "last_non_direct_touch"
-"""Of our own questions: credit passes over direct visits, as in docs/models.md."""
+"""The default of our own reports: credit skips direct visits (docs/attribution.md)."""
 _LAST = time(23, 59, 59)
 PERIOD = Parameter(
     name="period",
