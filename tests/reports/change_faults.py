@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from headwater.attribution.history import transitions
-from headwater.attribution.history.causes import ChangeCause as Cause
-from headwater.attribution.history.transitions import FamilyHistory
-from headwater.attribution.history.versions import ALWAYS, NEVER, Family
+from headwater.attribution.history import states
+from headwater.attribution.history.revisions import ChangeCause as Cause
+from headwater.attribution.history.states import ALWAYS, NEVER, Family, FamilyHistory
 from headwater.reports.changes import change_split
 from headwater.reports.engine import change_paths
 
@@ -102,7 +101,7 @@ def _taken_twice(patch: pytest.MonkeyPatch) -> None:
 
 def _owners(patch: pytest.MonkeyPatch) -> None:
     """Whose an event was before a merge is forgotten."""
-    patch.setattr(transitions, "survivor_of", lambda contact_id, _: contact_id)
+    patch.setattr(states, "survivor_of", lambda contact_id, _: contact_id)
 
 
 def _orders_alone(patch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.causes import OF_SPEND, ChangeCause
+from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
 from tests.reports.change_court import Case, ChangeCourt
 from tests.reports.change_faults import FAULTS, Plant
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.causes import ChangeCause
 from headwater.attribution.history.former_rows import KEEP_EVENTS
-from headwater.attribution.history.revisions import DRAW_REVISION
+from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause
 from headwater.attribution.paths.changes import NOTE_EVENTS
 from headwater.events.models import EventChange
 from headwater.events.queries import queries

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from headwater.attribution.fits.choice import ChosenFit
-from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.measures import Figures
 from headwater.reports.engine.readings import ReportReading

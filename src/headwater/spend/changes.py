@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from headwater.attribution.history.causes import OF_SPEND, ChangeCause
+from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
 from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece, pieces_of
 
 NEVER = 1 << 62

@@ -1,5 +1,5 @@
-"""Rows as they were before a change, kept by the transaction that makes it, with its cause; and the
-ids of rows that came with one. All of it is forgotten after a while.
+"""Former rows: copies of events, touchpoints and spend from before each change, stored with its cause by the
+transaction that makes it; and the ids of the rows that it added. A background job deletes old ones.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 from psycopg import Connection
 
-from headwater.attribution.history.causes import ChangeCause
-from headwater.attribution.history.id_lists import pack_ids
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.paths.path_data import IntArray
 from headwater.database.bulk_values import rows
 from headwater.database.jobs.duties import Duty
 from headwater.database.queries import Queries
@@ -19,23 +20,24 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "former_rows.sql")
 
 KEPT = timedelta(days=400)
-"""The time for which readings can be compared."""
+"""The age up to which report snapshots can be compared."""
 LOOK_SECONDS = 3600.0
 
 # A statement, not a function: the pipeline's connection blocks, the API's is asynchronous, and both
 # run the same statement.
 KEEP_EVENTS = queries["keep_events"]
 """Binds `space_id`, `event_ids` and `cause`. Run after DRAW_REVISION, before the change."""
-
 KEEP_SPEND = queries["keep_spend"]
-"""Binds `space_id`, `cause` and what `rows` binds, which selects rows of the ledger. Likewise."""
+"""Binds `space_id`, `cause` and the parameters of `rows`, a SELECT of ledger rows. Run at the same time."""
 NOTE_ADDED = queries["note_added"]
-"""Binds `space_id`, `event_ids` and `touchpoint_ids`, packed."""
+"""Binds `space_id`, `event_ids` and `touchpoint_ids`, both as `pack_ids` returns them."""
+_HEAD = 9
+"""Octets before the differences of a packed list: their width, and the lowest id."""
 
 
 def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collection[object]) -> None:
-    """Keep events whose place others take: objects with the `id` of each, and `event_id` of the
-    other.
+    """Store events before others replace them; each object has the `id` of one and the `event_id` of its
+    replacement.
     """
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced), "cause": ChangeCause.REPLACEMENTS}
@@ -43,7 +45,7 @@ def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collecti
 
 
 def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause) -> None:
-    """Keep events that are about to change or to go."""
+    """Store events before they are changed or deleted."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids), "cause": cause}
         connection.execute(KEEP_EVENTS, values)
@@ -52,14 +54,14 @@ def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int]
 def keep_touchpoints(
     connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause
 ) -> None:
-    """Keep touchpoints that are about to change or to go."""
+    """Store touchpoints before they are changed or deleted."""
     if ids:
         values = {"space_id": space_id, "touchpoint_ids": list(ids), "cause": cause}
         connection.execute(queries["keep_touchpoints"], values)
 
 
 def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Forget which former touchpoints had some tag sets, which are gone with a person."""
+    """Remove erased tag sets from former touchpoints."""
     values = {"space_id": space_id, "ids": list(ids)}
     connection.execute(queries["forget_tag_sets"], values)
 
@@ -67,7 +69,7 @@ def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[
 def note_added(
     connection: Connection[Any], space_id: int, event_ids: Collection[int], touchpoint_ids: Collection[int]
 ) -> None:
-    """Note the events and touchpoints that came with a change."""
+    """Store the ids of the events and touchpoints that a change added."""
     if event_ids or touchpoint_ids:
         values = {
             "space_id": space_id,
@@ -78,7 +80,7 @@ def note_added(
 
 
 def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) -> Duty:
-    """Return the duty to forget what is older than readings are kept for."""
+    """Return the background job that deletes former rows older than `kept`."""
 
     def waiting(connection: Connection[Any]) -> list[int]:
         values = {"before": datetime.now(UTC) - kept}
@@ -92,6 +94,26 @@ def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) 
 
 
 def forget(connection: Connection[Any], space_id: int, before: datetime) -> None:
-    """Forget what a Space keeps from before a moment."""
+    """Delete a Space's former rows from before a moment."""
     with connection.transaction():
         connection.execute(queries["forget"], {"space_id": space_id, "before": before})
+
+
+def pack_ids(ids: Collection[int]) -> bytes:
+    """Return ids as octets: the width of the differences (1, 2, 4 or 8), the lowest id, and each id's
+    difference to it. The ids of a batch are close together and take one or two octets.
+    """
+    if not ids:
+        return b""
+    values = np.array(sorted(ids), dtype=np.int64)
+    differences = values - values[0]
+    width = np.min_scalar_type(int(differences[-1])).itemsize
+    return bytes([width]) + int(values[0]).to_bytes(8) + differences.astype(f">u{width}").tobytes()
+
+
+def unpack_ids(packed: bytes) -> IntArray:
+    """Return packed ids, ascending."""
+    if not packed:
+        return np.array([], dtype=np.int64)
+    differences = np.frombuffer(packed[_HEAD:], dtype=f">u{packed[0]}").astype(np.int64)
+    return differences + int.from_bytes(packed[1:_HEAD])

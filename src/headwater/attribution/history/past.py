@@ -1,5 +1,5 @@
-"""The past of a Space since a revision: every contact that a later change concerns, with its events
-and touchpoints in all versions. Needs a transaction of which all statements see the same rows.
+"""Read the contacts that changed since a revision, with all versions of their events and touchpoints. All
+statements of the transaction must see the same rows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.causes import ChangeCause
-from headwater.attribution.history.id_lists import unpack_ids
-from headwater.attribution.history.versions import (
+from headwater.attribution.history.former_rows import unpack_ids
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.states import (
     ALWAYS,
     NEVER,
     EventVersion,
@@ -22,7 +22,7 @@ from headwater.attribution.history.versions import (
     Rank,
     TouchVersion,
     gather_families,
-    moment,
+    moment_of,
 )
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
@@ -35,27 +35,26 @@ BeforeEach = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True)
 class PastSpan:
-    """The part of a Space's past that is looked at."""
+    """The changes and events to read."""
 
     revision: int
-    """Changes after this one count."""
+    """Only later changes are read."""
     taken_at: int
-    """The time of that change, in microseconds since 1970: later events are new, earlier ones late.
-    """
+    """The time of that revision, in microseconds since 1970: later events are new, earlier ones late."""
     days: tuple[date, date]
-    """The first and the last day, in UTC, of the events."""
+    """The first and the last UTC day of the events."""
 
 
 @dataclass
 class _Added:
-    """The rows that came in since, by id: the changes with which they did."""
+    """The revisions in which rows were added, by id."""
 
     events: dict[int, int]
     touches: dict[int, list[int]]
 
 
 class PastReader:
-    """Reads families."""
+    """Reads the families that have changed."""
 
     def __init__(
         self, connection: AsyncConnection, space_id: int, span: PastSpan, before_each: BeforeEach
@@ -71,23 +70,22 @@ class PastReader:
         }
 
     async def families(self) -> list[Family]:
-        """Return the contacts that changes concern, as far as they have events on those days."""
-        added = await self._added()
+        """Return the changed families that have events on the days of the span."""
+        added = await self._fetch_added()
         former_events = await self._fetch("former_events")
         former_touches = await self._fetch("former_touchpoints")
-        contacts = array(await self._concerned(added, former_events, former_touches))
+        contacts = array(await self._find_contacts(added, former_events, former_touches))
         merges = [_merge_span(self._span, *row) for row in await self._fetch("merges", contact_ids=contacts)]
         events = await self._fetch("events", contact_ids=contacts)
         versions = _Versions(self._span, added)
         event_versions = list(versions.of_events(events, former_events))
-        with_events = gather_families(event_versions, (), merges)
-        if not with_events:
+        if not event_versions:
             return []
         touches = await self._fetch("touchpoints", contact_ids=contacts)
         touch_versions = versions.of_touches(touches, former_touches)
         return gather_families(event_versions, touch_versions, merges)
 
-    async def _added(self) -> _Added:
+    async def _fetch_added(self) -> _Added:
         added = _Added({}, {})
         for revision, event_ids, touch_ids in await self._fetch("added"):
             for event_id in unpack_ids(event_ids).tolist():
@@ -96,10 +94,10 @@ class PastReader:
                 added.touches.setdefault(touch_id, []).append(revision)
         return added
 
-    async def _concerned(
+    async def _find_contacts(
         self, added: _Added, former_events: Sequence[Row], former_touches: Sequence[Row]
     ) -> list[int]:
-        """Return the contacts, as they are merged now, of everything that has changed."""
+        """Return the current contacts of all changed rows."""
         contacts = {row[1] for row in (*former_events, *former_touches)}
         for name, ids in (("contacts_of_events", added.events), ("contacts_of_touchpoints", added.touches)):
             if ids:
@@ -120,7 +118,7 @@ _RANKS = {
 
 
 class _Versions:
-    """Makes versions of rows as they are, and as they were."""
+    """Makes versions of present and former rows."""
 
     def __init__(self, span: PastSpan, added: _Added) -> None:
         self._span, self._added = span, added
@@ -135,7 +133,7 @@ class _Versions:
             cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
-            born = ALWAYS if revision is None else moment(revision, _RANKS[cause])
+            born = ALWAYS if revision is None else moment_of(revision, _RANKS[cause])
             start = last.get(event_id, born)
             last[event_id] = end
             return EventVersion(
@@ -154,15 +152,14 @@ class _Versions:
             )
 
         for row in former:
-            yield version(row, moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
+            yield version(row, moment_of(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
         for row in present:
             yield version(row, NEVER, ChangeCause.EDITS)
 
-    # A touchpoint that a page view made, withdrew and made again has two lives; one that was
-    # classified anew has two versions of one life:
+    # A touchpoint that was added, withdrawn and added again has a gap; a reclassified one has none:
     #
-    #     made 3        withdrawn 5      made 8         classified 9
-    #     ├──── former ──┤               ├─── former ────┼─── as it is ────▶
+    #     added 3       withdrawn 5      added 8        reclassified 9
+    #     ├──── former ──┤               ├─── former ────┼─── present ─────▶
 
     def of_touches(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
         made = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
@@ -173,7 +170,7 @@ class _Versions:
                 return last[touch_id], ChangeCause.CLASSIFICATION
             times = made.get(touch_id, [])
             if times and times[0] < until:
-                return moment(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
+                return moment_of(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
             return ALWAYS, ChangeCause.LATE_TOUCHES
 
         for row in former:
@@ -182,7 +179,7 @@ class _Versions:
             start, start_cause = start_of(touch_id, until)
             last.pop(touch_id, None)
             gone = cause is ChangeCause.WITHDRAWN_TOUCHES
-            end = moment(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
+            end = moment_of(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
             if not gone:
                 last[touch_id] = end
             yield TouchVersion(
@@ -204,5 +201,7 @@ class _Versions:
 
 
 def _merge_span(span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None) -> MergeSpan:
-    start = moment(made, Rank.MERGED) if made > span.revision else ALWAYS
-    return MergeSpan(merged_id, survivor_id, start, NEVER if undone is None else moment(undone, Rank.MERGED))
+    start = moment_of(made, Rank.MERGED) if made > span.revision else ALWAYS
+    return MergeSpan(
+        merged_id, survivor_id, start, NEVER if undone is None else moment_of(undone, Rank.MERGED)
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headwater.attribution.fits.choice import CITATION_OR_NULL, ChosenFit, cite
-from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.http.csv_table import CsvTable
 from headwater.http.openapi import TEXT, TEXT_OR_NULL, object_schema
 from headwater.reports.change_models import ChangedEvent, ChangeQuery, ChangeReport, FigureChange

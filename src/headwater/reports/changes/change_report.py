@@ -13,8 +13,8 @@ from functools import partial
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.causes import ChangeCause
 from headwater.attribution.history.past import PastReader, PastSpan
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.reports.change_models import (
     CauseShare,
     ChangedRow,

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from headwater.attribution.history.causes import ChangeCause
-from headwater.attribution.history.transitions import EventState, FamilyHistory, Transition
-from headwater.attribution.history.versions import Family
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.states import EventState, Family, FamilyHistory, Transition
 from headwater.attribution.paths.path_data import Column
 from headwater.reports.changes.former_events import AmountOf, paths_of
 from headwater.reports.engine.addition import PieceSums, add_up

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from headwater.attribution.fits.choice import ChosenFit, find_fit
-from headwater.attribution.history.causes import ChangeCause
-from headwater.attribution.history.revisions import Latest, fetch_revision_at
+from headwater.attribution.history.revisions import ChangeCause, Latest, fetch_revision_at
 from headwater.http.errors import Invalid
 from headwater.http.inputs.timerange import between
 from headwater.reports.change_models import ChangeQuery

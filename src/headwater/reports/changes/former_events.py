@@ -11,8 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.transitions import EventState
-from headwater.attribution.history.versions import EventVersion, Family
+from headwater.attribution.history.states import EventState, EventVersion, Family
 from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
 from headwater.events.accepted import UPSELL_NAME
 from headwater.reports.engine.conversion import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.parameters import Input
 from headwater.http.openapi import NUMBER_OR_NULL, TEXT, WHOLE, Schema, object_schema

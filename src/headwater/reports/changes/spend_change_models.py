@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from headwater.attribution.fits.choice import ChosenFit
-from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.reports.change_models import ChangedEvent, LeftOutSides
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.measures import Figure

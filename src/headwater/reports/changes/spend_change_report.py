@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.causes import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause
 from headwater.reports.change_models import ChangeQuery, FigureChange, check_changes
 from headwater.reports.changes.change_events import CauseEvents
 from headwater.reports.changes.change_report import Changes, load_changes, load_readings

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
-from headwater.attribution.history.causes import OF_SPEND, ChangeCause
+from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
 from headwater.reports.change_models import MOST_LARGEST
 from headwater.reports.changes.change_report import Changes
 from headwater.reports.changes.change_terms import Readings

@@ -1,0 +1,312 @@
+"""The states that events went through between two revisions, each with the cause of the change. Pure.
+
+Every step from one state to the next has one cause, so the differences of all steps add up to the difference
+between the two revisions, whatever is measured. An event of 100, by source:
+
+    revision 40                                                        revision 57
+    ────●──────────────┬──────────────────┬──────────────────┬─────────────●────
+         not stored    the event arrived  an ad click        a merge added
+                       late               arrived late       an email click
+    unattributed           +100               -100
+    ad                                        +100               -50
+    email                                                        +50
+
+Times are microseconds since 1970, amounts ten-thousandths. A *moment* orders everything that happened: each
+revision has one moment for each kind of change in it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from headwater.attribution.history.revisions import ChangeCause
+
+ALWAYS, NEVER = -(1 << 62), 1 << 62
+"""The moments before and after all others."""
+MOMENTS = 8
+"""Moments of one revision."""
+_SECOND = 1_000_000
+
+
+class Rank(IntEnum):
+    """The order of the changes in one revision. A new event finds the touches and contacts that arrived with
+    it, so these come first and are no cause of their own. New events have a rank for each cause because one
+    of them can stop another from being a customer's first order.
+    """
+
+    MERGED = 0
+    TOUCHES_GONE = 1
+    TOUCHES_NEW = 2
+    EVENTS_NEW = 3
+    EVENTS_LATE = 4
+    EVENTS_REPLACING = 5
+    EVENTS_CHANGED = 6
+
+
+def moment_of(revision: int, rank: Rank) -> int:
+    """Return the moment of one kind of change in a revision."""
+    return revision * MOMENTS + rank
+
+
+class EventVersion(NamedTuple):
+    """An event between two moments."""
+
+    id: int
+    contact_id: int
+    """The event's contact before any merge."""
+    name: str
+    at: int
+    amount: int | None
+    currency: str | None
+    is_upsell: bool
+    """True for events marked as sold on top of an order; the name can make others upsells."""
+    start: int
+    end: int
+    start_cause: ChangeCause
+    end_cause: ChangeCause
+    from_page: bool = False
+    """True while only a page had reported the amount."""
+
+
+class TouchVersion(NamedTuple):
+    """A touchpoint between two moments."""
+
+    id: int
+    contact_id: int
+    at: int
+    source_id: int
+    tag_set_id: int
+    start: int
+    end: int
+    start_cause: ChangeCause
+    end_cause: ChangeCause
+
+
+class MergeSpan(NamedTuple):
+    """A merge of two contacts, from the moment it was made until it was undone."""
+
+    merged_id: int
+    survivor_id: int
+    start: int
+    end: int
+
+
+@dataclass
+class Family:
+    """Contacts that were one contact at any time, with all their events and touches."""
+
+    events: list[EventVersion] = field(default_factory=list[EventVersion])
+    touches: list[TouchVersion] = field(default_factory=list[TouchVersion])
+    merges: list[MergeSpan] = field(default_factory=list[MergeSpan])
+
+
+def gather_families(
+    events: Iterable[EventVersion], touches: Iterable[TouchVersion], merges: Sequence[MergeSpan]
+) -> list[Family]:
+    """Return the families that have events."""
+    merged: dict[int, int] = {}
+    for merge in merges:
+        one, other = _root_of(merge.merged_id, merged), _root_of(merge.survivor_id, merged)
+        if one != other:
+            merged[max(one, other)] = min(one, other)
+    families: dict[int, Family] = {}
+    for event in events:
+        families.setdefault(_root_of(event.contact_id, merged), Family()).events.append(event)
+    for touch in touches:
+        if (family := families.get(_root_of(touch.contact_id, merged))) is not None:
+            family.touches.append(touch)
+    for merge in merges:
+        if (family := families.get(_root_of(merge.merged_id, merged))) is not None:
+            family.merges.append(merge)
+    return list(families.values())
+
+
+def _root_of(contact_id: int, merged: dict[int, int]) -> int:
+    """Return the lowest contact id of a family, and shorten the way to it."""
+    root = survivor_of(contact_id, merged)
+    while contact_id != root:
+        merged[contact_id], contact_id = root, merged[contact_id]
+    return root
+
+
+def survivor_of(contact_id: int, survivors: Mapping[int, int]) -> int:
+    """Return the contact that one is merged into at the end of all merges."""
+    while contact_id in survivors:
+        contact_id = survivors[contact_id]
+    return contact_id
+
+
+class PathTouch(NamedTuple):
+    """A touch on an event's path."""
+
+    at: int
+    source_id: int
+    tag_set_id: int
+
+
+class EventState(NamedTuple):
+    """Everything that a report reads of an event: its fields and the touches before it."""
+
+    contact_id: int
+    name: str
+    at: int
+    amount: int | None
+    currency: str | None
+    path: tuple[PathTouch, ...]
+    is_upsell: bool = False
+    is_first: bool = False
+    """True for a customer's first order, when the question needs it."""
+    orders_until: int = 0
+    """The customer's orders up to the event's second, at most 2, when the question needs it."""
+    from_page: bool = False
+    """True while only a page has reported the amount."""
+
+
+class Transition(NamedTuple):
+    """A step of an event from one state to another; None is a missing event."""
+
+    moment: int
+    cause: ChangeCause
+    event_id: int
+    before: EventState | None
+    after: EventState | None
+
+
+class _Step(NamedTuple):
+    """A change that can alter the state of all events from a time on."""
+
+    moment: int
+    cause: ChangeCause
+    first_time: int
+
+
+class FamilyHistory:
+    """The transitions of a family's events after a moment."""
+
+    def __init__(self, family: Family, since: int, order_names: Collection[str] | None = None) -> None:
+        """`order_names` are the events among which a customer's first order is found: empty is all, None
+        finds no first orders.
+        """
+        self._family, self._since = family, since
+        self._orders = [] if order_names is None else _find_orders(family, order_names)
+        self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
+        self._steps = sorted(set(self._common_steps()))
+        self._survivors: dict[int, Mapping[int, int]] = {}
+        self._firsts: dict[int, Mapping[int, Sequence[tuple[int, int]]]] = {}
+        self.work = 0
+        """The touches and orders read so far."""
+
+    def transitions(self, first: int = ALWAYS) -> Iterator[Transition]:
+        """Yield the transitions of each event from a time on, in their order."""
+        versions: dict[int, list[EventVersion]] = {}
+        events = (event for event in self._family.events if event.at >= first)
+        for event in sorted(events, key=lambda event: event.start):
+            versions.setdefault(event.id, []).append(event)
+        for event_id, event_versions in versions.items():
+            before = self._state(event_versions, self._since)
+            for moment, cause in self._steps_of(event_versions):
+                after = self._state(event_versions, moment)
+                if after != before:
+                    yield Transition(moment, cause, event_id, before, after)
+                before = after
+
+    def _common_steps(self) -> Iterator[_Step]:
+        for merge in self._family.merges:
+            yield _Step(merge.start, ChangeCause.MERGES, ALWAYS)
+            yield _Step(merge.end, ChangeCause.UNMERGES, ALWAYS)
+        for touch in self._family.touches:
+            yield _Step(touch.start, touch.start_cause, touch.at)
+            yield _Step(touch.end, touch.end_cause, touch.at)
+        yield from self._order_steps()
+
+    def _order_steps(self) -> Iterator[_Step]:
+        """Yield the steps of orders: a changed order decides whether those from its second on are first."""
+        added: set[int] = set()
+        for order in self._orders:
+            second = order.at - order.at % _SECOND
+            if order.id not in added:
+                added.add(order.id)
+                yield _Step(order.start, order.start_cause, second)
+            yield _Step(order.end, order.end_cause, second)
+
+    def _steps_of(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
+        """Return the moments at which an event's state can change, in order, with their causes."""
+        born, at = versions[0].start, versions[0].at
+        first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
+        steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= at}
+        for version in versions:
+            steps[version.end] = version.end_cause
+        steps[born] = versions[0].start_cause
+        return sorted((m, cause) for m, cause in steps.items() if self._since < m < NEVER)
+
+    def _state(self, versions: list[EventVersion], moment: int) -> EventState | None:
+        event = next((version for version in versions if version.start <= moment < version.end), None)
+        if event is None:
+            return None
+        survivors = self._survivors_at(moment)
+        owner = survivor_of(event.contact_id, survivors)
+        path = tuple(
+            PathTouch(touch.at, touch.source_id, touch.tag_set_id)
+            for touch in self._touches_until(event.at)
+            if touch.start <= moment < touch.end and survivor_of(touch.contact_id, survivors) == owner
+        )
+        return EventState(
+            owner,
+            event.name,
+            event.at,
+            event.amount,
+            event.currency,
+            path,
+            event.is_upsell,
+            *self._order_place(event, owner, moment),
+            event.from_page,
+        )
+
+    def _order_place(self, event: EventVersion, owner: int, moment: int) -> tuple[bool, int]:
+        """Return whether an event is its customer's first order, and the customer's orders up to its second,
+        at most 2.
+        """
+        if not self._orders:
+            return False, 0
+        if moment not in self._firsts:
+            self._firsts[moment] = self._first_orders(moment)
+        firsts = self._firsts[moment].get(owner, ())
+        is_first = bool(firsts) and firsts[0][1] == event.id
+        return is_first, sum(second <= event.at // _SECOND for second, _ in firsts)
+
+    def _first_orders(self, moment: int) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """Return second and id of every customer's first two orders; in one second the lowest ids first."""
+        firsts: dict[int, list[tuple[int, int]]] = {}
+        survivors = self._survivors_at(moment)
+        self.work += len(self._orders)
+        for order in self._orders:
+            if order.start <= moment < order.end and (order.amount or 0) > 0:
+                owner = survivor_of(order.contact_id, survivors)
+                firsts[owner] = sorted([*firsts.get(owner, ()), (order.at // _SECOND, order.id)])[:2]
+        return firsts
+
+    def _touches_until(self, at: int) -> list[TouchVersion]:
+        end = bisect_left(self._touches, at + 1, key=lambda touch: touch.at)
+        self.work += end
+        return self._touches[:end]
+
+    def _survivors_at(self, moment: int) -> Mapping[int, int]:
+        """Return the survivor of each merged contact."""
+        if moment not in self._survivors:
+            self._survivors[moment] = {
+                merge.merged_id: merge.survivor_id
+                for merge in self._family.merges
+                if merge.start <= moment < merge.end
+            }
+        return self._survivors[moment]
+
+
+def _find_orders(family: Family, names: Collection[str]) -> list[EventVersion]:
+    """Return all versions of events that were orders at any time, the earliest first."""
+    ids = {event.id for event in family.events if (event.amount or 0) > 0}
+    orders = [e for e in family.events if e.id in ids and (not names or e.name in names)]
+    return sorted(orders, key=lambda order: order.start)
