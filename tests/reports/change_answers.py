@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from headwater.attribution.history.revisions import Latest
-from headwater.reports.change_models import ChangeReport, FigureChange
-from headwater.reports.engine.measures import Figures
+from headwater.reports.changes.change import CreditChangeReport, FigureChange, Figures
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import Group, ReportQuery
 from tests.reports.histories import Change, Step
@@ -37,7 +36,7 @@ class Moment:
     step: Step
 
 
-def exact(query: ReportQuery, report: ChangeReport) -> dict[str, Any]:
+def exact(query: ReportQuery, report: CreditChangeReport) -> dict[str, Any]:
     """The product's answer."""
     return {
         "rows": {_keys(query, row.keys): _change(row.change) for row in report.rows},

@@ -23,12 +23,12 @@ from headwater.attribution.history.revisions import fetch_latest
 from headwater.http.inputs.parameters import JsonInput
 from headwater.intake.pipeline.batch_runner import process_space
 from headwater.intake.pipeline.reclassification import reclassify_next
-from headwater.reports.change_models import ChangeQuery, ChangeReport
-from headwater.reports.changes import change_report
-from headwater.reports.changes.change_report import query_changes
+from headwater.reports.changes import credit
+from headwater.reports.changes.change import ChangeQuery, CreditChangeReport
+from headwater.reports.changes.credit import query_changes
 from headwater.reports.engine.passes import PlanLoader
-from headwater.reports.engine.readings import Present, ReportReading, make_reading
 from headwater.reports.engine.report_reader import open_reader
+from headwater.reports.engine.snapshots import Present, ReportSnapshot, make_snapshot
 from headwater.reports.engine.tally import Tally
 from headwater.reports.query import ReportQuery
 from headwater.reports.questions.report import read_report_query
@@ -75,17 +75,29 @@ class Case:
     def is_different(self) -> bool:
         """Return whether it is something else now, or cannot be made at all."""
         try:
-            return tallied(change_report.split_up(*self.arguments)) != self.right
+            return tallied(credit.split_up(*self.arguments), *self.arguments) != self.right
         except (ValueError, AssertionError, KeyError):
             return True
 
 
-def tallied(sums: Any) -> Any:
-    """What was added up, by cause, to be compared."""
-    return {
-        str(cause): sorted(_tally(piece.groups) for piece in of_cause.pieces)
-        for cause, of_cause in sums.causes.items()
-    }, sorted(_tally(piece.groups) for piece in sums.later.pieces)
+def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of: Any) -> Any:
+    """What was added up, by cause and of the events at each moment, to be compared."""
+    causes = {
+        str(cause): sorted(_tally(piece.groups) for piece in parts.pieces)
+        for cause, (parts,) in changes.causes.items()
+    }
+    states = {
+        side: [(event_id, getattr(event, side)) for event_id, event in changes.states.items()]
+        for side in ("start", "end", "now")
+    }
+    sums = {
+        side: [
+            _tally(piece.groups)
+            for piece in credit.add_up_states(plans, [each for each in pairs if each[1]], amount_of)[0]
+        ]
+        for side, pairs in states.items()
+    }
+    return causes, states, sums
 
 
 def _tally(tally: Tally) -> Any:
@@ -220,19 +232,19 @@ class ChangeCourt:
         end = self._run(self._reading(world, query, last))
         start = replace(start, taken_at=(taken_at - _EPOCH) // timedelta(microseconds=1))
 
-        async def ask() -> ChangeReport:
+        async def ask() -> CreditChangeReport:
             changes = ChangeQuery(query, start, end)
             return await query_changes(self.reader, world.space_id, changes)
 
         with pytest.MonkeyPatch.context() as patch:
-            right = change_report.split_up
+            right = credit.split_up
 
             def split_up(*arguments: Any) -> Any:
                 sums = right(*arguments)
-                self.cases.append(Case(arguments, tallied(sums)))
+                self.cases.append(Case(arguments, tallied(sums, *arguments)))
                 return sums
 
-            patch.setattr(change_report, "split_up", split_up)
+            patch.setattr(credit, "split_up", split_up)
             return exact(query, self._run(ask()))
 
     async def _read(self, world: World, asked: dict[str, Any]) -> ReportQuery:
@@ -243,11 +255,11 @@ class ChangeCourt:
             arguments[name] = str(asked[name])
         return read_report_query(JsonInput(arguments), space, NOW)
 
-    async def _reading(self, world: World, query: ReportQuery, moment: Moment) -> ReportReading:
+    async def _reading(self, world: World, query: ReportQuery, moment: Moment) -> ReportSnapshot:
         async with open_reader(self.reader, world.space_id, money=False) as reader:
             (planned,) = await PlanLoader(reader, [query]).plans(query)
             scope, space = planned.plan.scope, reader.space
-            return make_reading(Present(moment.latest, 0), scope, space, space.currency, None)
+            return make_snapshot(Present(moment.latest, 0), scope, space, space.currency, None)
 
 
 def _by_another_fit(asked: dict[str, Any], dice: Random) -> dict[str, Any]:

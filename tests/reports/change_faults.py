@@ -11,8 +11,7 @@ import pytest
 from headwater.attribution.history import states
 from headwater.attribution.history.revisions import ChangeCause as Cause
 from headwater.attribution.history.states import ALWAYS, NEVER, Family, FamilyHistory
-from headwater.reports.changes import change_split
-from headwater.reports.engine import change_paths
+from headwater.reports.changes import event_sums
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -72,12 +71,12 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
 
 def _later(patch: pytest.MonkeyPatch) -> None:
     """What came after the later reading counts, too."""
-    right = change_split.split_up
+    right = event_sums.split_up
 
-    def split_up(plan: Any, families: Any, between: range, amount_of: Any) -> Any:
-        return right(plan, families, range(between.start, NEVER), amount_of)
+    def split_up(plans: Any, families: Any, between: range, amount_of: Any) -> Any:
+        return right(plans, families, range(between.start, NEVER), amount_of)
 
-    patch.setattr("headwater.reports.changes.change_report.split_up", split_up)
+    patch.setattr("headwater.reports.changes.credit.split_up", split_up)
 
 
 def _at_the_event(patch: pytest.MonkeyPatch) -> None:
@@ -86,17 +85,17 @@ def _at_the_event(patch: pytest.MonkeyPatch) -> None:
 
 
 def _windows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(change_paths, "_DAY", 86_401_000_000)
+    patch.setattr(event_sums, "_DAY", 86_401_000_000)
 
 
 def _taken_twice(patch: pytest.MonkeyPatch) -> None:
     """What an event was before is not taken away."""
-    right = change_split._added_up
+    right = event_sums._sum_cause
 
-    def added_up(plans: Any, some: Any, amount_of: Any) -> Any:
-        return right(plans, [each._replace(before=None) for each in some], amount_of)
+    def sum_cause(plan: Any, some: Any, amount_of: Any) -> Any:
+        return right(plan, [each._replace(before=None) for each in some], amount_of)
 
-    patch.setattr(change_split, "_added_up", added_up)
+    patch.setattr(event_sums, "_sum_cause", sum_cause)
 
 
 def _owners(patch: pytest.MonkeyPatch) -> None:

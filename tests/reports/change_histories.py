@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.reports.change_models import SPLIT_GROUPS, SPLIT_MEASURES
+from headwater.reports.changes.change import SPLIT_GROUPS, SPLIT_MEASURES
 from headwater.reports.query import Group
 from tests.reports.histories import (
     EMAILS,

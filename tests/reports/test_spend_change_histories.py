@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from headwater.reports.changes.spend_change_answer import SUMS
+from headwater.reports.changes.spend import SUMS
 from headwater.reports.questions.spend import FIGURES
 from tests.reports.spend_books import FIRST_DAY, Book, Ledger, get
 from tests.reports.spend_court import NOTHING, question_of

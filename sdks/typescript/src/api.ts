@@ -1314,69 +1314,58 @@ export type Report = {
   hints?: Array<Hint>;
 };
 
-export type Since = {
+export type ReportVersion = {
   reading: string;
   taken_at: string | null;
   fit: Fit2;
   half_life_days: number | null;
 };
 
-export type Totals = {
+export type ChangedFigures = {
   before: Record<string, number | null>;
   after: Record<string, number | null>;
   difference: Record<string, number | null>;
-  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out. */
+  /** The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. */
   causes: Record<string, Record<string, number | null>>;
 };
 
-export type Overall = {
-  before: Record<string, number | null>;
-  after: Record<string, number | null>;
-  difference: Record<string, number | null>;
-  /** The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out. */
-  causes: Record<string, Record<string, number | null>>;
-};
-
-export type Period = {
-  start_date: string;
-  end_date: string;
-};
-
-export type LeftOutMoney = {
-  currency: string;
+export type EventDifference = {
+  event_id: number;
+  event_name: string;
+  event_time: string | null;
+  contact_id: number;
+  is_stored: boolean;
+  /** The change in the number of events. */
   events: number;
-  amount: number;
-  reason: Reason3;
-  first_day: string;
-  last_day: string;
+  revenue: number | null;
+  /** The differences in each group. */
+  rows?: Array<Record<string, unknown>>;
 };
 
-export type Hint2 = {
-  field: string;
-  value: string;
-  nearest: Array<string>;
+export type EventCause = {
+  events: number | null;
+  largest: Array<EventDifference>;
 };
 
-export type GetChangesAnswer = {
-  since: Since;
-  until: Since;
+export type ReportChanges = {
+  since: ReportVersion;
+  until: ReportVersion;
   columns: Array<string>;
-  totals: Totals;
-  overall: Overall;
-  unattributed: Overall;
+  totals: ChangedFigures;
+  overall: ChangedFigures | null;
+  unattributed: ChangedFigures | null;
   rows: Array<Record<string, unknown>>;
   /** Changed groups beyond the limit. */
   left_out: number;
-  /** By cause, how many events it has changed, and those it changed most. */
-  causes: Record<string, unknown>;
-  /** What no cause explains: 0. */
+  causes: Record<string, EventCause>;
+  /** The differences without a cause: 0. */
   unexplained: Record<string, number | null>;
-  period: Period;
+  period: ReportDates;
   timezone: string;
   currency: string;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_money_before: Array<LeftOutMoney>;
-  hints?: Array<Hint2>;
+  left_out_money: Array<UncountedMoney>;
+  left_out_money_before: Array<UncountedMoney>;
+  hints?: Array<Hint>;
 };
 
 export type GroupBy2 = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "none";
@@ -1603,43 +1592,52 @@ export type AdSpendReport = {
   hints?: Array<Hint>;
 };
 
-export type Totals2 = {
-  before: Record<string, number | null>;
-  after: Record<string, number | null>;
-  difference: Record<string, number | null>;
-  /** The parts of the differences of sums, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. A ratio is explained by the sums that it is of. */
-  causes: Record<string, Record<string, number | null>>;
-};
-
-export type LeftOutSpend = {
+export type SpendDifference = {
+  date: string;
+  platform: string;
+  account_id: string | null;
+  campaign_id: string | null;
+  adset_id: string | null;
+  ad_id: string | null;
+  country: string | null;
   currency: string;
   amount: number;
-  first_day: string;
-  last_day: string;
+  impressions: number;
+  clicks: number;
+  platform_conversions: number;
+  platform_revenue: number;
+  is_stored: boolean;
 };
 
-export type GetSpendChangesAnswer = {
-  since: Since;
-  until: Since;
+export type SpendCause = {
+  events: number | null;
+  largest_events: Array<EventDifference>;
+  rows: number | null;
+  largest_rows: Array<SpendDifference>;
+};
+
+export type SpendReportChanges = {
+  since: ReportVersion;
+  until: ReportVersion;
   columns: Array<string>;
-  totals: Totals2;
-  unmatched: Totals2;
+  totals: ChangedFigures;
+  /** Spend that belongs to no row. */
+  unmatched: ChangedFigures;
   rows: Array<Record<string, unknown>>;
   /** Changed groups beyond the limit. */
   left_out: number;
-  /** By cause, how many events and rows of the ledger it has changed, and those it changed most. */
-  causes: Record<string, unknown>;
-  /** What no cause explains: 0. */
+  causes: Record<string, SpendCause>;
+  /** The differences without a cause: 0. */
   unexplained: Record<string, number | null>;
-  period: Period;
+  period: ReportDates;
   timezone: string;
   currency: string;
+  left_out_money: Array<UncountedMoney>;
+  left_out_money_before: Array<UncountedMoney>;
+  left_out_spend: Array<UncountedSpend>;
+  left_out_spend_before: Array<UncountedSpend>;
   cost_rate: number | null;
-  left_out_money: Array<LeftOutMoney>;
-  left_out_money_before: Array<LeftOutMoney>;
-  left_out_spend: Array<LeftOutSpend>;
-  left_out_spend_before: Array<LeftOutSpend>;
-  hints?: Array<Hint2>;
+  hints?: Array<Hint>;
 };
 
 export type Network = {
@@ -2136,9 +2134,9 @@ export abstract class Api {
     return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
-  /** Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
-  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<GetChangesAnswer> {
-    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as GetChangesAnswer;
+  /** Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV, a line for each cause. */
+  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ReportChanges> {
+    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
   }
 
   /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
@@ -2166,9 +2164,9 @@ export abstract class Api {
     return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as AdSpendReport;
   }
 
-  /** Say what has changed in a report of spend since it was read, and why. With `Accept: text/csv`, the rows as CSV, a line for every cause. */
-  async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<GetSpendChangesAnswer> {
-    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as GetSpendChangesAnswer;
+  /** Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows as CSV, a line for each cause. */
+  async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<SpendReportChanges> {
+    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as SpendReportChanges;
   }
 
   /** List the paid networks that the Space has besides the listed sources, by name. */

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 from psycopg import AsyncConnection
 from starlette.responses import Response
 
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation
 from headwater.http.inputs.parameters import Input
-from headwater.http.openapi import answer, with_optional
 from headwater.http.rate_limits import RateLimit
 from headwater.people.contacts import filters
-from headwater.reports.changes.change_answer import CHANGES, changes_answer, changes_csv
-from headwater.reports.changes.change_parameters import PARAMETERS as CHANGES_PARAMETERS
-from headwater.reports.changes.change_parameters import read_change_query
-from headwater.reports.changes.change_report import query_changes
-from headwater.reports.changes.spend_change_answer import PARAMETERS as SPEND_CHANGES_PARAMETERS
-from headwater.reports.changes.spend_change_answer import (
-    SPEND_CHANGES,
+from headwater.reports.changes.answers import PARAMETERS as CHANGES_PARAMETERS
+from headwater.reports.changes.answers import SPEND_PARAMETERS as SPEND_CHANGES_PARAMETERS
+from headwater.reports.changes.answers import (
+    ReportChanges,
+    SpendReportChanges,
+    changes_answer,
+    changes_csv,
+    read_change_query,
     read_spend_change_query,
     spend_changes_answer,
     spend_changes_csv,
 )
-from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.changes.credit import query_changes
+from headwater.reports.changes.spend import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
-from headwater.reports.hints import HINTS, Hints, find_hints
+from headwater.reports.hints import Hints, find_hints
 from headwater.reports.query import Question
 from headwater.reports.questions.cohorts import PARAMETERS as COHORT_PARAMETERS
 from headwater.reports.questions.cohorts import CohortReport, cohorts_csv, load_cohorts, read_cohort_query
@@ -91,14 +90,14 @@ async def get_spend_report(call: Call) -> AdSpendReport | Response:
     return _csv_response(spend_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
-async def get_spend_changes(call: Call) -> Response:
-    """Say what has changed in a report of spend since it was read, and why. With
-    `Accept: text/csv`, the rows as CSV, a line for every cause.
+async def get_spend_changes(call: Call) -> SpendReportChanges | Response:
+    """Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows as CSV, a
+    line for each cause.
     """
     _, report, hints = await _load(call, read_spend_change_query, query_spend_changes)
     if _wants_csv(call):
         return _csv_response(spend_changes_csv(report))
-    return _json(spend_changes_answer(report), hints)
+    return replace(spend_changes_answer(report), hints=hints)
 
 
 async def get_cohorts(call: Call) -> CohortReport | Response:
@@ -110,14 +109,14 @@ async def get_cohorts(call: Call) -> CohortReport | Response:
     return _csv_response(cohorts_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
-async def get_changes(call: Call) -> Response:
-    """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
-    rows as CSV, a line for every cause.
+async def get_changes(call: Call) -> ReportChanges | Response:
+    """Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV, a line for
+    each cause.
     """
     query, report, hints = await _load(call, read_change_query, query_changes)
     if _wants_csv(call):
         return _csv_response(changes_csv(query, report))
-    return _json(changes_answer(query, report), hints)
+    return replace(changes_answer(query, report), hints=hints)
 
 
 async def list_credits(call: Call) -> CreditPage | Response:
@@ -143,10 +142,6 @@ async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, 
         report = await load(connection, call.space_id, query)
     async with database.transaction() as connection:
         return query, report, await find_hints(connection, call.space_id, query.filters)
-
-
-def _json(answer: dict[str, Any], hints: Hints) -> Response:
-    return json_response(msgspec.json.encode(answer if hints is UNSET else {**answer, "hints": hints}))
 
 
 def _wants_csv(call: Call) -> bool:
@@ -203,7 +198,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_spend_changes", 30),
         parameters=[parameter.openapi() for parameter in SPEND_CHANGES_PARAMETERS],
-        answer=answer("What has changed, by group and by cause.", with_optional(SPEND_CHANGES, hints=HINTS)),
+        answer=SpendReportChanges,
         handler=get_spend_changes,
     ),
     Operation(
@@ -227,7 +222,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_changes", 30),
         parameters=[*(parameter.openapi() for parameter in CHANGES_PARAMETERS), filters.DOCUMENTATION],
-        answer=answer("What has changed, by group and by cause.", with_optional(CHANGES, hints=HINTS)),
+        answer=ReportChanges,
         handler=get_changes,
     ),
     Operation(

@@ -1645,69 +1645,58 @@ class Report(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-class Since(TypedDict):
+class ReportVersion(TypedDict):
     reading: str
     taken_at: str | None
     fit: Fit2
     half_life_days: int | None
 
 
-class Totals(TypedDict):
+class ChangedFigures(TypedDict):
     before: dict[str, float | None]
     after: dict[str, float | None]
     difference: dict[str, float | None]
     causes: dict[str, dict[str, float | None]]
-    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out."""
+    """The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life."""
 
 
-class Overall(TypedDict):
-    before: dict[str, float | None]
-    after: dict[str, float | None]
-    difference: dict[str, float | None]
-    causes: dict[str, dict[str, float | None]]
-    """The parts of the difference, which add up to it: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. Those that are 0 are left out."""
-
-
-class Period(TypedDict):
-    start_date: str
-    end_date: str
-
-
-class LeftOutMoney(TypedDict):
-    currency: str
+class EventDifference(TypedDict):
+    event_id: int
+    event_name: str
+    event_time: str | None
+    contact_id: int
+    is_stored: bool
     events: int
-    amount: float
-    reason: Literal["no_rate", "too_large", "page_amount_too_large"]
-    first_day: str
-    last_day: str
+    """The change in the number of events."""
+    revenue: float | None
+    rows: NotRequired[list[dict[str, Any]]]
+    """The differences in each group."""
 
 
-class Hint2(TypedDict):
-    field: str
-    value: str
-    nearest: list[str]
+class EventCause(TypedDict):
+    events: int | None
+    largest: list[EventDifference]
 
 
-class GetChangesAnswer(TypedDict):
-    since: Since
-    until: Since
+class ReportChanges(TypedDict):
+    since: ReportVersion
+    until: ReportVersion
     columns: list[str]
-    totals: Totals
-    overall: Overall
-    unattributed: Overall
+    totals: ChangedFigures
+    overall: ChangedFigures | None
+    unattributed: ChangedFigures | None
     rows: list[dict[str, Any]]
     left_out: int
     """Changed groups beyond the limit."""
-    causes: dict[str, Any]
-    """By cause, how many events it has changed, and those it changed most."""
+    causes: dict[str, EventCause]
     unexplained: dict[str, float | None]
-    """What no cause explains: 0."""
-    period: Period
+    """The differences without a cause: 0."""
+    period: ReportDates
     timezone: str
     currency: str
-    left_out_money: list[LeftOutMoney]
-    left_out_money_before: list[LeftOutMoney]
-    hints: NotRequired[list[Hint2]]
+    left_out_money: list[UncountedMoney]
+    left_out_money_before: list[UncountedMoney]
+    hints: NotRequired[list[Hint]]
 
 
 GroupBy2: TypeAlias = Literal[
@@ -1937,43 +1926,52 @@ class AdSpendReport(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-class Totals2(TypedDict):
-    before: dict[str, float | None]
-    after: dict[str, float | None]
-    difference: dict[str, float | None]
-    causes: dict[str, dict[str, float | None]]
-    """The parts of the differences of sums, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. A ratio is explained by the sums that it is of."""
-
-
-class LeftOutSpend(TypedDict):
+class SpendDifference(TypedDict):
+    date: str
+    platform: str
+    account_id: str | None
+    campaign_id: str | None
+    adset_id: str | None
+    ad_id: str | None
+    country: str | None
     currency: str
     amount: float
-    first_day: str
-    last_day: str
+    impressions: float
+    clicks: float
+    platform_conversions: float
+    platform_revenue: float
+    is_stored: bool
 
 
-class GetSpendChangesAnswer(TypedDict):
-    since: Since
-    until: Since
+class SpendCause(TypedDict):
+    events: int | None
+    largest_events: list[EventDifference]
+    rows: int | None
+    largest_rows: list[SpendDifference]
+
+
+class SpendReportChanges(TypedDict):
+    since: ReportVersion
+    until: ReportVersion
     columns: list[str]
-    totals: Totals2
-    unmatched: Totals2
+    totals: ChangedFigures
+    unmatched: ChangedFigures
+    """Spend that belongs to no row."""
     rows: list[dict[str, Any]]
     left_out: int
     """Changed groups beyond the limit."""
-    causes: dict[str, Any]
-    """By cause, how many events and rows of the ledger it has changed, and those it changed most."""
+    causes: dict[str, SpendCause]
     unexplained: dict[str, float | None]
-    """What no cause explains: 0."""
-    period: Period
+    """The differences without a cause: 0."""
+    period: ReportDates
     timezone: str
     currency: str
+    left_out_money: list[UncountedMoney]
+    left_out_money_before: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    left_out_spend_before: list[UncountedSpend]
     cost_rate: float | None
-    left_out_money: list[LeftOutMoney]
-    left_out_money_before: list[LeftOutMoney]
-    left_out_spend: list[LeftOutSpend]
-    left_out_spend_before: list[LeftOutSpend]
-    hints: NotRequired[list[Hint2]]
+    hints: NotRequired[list[Hint]]
 
 
 class Network(TypedDict):
@@ -2909,12 +2907,12 @@ class Api:
         order_by: str | None = None,
         fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> GetChangesAnswer:
-        """Say what has changed in a report since it was read, and why. With `Accept: text/csv`, the
-        rows as CSV, a line for every cause.
+    ) -> ReportChanges:
+        """Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV,
+        a line for each cause.
         """
         return cast(
-            "GetChangesAnswer",
+            "ReportChanges",
             self.call(
                 "GET",
                 "/reports/changes",
@@ -3195,12 +3193,12 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         fit: str | None = None,
-    ) -> GetSpendChangesAnswer:
-        """Say what has changed in a report of spend since it was read, and why. With `Accept:
-        text/csv`, the rows as CSV, a line for every cause.
+    ) -> SpendReportChanges:
+        """Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows
+        as CSV, a line for each cause.
         """
         return cast(
-            "GetSpendChangesAnswer",
+            "SpendReportChanges",
             self.call(
                 "GET",
                 "/reports/spend/changes",

@@ -140,7 +140,7 @@ def survivor_of(contact_id: int, survivors: Mapping[int, int]) -> int:
     return contact_id
 
 
-class PathTouch(NamedTuple):
+class StateTouch(NamedTuple):
     """A touch on an event's path."""
 
     at: int
@@ -156,7 +156,7 @@ class EventState(NamedTuple):
     at: int
     amount: int | None
     currency: str | None
-    path: tuple[PathTouch, ...]
+    path: tuple[StateTouch, ...]
     is_upsell: bool = False
     is_first: bool = False
     """True for a customer's first order, when the question needs it."""
@@ -250,7 +250,7 @@ class FamilyHistory:
         survivors = self._survivors_at(moment)
         owner = survivor_of(event.contact_id, survivors)
         path = tuple(
-            PathTouch(touch.at, touch.source_id, touch.tag_set_id)
+            StateTouch(touch.at, touch.source_id, touch.tag_set_id)
             for touch in self._touches_until(event.at)
             if touch.start <= moment < touch.end and survivor_of(touch.contact_id, survivors) == owner
         )

@@ -24,18 +24,18 @@ from headwater.console.visitor import HOME
 from headwater.http.inputs.date_range import DAY
 from headwater.http.inputs.fields import written
 from headwater.http.inputs.parameters import Parameter
-from headwater.reports.change_models import ChangeQuery
-from headwater.reports.changes.change_answer import changes_csv
-from headwater.reports.changes.change_report import query_changes
-from headwater.reports.engine.readings import ReportReading, parse_reading
-from headwater.reports.query import FigureColumn, Group
+from headwater.reports.changes.answers import changes_csv
+from headwater.reports.changes.change import ChangeQuery
+from headwater.reports.changes.credit import query_changes
+from headwater.reports.engine.snapshots import ReportSnapshot, parse_snapshot
+from headwater.reports.query import Group
 
 USUAL = timedelta(days=7)
 
 
-def _parse_since(text: str) -> date | ReportReading:
+def _parse_since(text: str) -> date | ReportSnapshot:
     try:
-        return parse_reading(text)
+        return parse_snapshot(text)
     except ValueError:
         return DAY.read(text)
 
@@ -83,7 +83,7 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
 class Since:
     """The moment from which on changes count."""
 
-    start: ReportReading | datetime
+    start: ReportSnapshot | datetime
     """A reading, or the beginning of a day on the Space's clock."""
     zone: ZoneInfo
     """The Space's."""
@@ -91,12 +91,12 @@ class Since:
     @property
     def text(self) -> str:
         """The moment as an address has it."""
-        return str(self.start) if isinstance(self.start, ReportReading) else f"{self.day}"
+        return str(self.start) if isinstance(self.start, ReportSnapshot) else f"{self.day}"
 
     @property
     def moment(self) -> datetime:
         """The moment on the Space's clock."""
-        if isinstance(self.start, ReportReading):
+        if isinstance(self.start, ReportSnapshot):
             return self.start.moment.astimezone(self.zone)
         return self.start
 
@@ -110,7 +110,7 @@ class Since:
         day = figures.day(self.moment)
         return (
             f"{self.moment:%H:%M} on {day}"
-            if isinstance(self.start, ReportReading)
+            if isinstance(self.start, ReportSnapshot)
             else (f"the beginning of {day}")
         )
 
@@ -121,7 +121,7 @@ def read_since(page: ReportPage) -> Since:
     """
     since, zone = _SINCE.read(page.query), page.space.zone
     page.query.finish()
-    if isinstance(since, ReportReading):
+    if isinstance(since, ReportSnapshot):
         return Since(since, zone)
     day = since or datetime.now(zone).date() - USUAL
     return Since(datetime.combine(day, time()), zone)
@@ -153,7 +153,7 @@ async def show_changes(request: Request) -> Response:
         change=report,
         since=since,
         measure=basis.credited,
-        column=FigureColumn(basis.credited),
+        column=str(basis.credited),
         words=WORDS,
         labels=page.space.event_labels,
         of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),

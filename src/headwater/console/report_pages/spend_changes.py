@@ -24,14 +24,19 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter
-from headwater.reports.change_models import SPLIT_GROUPS, ChangeQuery
-from headwater.reports.changes.spend_change_answer import spend_changes_csv
-from headwater.reports.changes.spend_change_models import RATIOS, ChangedCost, CostChange, CostChangeReport
-from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.changes.answers import spend_changes_csv
+from headwater.reports.changes.change import (
+    SPLIT_GROUPS,
+    ChangedRow,
+    ChangeQuery,
+    FigureChange,
+    Figures,
+    SpendChangeReport,
+)
+from headwater.reports.changes.spend import RATIOS, query_spend_changes
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import Group
-from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spend import read_spend_query
 from headwater.reports.questions.spent import MILLIONTHS
 from headwater.spend.changes import ChangedSpend
@@ -54,7 +59,7 @@ _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customer
 class SpendChangesPage:
     """The changes of a report, as the page has them."""
 
-    report: CostChangeReport
+    report: SpendChangeReport
     columns: Sequence[CostColumn]
     """Of all figures."""
 
@@ -63,17 +68,17 @@ class SpendChangesPage:
         names = _IN_ROWS if of_rows else _IN_CAUSES
         return [column for column in self.columns if column.figure in names]
 
-    def written(self, column: CostColumn, of: CostFigures) -> str:
+    def written(self, column: CostColumn, of: Figures) -> str:
         """Return a figure with its exact value."""
-        return figures.figure(column.written_as, _figure(column, of))
+        return figures.figure(column.written_as, of[column.figure])
 
-    def moved(self, column: CostColumn, change: CostChange) -> Figure:
+    def moved(self, column: CostColumn, change: FigureChange) -> Figure:
         """Return by how much a figure has changed."""
-        return change.moved(column.figure)
+        return change.difference[column.figure]
 
-    def part(self, column: CostColumn, parts: CostFigures | None) -> Figure:
-        """Return the part of a cause; None of a ratio, which has none."""
-        return None if parts is None or column.figure in RATIOS else _figure(column, parts)
+    def part(self, column: CostColumn, parts: Figures | None) -> Figure:
+        """Return the part of a cause in a figure; None for a ratio."""
+        return (parts or {}).get(column.figure)
 
     def ratio(self, column: CostColumn) -> str:
         """Return what a ratio is of, in words; empty for a sum."""
@@ -82,10 +87,10 @@ class SpendChangesPage:
             return ""
         return " over ".join(titles[name] for name in RATIOS[column.figure])
 
-    def title(self, row: ChangedCost) -> str:
+    def title(self, row: ChangedRow) -> str:
         """Return what a row is called."""
         assert self.report.group is not None
-        return title(self.report.group, GroupKey(row.key, row.label))
+        return title(self.report.group, row.keys[0])
 
 
 def place_title(changed: ChangedSpend) -> str:
@@ -98,11 +103,6 @@ def place_title(changed: ChangedSpend) -> str:
 def amount_of(changed: ChangedSpend) -> str:
     """Return by how much a row of the ledger has changed, in its own currency."""
     return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
-
-
-def _figure(column: CostColumn, of: CostFigures) -> Figure:
-    value: Figure = getattr(of, column.figure)
-    return value
 
 
 def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:

@@ -25,10 +25,10 @@ from headwater.reports.engine.measures import (
     figures_of,
 )
 from headwater.reports.engine.passes import LeftOutLoader, PeriodPlan, PlanLoader, add_up_plans, subject_of
-from headwater.reports.engine.readings import fetch_present, make_reading
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.ripeness import Ripeness, load_ripeness
+from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, named
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, columns_of
 
@@ -268,7 +268,7 @@ async def _make_report(
         ripeness=ripeness,
         fit=planned.plan.scope.fit,
         reading=str(
-            make_reading(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
+            make_snapshot(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
         ),
     )
 

@@ -15,10 +15,9 @@ from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, without_values
 from headwater.http.inputs.parameters import JsonInput
 from headwater.people.contacts import filters
-from headwater.reports.change_models import ChangeQuery
-from headwater.reports.changes.change_answer import changes_answer
-from headwater.reports.changes.change_parameters import CHANGES_SINCE
-from headwater.reports.changes.change_report import query_changes
+from headwater.reports.changes.answers import CHANGES_SINCE, changes_answer
+from headwater.reports.changes.change import ChangeQuery
+from headwater.reports.changes.credit import query_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import Hints, find_hints
 from headwater.reports.query import Question

@@ -24,10 +24,9 @@ from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import TEXT, object_schema
-from headwater.reports.change_models import ChangeQuery
-from headwater.reports.changes.change_parameters import CHANGES_SINCE
-from headwater.reports.changes.spend_change_answer import spend_changes_answer
-from headwater.reports.changes.spend_change_report import query_spend_changes
+from headwater.reports.changes.answers import CHANGES_SINCE, spend_changes_answer
+from headwater.reports.changes.change import ChangeQuery
+from headwater.reports.changes.spend import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
 from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query

@@ -1,0 +1,268 @@
+"""Changed figures between two snapshots of a report: the question, its rules and the answer. A difference
+is split by cause, and the parts of all causes add up to it. Exact: no float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from headwater.attribution.fits.choice import ChosenFit
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.engine.measures import Figure, change_between
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.engine.snapshots import ReportSnapshot
+from headwater.reports.query import (
+    OF_PATHS,
+    OF_TOUCHES,
+    DateTimeSpan,
+    Filters,
+    Group,
+    Measure,
+    ReportQuery,
+    column_rules,
+    common_rules,
+    refuse_broken_rules,
+)
+from headwater.spend.changes import ChangedSpend
+
+SPLIT_MEASURES = (
+    Measure.EVENTS,
+    Measure.CONVERSIONS,
+    Measure.ORDERS,
+    Measure.UPSELLS,
+    Measure.REFUND_COUNT,
+    Measure.REVENUE,
+    Measure.GROSS_REVENUE,
+    Measure.REFUNDS,
+    Measure.CREDITED_EVENTS,
+    Measure.CREDITED_CONVERSIONS,
+    Measure.CREDITED_REVENUE,
+    Measure.TOUCHED_EVENTS,
+    Measure.TOUCHED_REVENUE,
+    Measure.NEW_CUSTOMERS,
+)
+"""Measures whose differences add up. For an average or a share, ask for the two sums it is made of."""
+SPLIT_GROUPS = frozenset(
+    {
+        *OF_TOUCHES,
+        *OF_PATHS,
+        Group.EVENT,
+        Group.KIND,
+        Group.DAY,
+        Group.WEEK,
+        Group.MONTH,
+        Group.WEEKDAY,
+        Group.HOUR,
+        Group.CONTACT,
+        Group.CUSTOMER,
+    }
+)
+"""Groups that depend on events and touchpoints alone. Former fields of contacts are not stored."""
+MAX_LARGEST = 5
+"""Events, and rows of spend, named for each cause."""
+MAX_EVENT_GROUPS = 10
+"""Groups named for each event."""
+
+T = TypeVar("T")
+U = TypeVar("U")
+Figures = Mapping[str, Figure]
+"""Figures by column name."""
+
+
+@dataclass(frozen=True)
+class ChangeQuery:
+    """The changes of a report between two snapshots."""
+
+    report: ReportQuery
+    start: ReportSnapshot | datetime
+    """A snapshot, or a time on the Space's clock."""
+    end: ReportSnapshot | datetime | None = None
+    """None is now."""
+
+    @property
+    def filters(self) -> Filters:
+        return self.report.filters
+
+
+def check_changes(query: ChangeQuery) -> None:
+    """Raise Invalid with every rule that a query breaks."""
+    report, filters = query.report, query.report.filters
+    listed = ", ".join(SPLIT_MEASURES)
+    kept = "must not depend on what contacts are like, or on companies: no former state is kept."
+    refuse_broken_rules(
+        [
+            *common_rules(report),
+            *column_rules(report),
+            (
+                "measures",
+                set(report.measures) <= set(SPLIT_MEASURES),
+                f"must add up, so that differences can be split by cause: {listed}.",
+            ),
+            ("group_by", set(report.group_by) <= SPLIT_GROUPS, kept),
+            ("only", {condition.group for condition in filters.only} <= SPLIT_GROUPS, kept),
+            ("custom_field_filters", not filters.conditions, kept),
+            (
+                "campaign",
+                filters.campaign is None,
+                "must be left out: no former names of campaigns are kept. Use only=campaign:<key>.",
+            ),
+            ("query_mode", not report.by_company, "must be profile, as no former state is kept."),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class ExplainedChange(Generic[T]):
+    """Anything at two snapshots, and the part of each cause in the difference."""
+
+    start: T
+    end: T
+    causes: Mapping[ChangeCause, T]
+
+    def map(self, make: Callable[[T], U]) -> ExplainedChange[U]:
+        """Return the change of what is made from both snapshots and every part."""
+        causes = {cause: make(part) for cause, part in self.causes.items()}
+        return ExplainedChange(make(self.start), make(self.end), causes)
+
+    @property
+    def sides(self) -> list[T]:
+        """Both snapshots and all parts."""
+        return [self.start, self.end, *self.causes.values()]
+
+
+def zip_changes(changes: Sequence[ExplainedChange[T]]) -> ExplainedChange[tuple[T, ...]]:
+    """Return several changes with the same causes as one."""
+    return ExplainedChange(
+        tuple(change.start for change in changes),
+        tuple(change.end for change in changes),
+        {cause: tuple(change.causes[cause] for change in changes) for cause in changes[0].causes},
+    )
+
+
+@dataclass(frozen=True)
+class FigureChange(ExplainedChange[Figures]):
+    """The change of a row's figures. Causes that moved none of them are left out."""
+
+    @classmethod
+    def of(cls, change: ExplainedChange[Figures]) -> FigureChange:
+        """Return the change without the causes that moved no figure."""
+        causes = {cause: parts for cause, parts in change.causes.items() if any(parts.values())}
+        return cls(change.start, change.end, causes)
+
+    @cached_property
+    def difference(self) -> Figures:
+        """The later figures less the earlier ones; None when one of them is missing."""
+        return {name: _subtract(figure, self.start[name]) for name, figure in self.end.items()}
+
+    @property
+    def unexplained(self) -> Figures:
+        """The differences less the parts of all causes: 0 for every sum."""
+        left = dict(self.difference)
+        for parts in self.causes.values():
+            left |= {name: _subtract(left[name], part) for name, part in parts.items()}
+        return left
+
+
+def _subtract(figure: Figure, other: Figure) -> Figure:
+    return None if figure is None or other is None else change_between(figure, other).difference
+
+
+@dataclass(frozen=True)
+class ChangedRow:
+    """A group whose figures have changed."""
+
+    keys: tuple[GroupKey, ...]
+    change: FigureChange
+
+
+@dataclass(frozen=True)
+class ChangedEvent:
+    """An event that has changed figures."""
+
+    event_id: int
+    name: str
+    at: datetime
+    """On the Space's clock."""
+    contact_id: int
+    """The event's contact, or its last one."""
+    is_stored: bool
+    """False when the event was deleted or replaced."""
+    events: int
+    """The change in the number of events: usually 1, 0 or -1."""
+    revenue: Decimal
+    """The change of its amount."""
+    rows: tuple[tuple[tuple[GroupKey, ...], Figures], ...]
+    """The differences in each group, the largest first."""
+
+
+@dataclass(frozen=True)
+class CauseShare:
+    """The events and the rows of spend that one cause changed; None for a cause that changes none of them."""
+
+    cause: ChangeCause
+    events: int | None
+    largest_events: tuple[ChangedEvent, ...] = ()
+    """The events with the largest differences, at most MAX_LARGEST."""
+    rows: int | None = None
+    largest_rows: tuple[ChangedSpend, ...] = ()
+    """The rows of spend with the largest differences, at most MAX_LARGEST."""
+
+
+NONE_CHANGED: tuple[None, tuple[()]] = None, ()
+"""The number of changed events or rows, and the largest of them, for a cause that changes none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeReport:
+    """The answer: both snapshots, every changed row, and the causes."""
+
+    start: ReportSnapshot
+    end: ReportSnapshot
+    fits: tuple[ChosenFit | None, ChosenFit | None]
+    """The trained models of both snapshots, for credit that needs one."""
+    total: FigureChange
+    rows: tuple[ChangedRow, ...]
+    """The largest differences first."""
+    left_out: int
+    """Changed groups beyond the limit."""
+    causes: tuple[CauseShare, ...]
+    span: DateTimeSpan
+    timezone: str
+    currency: str
+    left_out_money: tuple[LeftOutMoney, ...]
+    left_out_money_before: tuple[LeftOutMoney, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreditChangeReport(ChangeReport):
+    """The changes of a report of events and their credit."""
+
+    columns: tuple[str, ...]
+    overall: FigureChange | None
+    """All events; None for a period of touches."""
+    unattributed: FigureChange | None
+    """None when the report has no unattributed events."""
+
+    @property
+    def unexplained(self) -> Figures:
+        """The part of the overall difference, or of the total, without a cause."""
+        return (self.overall or self.total).unexplained
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpendChangeReport(ChangeReport):
+    """The changes of a report of spend."""
+
+    group: Group | None
+    unmatched: FigureChange
+    """Spend that belongs to no row."""
+    cost_rate: Decimal | None
+    """The Space's present cost rate, used for the contribution of both snapshots."""
+    left_out_spend: tuple[LeftOutSpend, ...]
+    left_out_spend_before: tuple[LeftOutSpend, ...]

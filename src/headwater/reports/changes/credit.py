@@ -1,0 +1,365 @@
+"""Explain the changed figures of a report: every difference split by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.fits.choice import ChosenFit, find_fit
+from headwater.attribution.history.past import PastReader, PastSpan
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.states import MOMENTS, EventState, Family
+from headwater.reports.changes.change import (
+    NONE_CHANGED,
+    CauseShare,
+    ChangedEvent,
+    ChangedRow,
+    ChangeQuery,
+    CreditChangeReport,
+    ExplainedChange,
+    FigureChange,
+    Figures,
+    check_changes,
+)
+from headwater.reports.changes.event_sums import (
+    ChangedEvents,
+    FormerAmounts,
+    add_up_states,
+    find_largest,
+    load_former_amounts,
+    name_figures,
+    needs_first_orders,
+    paths_of,
+    split_up,
+)
+from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.chosen_events import NoCredit
+from headwater.reports.engine.conversion import CurrencyExchange, LeftOutMoney, join_left_out
+from headwater.reports.engine.measures import Sum, Sums, figure_of, plain
+from headwater.reports.engine.passes import PeriodPlan, PlanLoader, add_up_plans, find_left_out, load_left_out
+from headwater.reports.engine.report import name_keys
+from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.engine.result import Keys, PeriodSums
+from headwater.reports.engine.snapshots import SnapshotRefused, Snapshots, find_snapshots
+from headwater.reports.query import Comparison, DateBasis, ReportProblem, columns_of
+from headwater.spend.rates.store import RatePoint, have_changed
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+async def query_changes(connection: AsyncConnection, space_id: int, query: ChangeQuery) -> CreditChangeReport:
+    """Return the changes of a report between two snapshots. Needs a transaction that has read nothing yet, on
+    a connection it can use for CONNECTION_SECONDS.
+
+    Raises Invalid when the query breaks a rule, NotFound for an unknown Space, and a ReportRefused for
+    snapshots that can't be compared or a report that takes longer than SECONDS.
+    """
+    check_changes(query)
+    report = replace(query.report, compare=Comparison.NONE, ripe_on=None)
+    async with open_reader(connection, space_id, report.currency, money=report.is_about_money) as reader:
+        (planned,) = await PlanLoader(reader, [report]).plans(report)
+        snapshots = await find_snapshots(reader, query.start, query.end, planned)
+        (changes,) = await load_changes(reader, [planned], snapshots)
+        rows = await in_thread(changes.rows) if report.group_by else []
+        total, overall, unattributed = changes.total(), changes.overall(), changes.unattributed()
+        every = (total, overall, unattributed, *(change for _, change in rows))
+        moving = {cause for change in every if change is not None for cause in change.causes}
+        events = await load_largest(reader, changes, changes.events.causes)
+        shares = [CauseShare(cause, *events.get(cause, NONE_CHANGED)) for cause in changes.sums.causes]
+        listed = rows[: report.limit]
+        names = await name_keys(reader, planned.period, planned.dimensions, [keys for keys, _ in listed])
+        return CreditChangeReport(
+            start=snapshots.start,
+            end=snapshots.end,
+            fits=changes.fits,
+            columns=changes.columns,
+            total=total,
+            overall=overall,
+            unattributed=unattributed,
+            rows=tuple(ChangedRow(names[keys], change) for keys, change in listed),
+            left_out=len(rows) - len(listed),
+            causes=tuple(
+                share for share in shares if (share.cause in moving if share.events is None else share.events)
+            ),
+            span=planned.period.span,
+            timezone=reader.space.timezone,
+            currency=reader.currency,
+            left_out_money_before=changes.left_out[0],
+            left_out_money=changes.left_out[1],
+        )
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Everything besides events and touches that a report's figures depend on."""
+
+    cause: ChangeCause | None
+    """The cause of the difference to the terms before; None for the first."""
+    fit: ChosenFit | None
+    half_life_days: int
+    rates_at: RatePoint | None
+    """The point whose exchange rates count; None is now."""
+
+    def apply(self, planned: PeriodPlan) -> PeriodPlan:
+        """Return the plan under these terms."""
+        scope = replace(planned.plan.scope, fit=self.fit, half_life_days=self.half_life_days or None)
+        return replace(planned, plan=replace(planned.plan, scope=scope))
+
+
+async def _load_terms(reader: ReportReader, fit_now: ChosenFit | None, snapshots: Snapshots) -> list[Terms]:
+    """Return the terms of the earlier snapshot, then one after each changed term, up to those of the later
+    snapshot. Raises SnapshotRefused for a deleted model.
+    """
+    start, end, _ = snapshots
+    rates = await _load_rate_points(reader, snapshots)
+    fits = [
+        await _load_fit(reader, field, snapshot.fit_id, fit_now)
+        for field, snapshot in (("since", start), ("until", end))
+    ]
+    terms = [Terms(None, fits[0], start.half_life_days, rates[0])]
+    if rates[0] != rates[1]:
+        terms.append(replace(terms[-1], cause=ChangeCause.RATES, rates_at=rates[1]))
+    if start.fit_id != end.fit_id:
+        terms.append(replace(terms[-1], cause=ChangeCause.FITS, fit=fits[1]))
+    if start.half_life_days != end.half_life_days:
+        terms.append(replace(terms[-1], cause=ChangeCause.HALF_LIFE, half_life_days=end.half_life_days))
+    return terms
+
+
+async def _load_rate_points(
+    reader: ReportReader, snapshots: Snapshots
+) -> tuple[RatePoint | None, RatePoint | None]:
+    """Return the points whose exchange rates count for both snapshots; None is now."""
+    if not reader.is_about_money:
+        return None, None
+    start, end, now = (snapshot.rates_at for snapshot in snapshots)
+    at_end = None if end == now else end
+    has_changed = await have_changed(reader.connection, reader.space.id, start, end)
+    return start if has_changed else at_end, at_end
+
+
+async def _load_fit(
+    reader: ReportReader, field: str, fit_id: int, fit_now: ChosenFit | None
+) -> ChosenFit | None:
+    if not fit_id or (fit_now is not None and fit_now.id == fit_id):
+        return fit_now
+    fit = await find_fit(reader.connection, reader.space.id, fit_id)
+    if fit is None:
+        raise SnapshotRefused(field, ReportProblem.FIT_DELETED)
+    return fit
+
+
+@dataclass(frozen=True)
+class CreditChanges:
+    """The changes of one report's sums."""
+
+    planned: PeriodPlan
+    """Under the terms of the later snapshot."""
+    sums: ExplainedChange[PeriodSums]
+    events: ChangedEvents
+    index: int
+    """The report's index in `events.causes`."""
+    terms: Sequence[Terms]
+    left_out: tuple[tuple[LeftOutMoney, ...], tuple[LeftOutMoney, ...]]
+    """Money that no sum includes, at both snapshots."""
+
+    @property
+    def fits(self) -> tuple[ChosenFit | None, ChosenFit | None]:
+        return self.terms[0].fit, self.terms[-1].fit
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(map(str, columns_of(self.planned.plan.query)))
+
+    def change(self, make: Callable[[PeriodSums], Figures]) -> FigureChange:
+        """Return the change of figures made from the sums."""
+        return FigureChange.of(self.sums.map(make))
+
+    def figures(self, sums: Sums) -> Figures:
+        return name_figures(self.planned.plan.query, sums)
+
+    def total(self) -> FigureChange:
+        return self.change(lambda sums: self.figures(sums.total))
+
+    def overall(self) -> FigureChange | None:
+        if self.planned.plan.query.date_basis is DateBasis.TOUCH:
+            return None
+        return self.change(lambda sums: self.figures(sums.overall))
+
+    def unattributed(self) -> FigureChange | None:
+        query = self.planned.plan.query
+        if not query.is_about_touches or query.of_some_touches:
+            return None
+        columns = [column for column in columns_of(query) if column.model or len(query.models) == 1]
+
+        def figures(sums: PeriodSums) -> Figures:
+            without = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}
+            pairs = [(column, without[column.model or query.models[0]]) for column in columns]
+            return {str(column): figure_of(query, column, part, part) for column, part in pairs}
+
+        return self.change(figures)
+
+    def rows(self) -> list[tuple[Keys, FigureChange]]:
+        """Return the groups that have changed, the largest differences first."""
+        parts = self.sums.causes.values()
+        listed = sorted({sums.keys(at) for sums in parts for at in range(sums.groups.groups)})
+        sums_by_keys = self.sums.map(lambda sums: sums.find(listed))
+        rows: list[tuple[Keys, FigureChange]] = []
+        for keys in listed:
+            figures = sums_by_keys.map(partial(self._figures_at, keys))
+            change = FigureChange.of(figures)
+            if change.causes:
+                rows.append((keys, change))
+        return sorted(rows, key=lambda row: self.order(row[0], row[1].difference))
+
+    def _figures_at(self, keys: Keys, sums_by_keys: Mapping[Keys, Sums]) -> Figures:
+        return self.figures(sums_by_keys.get(keys, Sums({})))
+
+    def order(self, keys: Keys, difference: Figures) -> tuple[Fraction, list[str]]:
+        """Return the sort key of a group: the largest difference first, then the keys."""
+        pairs = zip(self.planned.dimensions, keys, strict=True)
+        return -abs(Fraction(difference[self.columns[0]] or 0)), [d.key_text(key) or "" for d, key in pairs]
+
+
+# Event changes are measured under the later terms, changed terms on the earlier events. With another
+# trained model, and two changes of events:
+#
+#                     earlier events        later events
+#     earlier model   START
+#                       │ fits
+#     later model       ▼ ── late_events ── merges ──▶ END
+#
+async def load_changes(
+    reader: ReportReader, plans: Sequence[PeriodPlan], snapshots: Snapshots
+) -> list[CreditChanges]:
+    """Return the changes of reports about the same events. Raises a ReportRefused."""
+    terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
+    readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
+    versions = [[each.apply(planned) for planned in plans] for each in terms]
+    present = [
+        await add_up_plans(readers[each.rates_at], version)
+        for each, version in zip(terms, versions, strict=True)
+    ]
+    families = await _load_families(reader, plans, snapshots)
+    amounts = [await _load_amounts(reader, each, families) for each in terms]
+    first, last = snapshots.start.point.revision, snapshots.end.point.revision
+    moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
+    latest = [planned.plan for planned in versions[-1]]
+    events = await in_thread(split_up, latest, families, moments, amounts[-1])
+    states = (
+        {event_id: event.start for event_id, event in events.states.items()},
+        {event_id: event.end for event_id, event in events.states.items()},
+    )
+    now = _stored({event_id: event.now for event_id, event in events.states.items()})
+
+    def sums_at(at: int, states: Mapping[int, EventState | None]) -> list[list[PieceSums]]:
+        """Return the present sums under some terms, with the changed events in other states."""
+        version = [planned.plan for planned in versions[at]]
+        without = add_up_states(version, now, amounts[at], negated=True)
+        former = add_up_states(version, _stored(states), amounts[at])
+        return [[*a, *b, *c] for a, b, c in zip(present[at], without, former, strict=True)]
+
+    start = [await in_thread(sums_at, at, states[0]) for at in range(len(terms))]
+    end = await in_thread(sums_at, -1, states[1])
+    left_out = (
+        await _load_left_out(readers[terms[0].rates_at], versions[0][0], states[0], amounts[0]),
+        await _load_left_out(readers[terms[-1].rates_at], versions[-1][0], states[1], amounts[-1]),
+    )
+    result: list[CreditChanges] = []
+    for index, planned in enumerate(versions[-1]):
+        join = partial(PeriodSums.join, planned.plan.query, planned.period)
+        parts = {
+            cause: join(events.causes[cause][index].pieces) for cause in ChangeCause if cause in events.causes
+        }
+        for at in reversed(range(1, len(terms))):
+            cause = terms[at].cause
+            assert cause is not None, "all terms except the first have a cause"
+            before = [piece.negated() for piece in start[at - 1][index]]
+            parts[cause] = join([*start[at][index], *before])
+        sums = ExplainedChange(join(start[0][index]), join(end[index]), parts)
+        result.append(CreditChanges(planned, sums, events, index, terms, left_out))
+    _require_counted(result[0], snapshots)
+    return result
+
+
+def _require_counted(changes: CreditChanges, snapshots: Snapshots) -> None:
+    """Raise SnapshotRefused when the sums are of other events than the snapshots."""
+    sides = (("since", snapshots.start, changes.sums.start), ("until", snapshots.end, changes.sums.end))
+    for field, snapshot, sums in sides:
+        if snapshot.events not in {None, sums.event_count}:
+            raise SnapshotRefused(field, ReportProblem.UNCOUNTED)
+
+
+async def _load_families(
+    reader: ReportReader, plans: Iterable[PeriodPlan], snapshots: Snapshots
+) -> list[Family]:
+    (first_day, last_day), start = next(iter(plans)).days, snapshots.start
+    if any(needs_first_orders(planned.plan.query) for planned in plans):
+        first_day = date.min  # earlier orders decide whether an order is the first
+    span = PastSpan(start.point.revision, start.taken_at, (first_day, last_day))
+    return await PastReader(reader.connection, reader.space.id, span, reader.bound_time).families()
+
+
+async def _load_amounts(reader: ReportReader, terms: Terms, families: Iterable[Family]) -> FormerAmounts:
+    exchange = None
+    if reader.is_about_money:
+        exchange = CurrencyExchange(reader.space, reader.currency, terms.rates_at)
+    return await load_former_amounts(reader.connection, exchange, families)
+
+
+async def _load_left_out(
+    reader: ReportReader, planned: PeriodPlan, states: Mapping[int, EventState | None], amounts: FormerAmounts
+) -> tuple[LeftOutMoney, ...]:
+    """Return the money that no sum included at a snapshot; `states` has all events changed since."""
+    unchanged = await load_left_out(reader, planned, frozenset(states))
+    former = dict(_stored(states))
+    left_out = amounts.left_out(former)
+    affected = [(event_id, former[event_id]) for event_id in left_out.event_ids.tolist()]
+    if not affected:
+        return unchanged
+    (ids,) = find_left_out([planned.plan], paths_of(affected, amounts))
+    return join_left_out([unchanged, left_out.among(ids)])
+
+
+def _stored(states: Mapping[int, EventState | None]) -> list[tuple[int, EventState]]:
+    return [(event_id, state) for event_id, state in states.items() if state is not None]
+
+
+async def load_largest(
+    reader: ReportReader, changes: CreditChanges, causes: Collection[ChangeCause]
+) -> dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]]:
+    """Return the number of events that each cause changed, and the events with the largest differences."""
+    query, planned = changes.planned.plan.query, changes.planned
+    parts_by_cause = {
+        cause: await in_thread(find_largest, query, changes.order, parts[changes.index])
+        for cause, parts in changes.events.causes.items()
+        if cause in causes
+    }
+    groups = {keys for _, events in parts_by_cause.values() for event in events for keys, _ in event.rows}
+    names = await name_keys(reader, planned.period, planned.dimensions, groups)
+    largest: dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]] = {}
+    for cause, (count, parts) in parts_by_cause.items():
+        events: list[ChangedEvent] = []
+        for part in parts:
+            states = changes.events.states[part.event_id]
+            at = (_EPOCH + timedelta(microseconds=states.latest.at)).astimezone(reader.space.zone)
+            events.append(
+                ChangedEvent(
+                    part.event_id,
+                    states.latest.name,
+                    at.replace(tzinfo=None),
+                    states.latest.contact_id,
+                    states.now is not None,
+                    part.whole[Sum.EVENTS],
+                    plain(Decimal(part.whole.revenue).scaleb(-4)),
+                    tuple((names[keys], figures) for keys, figures in part.rows),
+                )
+            )
+        largest[cause] = count, tuple(events)
+    return largest

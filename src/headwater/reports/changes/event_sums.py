@@ -1,0 +1,304 @@
+"""Sums over events in former states: of a report at an earlier snapshot, and of each cause's part in the
+difference. Pure, except for the rates of former amounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import AsyncConnection
+
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.states import EventState, EventVersion, Family, FamilyHistory, Transition
+from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
+from headwater.events.accepted import UPSELL_NAME
+from headwater.reports.changes.change import MAX_EVENT_GROUPS, MAX_LARGEST, Figures
+from headwater.reports.engine.addition import PieceSums, add_up
+from headwater.reports.engine.conversion import CurrencyExchange, LeftOutAmounts, stored_amount
+from headwater.reports.engine.dimensions import Stored
+from headwater.reports.engine.measures import Sums, figures_of, rough_figures, sums_at
+from headwater.reports.engine.plan import Plan
+from headwater.reports.engine.result import Keys
+from headwater.reports.engine.tally import Tally
+from headwater.reports.query import Group, Measure, ReportQuery, ReportTooLarge
+from headwater.spaces.models import Space
+from headwater.spend.rates.counted_amounts import Counted, LeftOutReason
+from headwater.spend.rates.exchange import RateTable
+from headwater.spend.rates.store import load_rates
+
+MAX_WORK = 30_000_000
+"""Touches read for all states of all events: about ten seconds."""
+_CHUNK = 20_000
+"""States added up at once."""
+_MICROSECONDS = 1_000_000
+_DAY = 86_400 * _MICROSECONDS
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+States = Sequence[tuple[int, EventState]]
+"""Event ids and states."""
+AmountOf = Callable[[EventState], int | None]
+"""Returns an event's amount in the report's currency, in ten-thousandths."""
+GroupOrder = Callable[[Keys, Figures], tuple[Fraction, list[str]]]
+"""Returns the sort key of a group from its keys and differences."""
+
+
+@dataclass(frozen=True)
+class FormerAmounts:
+    """Amounts of former events in the report's currency, at the rates of one snapshot."""
+
+    exchange: CurrencyExchange | None
+    """None when only the sign of amounts counts."""
+    rates: RateTable
+
+    def __call__(self, state: EventState) -> int | None:
+        if self.exchange is None or not state.amount:
+            return state.amount
+        return stored_amount(state.amount, self._count(self.exchange, state))
+
+    def left_out(self, states: Mapping[int, EventState]) -> LeftOutAmounts:
+        """Return the amounts that no sum includes."""
+        by_kind: dict[tuple[str, LeftOutReason], list[tuple[int, int, date]]] = {}
+        for event_id, state in states.items():
+            if self.exchange is not None and state.amount:
+                currency, day = _currency_day(self.exchange.space, state)
+                counted = self._count(self.exchange, state)
+                if isinstance(counted, LeftOutReason):
+                    by_kind.setdefault((currency, counted), []).append((event_id, state.amount, day))
+        return LeftOutAmounts.of(by_kind)
+
+    def _count(self, exchange: CurrencyExchange, state: EventState) -> Counted:
+        rule = exchange.rule(self.rates, *_currency_day(exchange.space, state))
+        return rule.count(state.amount or 0, from_page=state.from_page)
+
+
+async def load_former_amounts(
+    connection: AsyncConnection, exchange: CurrencyExchange | None, families: Iterable[Family]
+) -> FormerAmounts:
+    """Load the rates of all amounts that the families' events had."""
+    if exchange is None:
+        return FormerAmounts(None, RateTable())
+    space, target = exchange.space, exchange.target
+    foreign = {
+        _currency_day(space, event)
+        for family in families
+        for event in family.events
+        if target != space.currency or (event.currency or target) != target
+    }
+    days, currencies = {day for _, day in foreign}, {currency for currency, _ in foreign}
+    rates = await load_rates(connection, space.id, days, currencies | {target, space.currency}, exchange.at)
+    return FormerAmounts(exchange, rates)
+
+
+def _currency_day(space: Space, event: EventState | EventVersion) -> tuple[str, date]:
+    """Return an event's currency and its day on the Space's clock."""
+    moment = _EPOCH + timedelta(microseconds=event.at)
+    return event.currency or space.currency, moment.astimezone(space.zone).date()
+
+
+def add_up_states(
+    plans: Sequence[Plan], states: States, amount_of: AmountOf, *, negated: bool = False
+) -> list[list[PieceSums]]:
+    """Return the sums of events in former states, plan by plan; negated to take them out of other sums. The
+    plans have events in common.
+    """
+    pieces: list[list[PieceSums]] = [[] for _ in plans]
+    for first in range(0, len(states), _CHUNK):
+        sums = add_up(plans, paths_of(states[first : first + _CHUNK], amount_of))
+        for plan_pieces, piece in zip(pieces, sums, strict=True):
+            if piece is not None:
+                plan_pieces.append(piece.negated() if negated else piece)
+    return pieces
+
+
+def paths_of(states: States, amount_of: AmountOf) -> PathData:
+    """Return events in former states as the columns that reports add up."""
+    names = tuple(dict.fromkeys(state.name for _, state in states))
+    numbers = {name: number for number, name in enumerate(names)}
+    touches = [touch for _, state in states for touch in state.path]
+    lengths = _array(len(state.path) for _, state in states)
+    times, touch_times = _array(state.at for _, state in states), _array(touch.at for touch in touches)
+    amounts = [amount_of(state) for _, state in states]
+    columns = {
+        Column.EVENT_IDS: _array(event_id for event_id, _ in states),
+        Column.CONTACTS: _array(state.contact_id for _, state in states),
+        Column.COMPANIES: np.zeros(len(states), dtype=np.int64),
+        Column.NAMES: _array(numbers[state.name] for _, state in states),
+        Column.SECONDS: times // _MICROSECONDS,
+        Column.AMOUNTS: _array(NO_AMOUNT if amount is None else amount for amount in amounts),
+        Column.STARTS: np.cumsum(lengths) - lengths,
+        Column.LENGTHS: lengths,
+        Column.TOUCH_SECONDS: touch_times // _MICROSECONDS,
+        Column.SOURCES: _array(touch.source_id for touch in touches),
+        Column.TAG_SETS: _array(touch.tag_set_id for touch in touches),
+        Column.KINDS: _array(_kind_of(state) for _, state in states),
+    }
+    events = np.repeat(np.arange(len(states)), lengths)
+    for days, column in OLDER.items():
+        older = events[touch_times < times[events] - days * _DAY]
+        columns[column] = np.bincount(older, minlength=len(states)).astype(np.int64)
+    firsts = np.array([state.is_first for _, state in states], dtype=np.bool_)
+    orders_until = _array(state.orders_until for _, state in states)
+    return PathData(columns, names, len(states), len(touches), firsts, orders_until)
+
+
+def _kind_of(state: EventState) -> EventKind:
+    if state.amount is not None and state.amount < 0:
+        return EventKind.REFUND
+    is_upsell = state.is_upsell or state.name == UPSELL_NAME
+    return EventKind.UPSELL if is_upsell else EventKind.PLAIN
+
+
+def _array(values: Iterable[int]) -> IntArray:
+    return np.array(list(values), dtype=np.int64)
+
+
+@dataclass
+class EventStates:
+    """The states of one changed event; None is a missing event."""
+
+    start: EventState | None
+    """At the earlier snapshot."""
+    end: EventState | None
+    """At the later snapshot."""
+    now: EventState | None
+    latest: EventState
+    """Now, or before it was deleted."""
+
+
+@dataclass(frozen=True)
+class CauseSums:
+    """The part of one cause in the sums of a report."""
+
+    pieces: list[PieceSums]
+    by_group: Tally
+    """By the report's groups and the event."""
+    by_event: Tally
+    """By the event alone, whatever its touches."""
+
+
+@dataclass(frozen=True)
+class ChangedEvents:
+    """The events that changed after the earlier snapshot."""
+
+    states: Mapping[int, EventStates]
+    """By event."""
+    causes: Mapping[ChangeCause, Sequence[CauseSums]]
+    """The changes between the snapshots, by cause, plan by plan."""
+
+
+def split_up(
+    plans: Sequence[Plan], families: Iterable[Family], between: range, amount_of: AmountOf
+) -> ChangedEvents:
+    """Return the changes of reports about the same events, by cause, in a range of moments. Raises
+    ReportTooLarge.
+    """
+    states: dict[int, EventStates] = {}
+    by_cause: dict[ChangeCause, list[Transition]] = {}
+    for transition in _transitions(plans, families, between.start):
+        latest = transition.after or transition.before
+        assert latest is not None, "a transition has a state"
+        event = states.setdefault(
+            transition.event_id, EventStates(transition.before, transition.before, None, latest)
+        )
+        event.now, event.latest = transition.after, latest
+        if transition.moment < between.stop:
+            event.end = transition.after
+            by_cause.setdefault(transition.cause, []).append(transition)
+    causes = {
+        cause: [_sum_cause(plan, transitions, amount_of) for plan in plans]
+        for cause, transitions in by_cause.items()
+    }
+    return ChangedEvents(states, causes)
+
+
+def needs_first_orders(query: ReportQuery) -> bool:
+    """Return whether a report depends on the first order of every customer."""
+    groups = {*query.group_by, *(condition.group for condition in query.filters.only)}
+    return Measure.NEW_CUSTOMERS in query.measures or Group.CUSTOMER in groups
+
+
+def _transitions(plans: Sequence[Plan], families: Iterable[Family], since: int) -> Iterator[Transition]:
+    scope, filters = plans[0].scope, plans[0].query.filters
+    needs_orders = any(needs_first_orders(plan.query) for plan in plans)
+    names = (filters.event_names or scope.kinds.names) if needs_orders else None
+    first = scope.period.start * _MICROSECONDS
+    first -= first % _DAY  # events are read by the day
+    work = 0
+    for family in families:
+        history = FamilyHistory(family, since, names)
+        for transition in history.transitions(first):
+            yield transition
+            if work + history.work > MAX_WORK:
+                raise ReportTooLarge
+        work += history.work
+
+
+def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountOf) -> CauseSums:
+    """Return the sums of all states after the transitions less those before them."""
+    by_id = Stored(Column.EVENT_IDS)
+    whole = replace(plan.query, measures=(Measure.EVENTS, Measure.REVENUE), group_by=())
+    plans = (plan, Plan(plan.query, plan.scope, (*plan.dimensions, by_id)), Plan(whole, plan.scope, (by_id,)))
+    before = [(each.event_id, each.before) for each in transitions if each.before is not None]
+    after = [(each.event_id, each.after) for each in transitions if each.after is not None]
+    removed = add_up_states(plans, before, amount_of, negated=True)
+    added = add_up_states(plans, after, amount_of)
+    pieces, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added, strict=True))
+    return CauseSums(
+        pieces,
+        Tally.join([piece.groups for piece in by_group]),
+        Tally.join([piece.groups for piece in by_event]),
+    )
+
+
+class EventPart(NamedTuple):
+    """The part of one event in a cause's sums."""
+
+    event_id: int
+    whole: Sums
+    rows: list[tuple[Keys, Figures]]
+    """By group, the largest first."""
+
+
+def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tuple[int, list[EventPart]]:
+    """Return the number of events that a cause changed, and the events with the largest differences: of their
+    amounts, then of the first measure in all groups.
+    """
+    tallies = [tally for tally in (sums.by_group, sums.by_event) if tally.groups]
+    ids = np.unique(np.concatenate([np.array([], dtype=np.int64), *(tally.keys[-1] for tally in tallies)]))
+
+    def moved(tally: Tally, measure: Measure) -> NDArray[np.float64]:
+        if not tally.groups:
+            return np.zeros(len(ids))
+        rough = np.abs(rough_figures(query, measure, tally))
+        return np.bincount(np.searchsorted(ids, tally.keys[-1]), rough, len(ids)).astype(np.float64)
+
+    revenue, count = moved(sums.by_event, Measure.REVENUE), moved(sums.by_event, Measure.EVENTS)
+    ranking = np.lexsort((ids, -count, -moved(sums.by_group, query.measures[0]), -revenue))
+    largest: list[int] = ids[ranking[:MAX_LARGEST]].tolist()
+    return len(ids), [_part_of(query, order, sums, event_id) for event_id in largest]
+
+
+def _part_of(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: int) -> EventPart:
+    whole = next((sums_at(sums.by_event, at, 0) for at in _indexes(sums.by_event, event_id)), Sums({}))
+    rows: list[tuple[Keys, Figures]] = []
+    for at in _indexes(sums.by_group, event_id) if query.group_by else ():
+        part = sums_at(sums.by_group, at, 0)
+        figures = name_figures(query, part)
+        if any(figures.values()):
+            rows.append((tuple(int(keys[at]) for keys in sums.by_group.keys[:-1]), figures))
+    return EventPart(event_id, whole, sorted(rows, key=lambda row: order(*row))[:MAX_EVENT_GROUPS])
+
+
+def name_figures(query: ReportQuery, sums: Sums) -> Figures:
+    """Return all figures of sums by column name."""
+    return {str(column): figure for column, figure in figures_of(query, sums, sums).items()}
+
+
+def _indexes(tally: Tally, event_id: int) -> list[int]:
+    return np.flatnonzero(tally.keys[-1] == event_id).tolist() if tally.groups else []

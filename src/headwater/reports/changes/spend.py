@@ -1,0 +1,368 @@
+"""Explain the changed figures of a report of spend: its sums of spend and of credit, split by cause. A ratio
+is explained by its two sums, because parts of ratios don't add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from heapq import nlargest
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.history.revisions import ChangeCause
+from headwater.reports.changes.change import (
+    MAX_LARGEST,
+    NONE_CHANGED,
+    CauseShare,
+    ChangedRow,
+    ChangeQuery,
+    ExplainedChange,
+    FigureChange,
+    Figures,
+    SpendChangeReport,
+    check_changes,
+    zip_changes,
+)
+from headwater.reports.changes.credit import CreditChanges, Terms, load_changes, load_largest
+from headwater.reports.engine.conversion import LeftOutSpend
+from headwater.reports.engine.measures import Figures as ReportFigures
+from headwater.reports.engine.measures import Sums, figures_of
+from headwater.reports.engine.passes import PlanLoader
+from headwater.reports.engine.report import GroupKey, name_keys
+from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.engine.result import Keys, PeriodSums
+from headwater.reports.engine.snapshots import Snapshots, find_snapshots
+from headwater.reports.query import OF_TOUCHES, Comparison, Group, ReportQuery, ReportTooLarge
+from headwater.reports.questions.cost_figures import (
+    NO_CREDIT,
+    CostFigures,
+    Credit,
+    credit_of,
+    credit_queries,
+    spend_problem,
+)
+from headwater.reports.questions.spend import FIGURES, check_only
+from headwater.reports.questions.spent import (
+    Key,
+    SpendExchange,
+    Spent,
+    fetch_piece_names,
+    is_chosen,
+    load_exchange,
+    plus,
+    sum_of,
+)
+from headwater.spaces.models import Space
+from headwater.spend.breakdown import NOTHING, Piece
+from headwater.spend.breakdown import Figures as LedgerFigures
+from headwater.spend.changes import ChangedSpend, SpendChanges, TooManyChangesError, split_spend
+from headwater.spend.ledger import read_versions
+
+RATIOS: Mapping[str, tuple[str, str]] = {
+    "roas": ("credited_revenue", "spend"),
+    "cpa": ("spend", "credited_conversions"),
+    "cac": ("spend", "new_customers"),
+}
+"""The two sums of each ratio, the dividend first."""
+SUMS = tuple(name for name in FIGURES if name not in RATIOS)
+"""The figures whose differences add up."""
+
+Names = Mapping[Keys, tuple[GroupKey, ...]]
+LedgerByKey = Mapping[Key, LedgerFigures]
+CreditByKeys = Mapping[tuple[Key, ...], Credit]
+
+
+async def query_spend_changes(
+    connection: AsyncConnection, space_id: int, query: ChangeQuery
+) -> SpendChangeReport:
+    """Return the changes of a report of spend between two snapshots. Needs and raises the same as
+    `query_changes`.
+    """
+    report = replace(query.report, compare=Comparison.NONE)
+    check_only(report)
+    queries = credit_queries(report).all
+    for credit_query in queries:
+        check_changes(replace(query, report=credit_query))
+    async with open_reader(connection, space_id, report.currency, money=True) as reader:
+        plans = [planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)]
+        snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
+        reports = await load_changes(reader, plans, snapshots)
+        names = [await _name_groups(reader, changes) for changes in reports]
+        credit = await in_thread(_split_credit, reports, names)
+        ledger = await _load_ledger(reader, report, snapshots, reports[0].terms, _listed(credit))
+        table = _Table(report, reader.space, ledger, credit)
+        labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
+        total, rows = table.total(), await in_thread(table.rows, labels)
+        moving = {*total.causes, *(cause for row in rows for cause in row.change.causes)}
+        events = await load_largest(reader, reports[0], moving)
+        return SpendChangeReport(
+            start=snapshots.start,
+            end=snapshots.end,
+            fits=reports[0].fits,
+            group=table.group,
+            total=total,
+            unmatched=table.unmatched(),
+            rows=tuple(rows[: report.limit]),
+            left_out=max(0, len(rows) - report.limit),
+            causes=tuple(
+                CauseShare(cause, *events.get(cause, NONE_CHANGED), *ledger.rows.get(cause, NONE_CHANGED))
+                for cause in ChangeCause
+                if cause in moving
+            ),
+            span=plans[0].period.span,
+            timezone=reader.space.timezone,
+            currency=reader.currency,
+            cost_rate=reader.space.cost_rate,
+            left_out_money_before=reports[0].left_out[0],
+            left_out_money=reports[0].left_out[1],
+            left_out_spend_before=ledger.left_out[0],
+            left_out_spend=ledger.left_out[1],
+        )
+
+
+@dataclass(frozen=True)
+class _Credit:
+    """The credit of one snapshot, or the part of one cause."""
+
+    total: Credit
+    by_key: CreditByKeys
+    by_platform: CreditByKeys
+    """By the group's key, unless the group is of touches, and the platform."""
+
+
+_NO_CREDIT = _Credit(NO_CREDIT, {}, {})
+
+
+async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
+    keys = {sums.keys(at) for sums in changes.sums.sides for at in range(sums.groups.groups)}
+    return await name_keys(reader, changes.planned.period, changes.planned.dimensions, keys)
+
+
+def _split_credit(reports: Sequence[CreditChanges], names: Sequence[Names]) -> ExplainedChange[_Credit]:
+    """Join the reports of credit, of all orders and of first orders, without and with the platform."""
+    return zip_changes([changes.sums for changes in reports]).map(partial(_join_credit, reports, names))
+
+
+def _join_credit(
+    reports: Sequence[CreditChanges], names: Sequence[Names], sums: Sequence[PeriodSums]
+) -> _Credit:
+    whole: list[ReportFigures] = []
+    groups: list[dict[tuple[Key, ...], ReportFigures]] = []
+    for changes, named, of_report in zip(reports, names, sums, strict=True):
+        figures = partial(_figures, changes.planned.plan.query)
+        whole.append(figures(of_report.total))
+        groups.append(
+            {
+                tuple(key.value for key in named[of_report.keys(at)]): figures(of_report.at(at))
+                for at in range(of_report.groups.groups)
+            }
+        )
+    return _Credit(credit_of(whole[0], whole[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3]))
+
+
+def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
+    return figures_of(query, sums, sums)
+
+
+def _join(
+    of_all: Mapping[tuple[Key, ...], ReportFigures], of_new: Mapping[tuple[Key, ...], ReportFigures]
+) -> CreditByKeys:
+    return {keys: credit_of(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
+
+
+def _listed(credit: ExplainedChange[_Credit]) -> set[Key]:
+    """Return the keys with credit at one of the snapshots."""
+    return {
+        keys[0]
+        for side in (credit.start, credit.end)
+        for keys, part in side.by_key.items()
+        if keys and (part.revenue or part.conversions or part.new_customers)
+    }
+
+
+@dataclass(frozen=True)
+class _Ledger:
+    """The changes of the spend ledger, in one currency."""
+
+    sums: ExplainedChange[LedgerByKey]
+    """By the keys of the report's group."""
+    names: Mapping[str, str]
+    """The names of the keys."""
+    rows: Mapping[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]]
+    """The number of changed rows, and those with the largest differences."""
+    left_out: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
+    """Spend without a rate at both snapshots."""
+    platforms: tuple[Collection[Key], Collection[Key]]
+    """Platforms with spend at both snapshots."""
+    unsplit: Collection[str]
+    """Platforms whose spend can't be assigned to one source."""
+
+
+async def _load_ledger(
+    reader: ReportReader,
+    query: ReportQuery,
+    snapshots: Snapshots,
+    terms: Sequence[Terms],
+    listed: Collection[Key],
+) -> _Ledger:
+    """Load the changes of the spend that a query is about. Raises ReportTooLarge."""
+    connection, space_id = reader.connection, reader.space.id
+    since, until = snapshots.start.point.revision, snapshots.end.point.revision
+    await reader.bound_time()
+    versions = await read_versions(connection, space_id, (query.start.date(), query.end.date()), since)
+    try:
+        split = await in_thread(split_spend, versions, since, until)
+    except TooManyChangesError:
+        raise ReportTooLarge from None
+    await reader.bound_time()
+    pieces = list(split.pieces)
+    names = await fetch_piece_names(connection, space_id, pieces)
+    exchanges = [
+        await load_exchange(connection, space_id, reader.currency, pieces, each.rates_at)
+        for each in (terms[0], terms[-1])
+    ]
+    return await in_thread(_add_up_ledger, query, split, names, exchanges, listed)
+
+
+def _add_up_ledger(
+    query: ReportQuery,
+    split: SpendChanges,
+    names: Mapping[Group, Mapping[str, str]],
+    exchanges: Sequence[SpendExchange],
+    listed: Collection[Key],
+) -> _Ledger:
+    group, only = query.group_by[0] if query.group_by else None, query.filters.only
+    first, last = exchanges
+
+    def choose(pieces: Iterable[Piece]) -> list[Piece]:
+        return [piece for piece in pieces if is_chosen(piece, only, names)]
+
+    def by_key(pieces: Iterable[Piece], exchange: SpendExchange) -> LedgerByKey:
+        return Spent([exchange.convert(piece) for piece in pieces], names).by_key(group, listed)
+
+    start, end = choose(split.start), choose(split.end)
+    causes: dict[ChangeCause, LedgerByKey] = {}
+    rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
+    for cause, share in split.causes.items():
+        causes[cause] = _subtract(by_key(choose(share.new), last), by_key(choose(share.gone), last))
+        changed = [row for row in share.rows if is_chosen(Piece(row.row, False), only, names)]
+        rows[cause] = len(changed), tuple(nlargest(MAX_LARGEST, changed, partial(_weight, last)))
+    if first != last:
+        causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))
+    sides = Spent(start, {}), Spent(end, {})
+    return _Ledger(
+        ExplainedChange(by_key(start, first), by_key(end, last), causes),
+        Spent((), names).names_of(group),
+        rows,
+        (first.left_out(start), last.left_out(end)),
+        (sides[0].platforms, sides[1].platforms),
+        {platform for side in sides for platform in side.unsplit(group)},
+    )
+
+
+def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
+    """Return the sort key of a changed row: its money, then its other figures."""
+    return tuple(map(abs, exchange.convert(Piece(changed.row, False)).row.figures))
+
+
+def _subtract(figures: LedgerByKey, others: LedgerByKey) -> LedgerByKey:
+    negated = {key: tuple(-figure for figure in other) for key, other in others.items()}
+    return {key: plus(figures.get(key, NOTHING), negated.get(key, NOTHING)) for key in {**figures, **negated}}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Spend and credit of one snapshot, or the part of one cause."""
+
+    spent: LedgerByKey
+    credit: _Credit
+    paid: CreditByKeys
+    """The credit of platforms with spend, by the group's key unless the group is of touches."""
+    columns: tuple[str, ...]
+    """Parts of causes have no ratios."""
+
+    @classmethod
+    def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
+        """Join spend and credit; `platforms` have spend at the snapshot, None is the part of a cause."""
+        paid: dict[tuple[Key, ...], Credit] = {}
+        for keys, part in credit.by_platform.items():
+            if keys[-1] in (platforms or ()):
+                paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(part)
+        return cls(spent, credit, paid, SUMS if platforms is None else FIGURES)
+
+
+class _Table:
+    """The rows of a report of spend, each as a change."""
+
+    def __init__(
+        self, query: ReportQuery, space: Space, ledger: _Ledger, credit: ExplainedChange[_Credit]
+    ) -> None:
+        self.group = query.group_by[0] if query.group_by else None
+        self._space, self._ledger = space, ledger
+        self._has_ratios = spend_problem(query.filters.only, space.sources) is None
+        before, after = ledger.platforms
+        causes = {
+            cause: _Side.of(ledger.sums.causes.get(cause, {}), credit.causes.get(cause, _NO_CREDIT), None)
+            for cause in ChangeCause
+            if cause in ledger.sums.causes or cause in credit.causes
+        }
+        self._sides = ExplainedChange(
+            _Side.of(ledger.sums.start, credit.start, before),
+            _Side.of(ledger.sums.end, credit.end, after),
+            causes,
+        )
+
+    def total(self) -> FigureChange:
+        """Return the change of everything."""
+
+        def figures(side: _Side) -> Figures:
+            spent, paid = sum_of(side.spent.values()), Credit.sum_of(side.paid.values())
+            return self._figures(side, spent, side.credit.total, paid)
+
+        return FigureChange.of(self._sides.map(figures))
+
+    def unmatched(self) -> FigureChange:
+        """Return the change of the spend that belongs to no row."""
+
+        def figures(side: _Side) -> Figures:
+            spent = NOTHING if self.group is None else side.spent.get(None, NOTHING)
+            return self._figures(side, spent, NO_CREDIT, None)
+
+        return FigureChange.of(self._sides.map(figures))
+
+    def rows(self, labels: Mapping[Key, str | None]) -> list[ChangedRow]:
+        """Return the changed rows, the largest differences of spend first; `labels` are those of credit."""
+        if self.group is None:
+            return []
+        spent = {key for side in self._sides.sides for key in side.spent if key is not None}
+        rows: list[ChangedRow] = []
+        for key in {*labels, *spent}:
+            change = FigureChange.of(self._sides.map(partial(self._row, key)))
+            if change.causes:
+                label = labels[key] if key in labels else self._ledger.names.get(key or "", key)
+                rows.append(ChangedRow((GroupKey(key, label),), change))
+        return sorted(rows, key=_order)
+
+    def _row(self, key: Key, side: _Side) -> Figures:
+        spent = NOTHING if key is None else side.spent.get(key, NOTHING)
+        paid = None if self.group in OF_TOUCHES else side.paid.get((key,), NO_CREDIT)
+        platform = self._space.sources.platform_of(key) if self.group is Group.SOURCE and key else None
+        credit = side.credit.by_key.get((key,), NO_CREDIT)
+        return self._figures(side, spent, credit, paid, is_split=platform not in self._ledger.unsplit)
+
+    def _figures(
+        self, side: _Side, spent: LedgerFigures, credit: Credit, paid: Credit | None, *, is_split: bool = True
+    ) -> Figures:
+        has_ratios = self._has_ratios and is_split
+        figures = CostFigures(spent, credit, paid, self._space.cost_rate, has_ratios)
+        return {name: getattr(figures, name) for name in side.columns}
+
+
+def _order(row: ChangedRow) -> tuple[Fraction, Fraction, str]:
+    """Return the sort key of a row: the largest difference of spend first, then of revenue."""
+    moved = row.change.difference
+    spend, revenue = (abs(Fraction(moved[name] or 0)) for name in ("spend", "credited_revenue"))
+    return -spend, -revenue, row.keys[0].value or "\U0010ffff"

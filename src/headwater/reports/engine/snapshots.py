@@ -1,0 +1,244 @@
+"""Snapshots of reports: what a report was about and the data it had seen, in 64 characters (`reading` in the
+API). Two snapshots of one question can be compared. Nothing is stored for them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import struct
+from dataclasses import MISSING, dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from psycopg import AsyncConnection
+
+from headwater.attribution.history.revisions import Latest, Point, fetch_latest, fetch_revision_at
+from headwater.http.errors import Invalid
+from headwater.http.inputs.timerange import between
+from headwater.reports.engine.passes import PeriodPlan
+from headwater.reports.engine.plan import ReportScope
+from headwater.reports.engine.report_reader import ReportReader
+from headwater.reports.query import Comparison, ReportProblem, ReportQuery, ReportRefused
+from headwater.spaces.models import Space
+from headwater.spend.rates.store import RatePoint, fetch_reference_revision
+
+_REASONS = {
+    ReportProblem.OTHER_QUESTION: "The reading `{}` is of another question, or of another Space: give the "
+    "dates, model, window, date basis and filters that its report had. A period in words is another one "
+    "tomorrow: give start_date and end_date.",
+    ReportProblem.SETTINGS_CHANGED: "The reading `{}` was made in another time zone or currency than the "
+    "Space has now, so all figures may differ. Take a new one.",
+    ReportProblem.OTHER_PAST: "The reading `{}` is from before the installation was restored from a backup.",
+    ReportProblem.FIT_DELETED: "The reading `{}` has credit by a fit that is there no more. Take a new one.",
+    ReportProblem.TOO_OLD: "The reading `{}` is too old: changes are known of the last 400 days, and not of "
+    "before they were first counted.",
+    ReportProblem.UNCOUNTED: "The number of events at the reading `{}` is not what is left when all known "
+    "changes are undone: rows were changed outside of Headwater, or by an older version. Take a new one.",
+}
+
+
+class SnapshotRefused(ReportRefused):
+    """422: a snapshot that can't be compared."""
+
+    def __init__(self, field: str, reason: ReportProblem) -> None:
+        """`field` is the parameter that names the snapshot."""
+        super().__init__(_REASONS[reason].format(field), 422, {"reason": reason, "field": field})
+
+
+_FORM = struct.Struct(">BQIQIHII9s4s")
+_VERSION = 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Present(NamedTuple):
+    """The latest revisions that the transaction sees."""
+
+    latest: Latest
+    """Of the Space."""
+    reference: int
+    """Of the exchange rates for all Spaces."""
+
+
+async def fetch_present(connection: AsyncConnection, space_id: int) -> Present:
+    """Return the latest revisions that the transaction sees."""
+    latest = await fetch_latest(connection, space_id)
+    return Present(latest, await fetch_reference_revision(connection))
+
+
+@dataclass(frozen=True)
+class ReportSnapshot:
+    """A report at one moment."""
+
+    point: Point
+    """The latest revision it has seen."""
+    taken_at: int
+    """Microseconds since 1970."""
+    fit_id: int
+    """The trained model used for credit; 0 for none."""
+    half_life_days: int
+    """The Space's half-life; 0 when credit doesn't depend on it."""
+    reference: int
+    """The latest revision of the exchange rates for all Spaces."""
+    events: int | None
+    """The number of events in the period; None when unknown."""
+    subject: bytes
+    """A digest of the Space and the question, without groups and measures."""
+    settings: bytes
+    """A digest of the time zone and the currency."""
+
+    def __str__(self) -> str:
+        packed = _FORM.pack(
+            _VERSION,
+            self.point.revision,
+            self.point.era,
+            self.taken_at,
+            self.fit_id,
+            self.half_life_days,
+            self.reference,
+            _UNKNOWN if self.events is None else self.events % _UNKNOWN,
+            self.subject,
+            self.settings,
+        )
+        return base64.urlsafe_b64encode(packed).decode()
+
+    @property
+    def rates_at(self) -> RatePoint:
+        """The exchange rates it has seen."""
+        return RatePoint(self.point.revision, self.reference)
+
+    @property
+    def moment(self) -> datetime:
+        return _EPOCH + self.taken_at * _MICROSECOND
+
+
+def make_snapshot(
+    present: Present, scope: ReportScope, space: Space, currency: str, events: int | None
+) -> ReportSnapshot:
+    """Return the snapshot of a report with a number of events and a currency."""
+    latest = present.latest
+    return ReportSnapshot(
+        latest.point,
+        (latest.at - _EPOCH) // _MICROSECOND,
+        scope.fit.id if scope.fit else 0,
+        scope.half_life_days or 0,
+        present.reference,
+        events,
+        _digest((space.id, _subject(scope.query)), 9),
+        _digest((space.timezone, currency), 4),
+    )
+
+
+def parse_snapshot(text: str) -> ReportSnapshot:
+    """Return the snapshot that a text encodes. Raises ValueError."""
+    try:
+        version, revision, era, taken_at, fit_id, half_life, *latest = _FORM.unpack(
+            base64.b64decode(text, altchars=b"-_", validate=True)
+        )
+    except (ValueError, struct.error):
+        raise ValueError(_RULE) from None
+    if version != _VERSION or taken_at > _LATEST:
+        raise ValueError(_RULE)
+    reference, events, subject, settings = latest
+    return ReportSnapshot(
+        Point(revision, era),
+        taken_at,
+        fit_id,
+        half_life,
+        reference,
+        None if events == _UNKNOWN else events,
+        subject,
+        settings,
+    )
+
+
+_RULE = "must be the reading of a report."
+_LATEST = 1 << 53
+_UNKNOWN = (1 << 32) - 1
+
+
+def _subject(query: ReportQuery) -> list[tuple[str, object]]:
+    """Return the question without groups and measures. Fields with their defaults are left out, so that a new
+    field doesn't invalidate old snapshots.
+    """
+    subject = replace(
+        query,
+        measures=(),
+        group_by=(),
+        compare=Comparison.NONE,
+        order_by=None,
+        descending=True,
+        limit=50,
+        ripe_on=None,
+        currency=None,
+        fit=None,
+    )
+    values = [(each, getattr(subject, each.name)) for each in fields(subject)]
+    return [(each.name, value) for each, value in values if each.default is MISSING or value != each.default]
+
+
+def _digest(value: object, size: int) -> bytes:
+    return hashlib.blake2b(repr(value).encode(), digest_size=size).digest()
+
+
+class Snapshots(NamedTuple):
+    """The compared snapshots and the present one."""
+
+    start: ReportSnapshot
+    end: ReportSnapshot
+    now: ReportSnapshot
+
+
+async def find_snapshots(
+    reader: ReportReader,
+    since: ReportSnapshot | datetime,
+    until: ReportSnapshot | datetime | None,
+    planned: PeriodPlan,
+) -> Snapshots:
+    """Return the snapshots that a question compares. A time is on the Space's clock, None is now. Raises
+    Invalid, and a ReportRefused for a snapshot that can't be compared with the present.
+    """
+    present = await fetch_present(reader.connection, reader.space.id)
+    now = make_snapshot(present, planned.plan.scope, reader.space, reader.currency, None)
+    start = await _find_snapshot(reader, "since", since, now)
+    end = now if until is None else await _find_snapshot(reader, "until", until, now)
+    for field, snapshot in (("since", start), ("until", end)):
+        _require_comparable(field, snapshot, now, present.latest)
+    if start.point.revision > end.point.revision:
+        raise Invalid({"since": ["The since must not be later than until."]})
+    return Snapshots(start, end, now)
+
+
+async def _find_snapshot(
+    reader: ReportReader, field: str, point: ReportSnapshot | datetime, now: ReportSnapshot
+) -> ReportSnapshot:
+    """Return the snapshot itself, or for a time the present question's snapshot at that time."""
+    if isinstance(point, ReportSnapshot):
+        return point
+    if not now.point.revision:  # nothing has ever changed
+        return now
+    moment = between(point, point, reader.space.zone).start
+    revision = await fetch_revision_at(reader.connection, reader.space.id, moment)
+    if revision is None:
+        raise SnapshotRefused(field, ReportProblem.TOO_OLD)
+    return replace(
+        now,
+        point=now.point._replace(revision=revision),
+        taken_at=(moment - _EPOCH) // _MICROSECOND,
+        reference=await fetch_reference_revision(reader.connection, moment),
+        events=None,
+    )
+
+
+def _require_comparable(field: str, snapshot: ReportSnapshot, now: ReportSnapshot, latest: Latest) -> None:
+    if snapshot.subject != now.subject:
+        raise SnapshotRefused(field, ReportProblem.OTHER_QUESTION)
+    if snapshot.settings != now.settings:
+        raise SnapshotRefused(field, ReportProblem.SETTINGS_CHANGED)
+    point = snapshot.point
+    is_of_other_past = point.era != now.point.era or point.revision > now.point.revision
+    if (point.revision or point.era) and is_of_other_past:
+        raise SnapshotRefused(field, ReportProblem.OTHER_PAST)
+    if point.revision < latest.known_from:
+        raise SnapshotRefused(field, ReportProblem.TOO_OLD)
