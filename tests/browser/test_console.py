@@ -19,6 +19,7 @@ from psycopg import Connection
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import User, fetch_user
 from tests.conftest import Running
+from tests.console.browsing import SESSION, Browser
 from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
 from tests.support.accounts import PASSWORD, Accounts
 from tests.support.factories import Stage
@@ -84,6 +85,15 @@ class Visit:
         return squeeze(" ".join([self.page.locator("body").text_content() or "", *fields]))
 
     def log_in(self, user: User) -> None:
+        """Give the page the session of another browser, which has logged in."""
+        other = Browser(self.base_url)
+        assert other.log_in(user).status_code == 200
+        session = other.session()
+        assert session is not None
+        self.page.context.add_cookies([{"name": SESSION, "value": session, "url": self.base_url}])
+        other.client.close()
+
+    def log_in_by_page(self, user: User) -> None:
         self.goto("/login")
         self.page.get_by_label("E-mail address").fill(user.email)
         self.page.get_by_label("Password").fill(PASSWORD)
@@ -106,7 +116,7 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     """Log in, make a token and a key, copy, revoke, log out."""
     one = visit(permissions=["clipboard-read", "clipboard-write"])
     page = one.page
-    one.log_in(user)
+    one.log_in_by_page(user)
     page.get_by_role("link", name="Assistants").first.click()
     page.get_by_label("Name").fill("Laptop")
     page.get_by_role("button", name="Create token").click()

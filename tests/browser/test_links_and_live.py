@@ -41,6 +41,7 @@ def test_it_works(visit: Callable[..., Visit], user: User) -> None:
     one = visit(permissions=["clipboard-read", "clipboard-write"])
     page = one.page
     one.log_in(user)
+    one.goto("/console")
     page.get_by_role("link", name="Link builder").first.click()
     page.get_by_label("Address of the page").fill(PAGE)
     page.get_by_label("Source", exact=True).select_option("facebook_ads")
@@ -158,6 +159,7 @@ def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int)
     one = visit(java_script_enabled=False)
     page = one.page
     one.log_in(user)
+    one.goto("/console")
     page.get_by_role("link", name="Link builder").first.click()
     expect(page.get_by_role("heading", name="Link builder", exact=True)).to_be_visible()
     page.get_by_label("Address of the page").fill(PAGE)

@@ -103,6 +103,7 @@ def hand(request: pytest.FixtureRequest, visit: Callable[..., Visit], node: Node
     if way != "no scripts":
         one.page.add_init_script(path=str(script))
     one.log_in(user)
+    one.goto("/console")
     return Hand(one, way)
 
 

@@ -19,6 +19,7 @@ from tests.console.conftest import Person
 from tests.support.factories import Stage
 from tests.support.fits import plant_fit
 from tests.support.sites import make_site
+from tests.support.two_spaces import tenant_tables
 
 IN_SPACE = "/console/spaces/{space_id}"
 ONCE = "once"
@@ -287,19 +288,10 @@ def test_every_other_route_as_a_guest(browser: Browser) -> None:
     assert found == ELSEWHERE
 
 
-OF_A_SPACE = """
-SELECT c.table_name FROM information_schema.columns c
-JOIN information_schema.tables t USING (table_schema, table_name)
-WHERE c.table_schema = 'public' AND c.column_name = 'space_id' AND t.table_type = 'BASE TABLE'
-ORDER BY c.table_name
-"""
-COUNTERS = {"rate_limits"}
-
-
 def rows_of(connection: psycopg.Connection, space_id: int) -> dict[str, str]:
     """A digest of everything that a Space has, by table."""
     digests: dict[str, str] = {}
-    for table in [name for (name,) in connection.execute(OF_A_SPACE) if name not in COUNTERS]:
+    for table in tenant_tables(connection):
         query = f"SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {table} t WHERE t.space_id = %s"
         row = connection.execute(query, (space_id,)).fetchone()
         digests[table] = row[0] if row else ""

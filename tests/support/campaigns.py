@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 
+IS_LONG = bool(os.environ.get("HEADWATER_LONG"))
+
 
 def campaign_size(variable: str, usual: int, long: int) -> int:
     """Return how many of its trials a campaign has: its variable's, or else the long form's where
     HEADWATER_LONG is set.
     """
-    is_long = bool(os.environ.get("HEADWATER_LONG"))
-    return int(os.environ.get(variable, str(long if is_long else usual)))
+    return int(os.environ.get(variable, str(long if IS_LONG else usual)))

@@ -12,9 +12,10 @@ LONGEST = (
     "tests/hostile/test_schemathesis.py", "tests/hostile/test_growth.py",
     "tests/crash/", "tests/jobs/test_supervisor.py", "tests/browser/test_accessibility.py",
     "tests/http/test_reference_page.py", "tests/telemetry/", "tests/cli/test_service_addresses.py",
-    "tests/demo/", "tests/database/test_first_start.py", "tests/spaces/test_secret_key.py",
+    "tests/demo/", "tests/console/test_roles_and_spaces.py", "tests/http/test_isolation.py",
+    "tests/database/test_first_start.py", "tests/spaces/test_secret_key.py",
     "tests/test_private_files.py", "tests/notifications/test_", "tests/privacy/test_erasure.py",
-    "tests/pipeline/test_people_machine.py", "tests/alerts/test_evaluation.py", "tests/browser/",
+    "tests/browser/",
     "tests/packaging/", "tests/upgrades/", "tests/backups/", "tests/hostile/", "tests/reports/",
     "tests/merging/", "tests/browsing/",
 )  # fmt: skip
