@@ -38,7 +38,7 @@ from headwater.assistants.oauth.client_directory import ClientDirectory
 from headwater.assistants.oauth.client_metadata import HostedClients
 from headwater.assistants.oauth.consent_page import authorize_routes
 from headwater.assistants.oauth.routes import oauth_routes
-from headwater.attribution.paths.memory import MEGABYTE, memory
+from headwater.attribution.paths.cache import MEGABYTE, cache
 from headwater.base.background import BackgroundTask
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
@@ -152,7 +152,7 @@ def serve(
     """Serve on an open listening socket until told to stop; `began` is called once it does."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
-    memory.limit_to(settings.report_memory_mb * MEGABYTE)
+    cache.resize(settings.report_memory_mb * MEGABYTE)
     app = create_app(settings, database_url, base_url)
     serve_app(app, listener, settings.max_connections, began)
 

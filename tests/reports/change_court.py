@@ -103,7 +103,7 @@ def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of
 def _tally(tally: Tally) -> Any:
     return [
         (tuple(int(keys[place]) for keys in tally.keys),
-         sorted((name, of.number(place)) for name, of in tally.sums.items()))
+         sorted((name, int(of[place])) for name, of in tally.sums.items()))
         for place in range(tally.groups)
     ]  # fmt: skip
 

@@ -178,7 +178,7 @@ def test_pieces_are_joined(api: Api, stage: Stage, monkeypatch: pytest.MonkeyPat
     """Days without segments are read some events at a time."""
     for source in ("sms", "email", "direct", "direct", "email", "email"):
         way(stage, source, amount=1)
-    monkeypatch.setattr("headwater.attribution.paths.reader.MOST_LIVE_EVENTS", 1)
+    monkeypatch.setattr("headwater.attribution.paths.reader.MAX_LIVE_EVENTS", 1)
     assert [row[0::2] for row in paths(api)["rows"]] == [
         [["email"], 3, 0], [["direct"], 2, 0], [["sms"], 1, 0],
     ]  # fmt: skip

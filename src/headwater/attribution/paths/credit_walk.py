@@ -19,6 +19,7 @@ from psycopg.rows import TupleRow
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
+from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.credit_stretch import CreditStretch
 from headwater.attribution.paths.known_credit import (
     NO_CREDIT,
@@ -31,7 +32,6 @@ from headwater.attribution.paths.known_credit import (
 )
 from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.memory import Key
 from headwater.attribution.paths.packed_columns import DamagedColumn
 from headwater.attribution.paths.path_data import IntArray
 from headwater.attribution.paths.path_source import fetch_source

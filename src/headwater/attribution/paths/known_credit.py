@@ -12,8 +12,8 @@ from typing import Self
 
 import numpy as np
 
+from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.lookup import place_among
-from headwater.attribution.paths.memory import Key, memory
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.attribution.paths.postings import read_postings
 
@@ -131,9 +131,9 @@ class KnownCredit:
 
 def recall(key: Key) -> KnownCredit:
     """Return what is known by a key, which tells databases, Spaces, sources and rules apart."""
-    return memory.get(key) if key in memory else KnownCredit()
+    return cache.get(key) if key in cache else KnownCredit()
 
 
 def remember(key: Key, known: KnownCredit) -> None:
     """Know it from now on."""
-    memory.put(key, known)
+    cache.put(key, known)

@@ -28,16 +28,14 @@ _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
 
 
-def live_paths(only: SQL | Composed, *, by_company: bool = False, with_touches: bool = True) -> Composed:
+def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
     """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
     the values of `live_values` besides what `only` binds. `by_company` is as in an attribution.
-    Without touches, all paths are empty.
     """
-    touches = "by_company" if by_company else "by_contact"
     return queries["paths"].format(
         only=only,
         owner=_COMPANYS if by_company else _OWN,
-        touches=queries[touches if with_touches else "none"],
+        touches=queries["by_company" if by_company else "by_contact"],
     )
 
 

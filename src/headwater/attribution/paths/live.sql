@@ -61,9 +61,3 @@ SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
 FROM touchpoints t
 WHERE o.owner > 0 AND t.space_id = %(space_id)s AND t.contact_id = o.owner
   AND t.occurred_at <= o.latest;
-
--- name: none
--- No touches, of whomever.
-SELECT NULL::timestamptz AS occurred_at, NULL::bigint AS id, NULL::smallint AS source_id,
-       NULL::integer AS tag_set_id
-WHERE false;

@@ -14,25 +14,17 @@ import numpy as np
 import structlog
 from psycopg import AsyncConnection
 
+from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.live import OF_IDS, assemble, live_paths, live_values, read_numbers
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.memory import Key, memory
-from headwater.attribution.paths.path_data import ON_PATHS, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import Column, IntArray, PathData
 from headwater.attribution.paths.path_source import PathSource
+from headwater.attribution.paths.scan_plan import Block, ScanPlan, SegmentedDay, make_pending_events
 from headwater.attribution.paths.segments import DamagedSegment, queries, read_query, unpacked
-from headwater.attribution.paths.survey import (
-    Block,
-    LivePart,
-    SegmentedDay,
-    Survey,
-    block_of,
-    pending_events,
-    put_together,
-)
 from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
 
-MOST_LIVE_EVENTS = 10_000
+MAX_LIVE_EVENTS = 10_000
 """The events that are read from the tables at once."""
 SEGMENTS_AT_ONCE = 8
 
@@ -61,52 +53,55 @@ class PathReader:
         self._space_id = source.space_id
         always = [Column.EVENT_IDS, *([Column.COMPANIES] if by_company else [])]
         self._columns = tuple(dict.fromkeys([*always, *columns]))
-        self._with_touches = not ON_PATHS.isdisjoint(self._columns)
 
-    async def survey(self, first_day: date, last_day: date) -> Survey:
-        """Return what there is of these days, in UTC. Every day is looked at, so there should be
-        none before the first event, or after the last.
+    async def plan_scan(self, first_day: date, last_day: date) -> ScanPlan:
+        """Return what is stored of these days, in UTC. Every day is checked for events, so the range
+        should not begin before the first event or end after the last.
         """
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
         cursor = self._connection.cursor(binary=True)
-        days = await fetch_all(cursor, queries["survey"], span)
+        days = await fetch_all(cursor, queries["stored_days"], span)
         pending = await fetch_all(cursor, queries["pending"], span)
         incomplete = {day for day, count, parts, *_ in days if (parts or []) != list(range(count))}
-        known = {day for day, *_ in days}
+        stored = {day for day, *_ in days}
         length = (last_day - first_day).days + 1
-        unknown = {first_day + timedelta(number) for number in range(length)} - known
-        return Survey(
+        missing = {first_day + timedelta(number) for number in range(length)} - stored
+        return ScanPlan(
             first_day,
             last_day,
             [
-                SegmentedDay(day, size, stamps)
-                for day, count, _, size, stamps in days
+                SegmentedDay(day, size, versions)
+                for day, count, _, size, versions in days
                 if count and day not in incomplete
             ],
-            {day: pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
-            frozenset(incomplete | await self._with_events(unknown)),
-            identifies=not self._by_company,
+            {day: make_pending_events(*map(read_numbers, numbers)) for day, *numbers in pending},
+            frozenset(incomplete | await self._with_events(missing)),
+            has_versions=not self._by_company,
         )
 
-    async def read(self, survey: Survey, is_known: Callable[[Block], bool]) -> AsyncIterator[Piece]:
-        """Yield the events of a survey, block by block, without those blocks that are known. What
-        is read for a block may be less than it has: the rest is in a later one, and neither has an
-        identity then.
+    async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Piece]:
+        """Yield the events of a scan, block by block, without cached blocks. A block with damaged
+        days lacks their events; a later block without a version has them.
         """
         event_ids: list[IntArray] = []
         damaged: set[date] = set()
-        wanted = [block for block in survey.blocks() if not is_known(block)]
-        async for block, paths in self._blocks(survey, wanted, damaged):
+        wanted = [block for block in scan.blocks() if not is_cached(block)]
+        async for block, paths in self._blocks(scan, wanted, damaged):
             if self._by_company:
                 event_ids.append(_of_companies(paths))
             yield block, self._own(paths)
-        event_ids.append(await self._ids_of_days(damaged | survey.distrusted))
-        parts = survey.pending_parts(damaged, MOST_LIVE_EVENTS)
-        parts += _unknown_parts(survey, np.concatenate([_NO_IDS, *event_ids]))
-        for together in put_together(parts, MOST_LIVE_EVENTS):
-            block = block_of(together)
-            if not is_known(block):
-                yield block, await self._read_parts(together)
+        event_ids.append(await self._ids_of_days(damaged | scan.unsegmented))
+        for days in scan.pending_days(damaged, MAX_LIVE_EVENTS):
+            if sum(len(scan.pending[day].event_ids) for day in days) > MAX_LIVE_EVENTS:  # one busy day
+                event_ids += [scan.pending[day].event_ids for day in days]
+                continue
+            block = scan.pending_block(days)
+            if not is_cached(block):
+                yield block, await self._read_pending(scan, days)
+        block, unknown = scan.unknown_block(), np.concatenate([_NO_IDS, *event_ids])
+        for start in range(0, len(unknown), MAX_LIVE_EVENTS):
+            if not is_cached(block):
+                yield block, await self.read_live(unknown[start : start + MAX_LIVE_EVENTS])
 
     async def _with_events(self, days: Collection[date]) -> set[date]:
         """Return those of some days on which there are events."""
@@ -117,26 +112,26 @@ class PathReader:
         return {day for (day,) in rows}
 
     async def _blocks(
-        self, survey: Survey, blocks: Sequence[Block], damaged: set[date]
+        self, scan: ScanPlan, blocks: Sequence[Block], damaged: set[date]
     ) -> AsyncIterator[Piece]:
         """Yield what is to be believed of some blocks of segments, in order. A day of which one is
         damaged is added to `damaged`.
         """
         at, gathered = 0, list[PathData]()
-        async for day, records in self._records(survey, blocks):
+        async for day, records in self._records(scan, blocks):
             if day > blocks[at].last_day:
                 if gathered:
-                    yield _piece(survey, blocks[at], gathered, damaged)
+                    yield _piece(scan, blocks[at], gathered, damaged)
                 at, gathered = at + 1, []
             gathered += self._of_day(day, records, damaged)
         if gathered:
-            yield _piece(survey, blocks[at], gathered, damaged)
+            yield _piece(scan, blocks[at], gathered, damaged)
 
     async def _records(
-        self, survey: Survey, blocks: Sequence[Block]
+        self, scan: ScanPlan, blocks: Sequence[Block]
     ) -> AsyncIterator[tuple[date, list[Sequence[Any]]]]:
         """Yield the stored segments of every day of some blocks, day by day."""
-        days = [day for block in blocks for day in survey.days_of(block)]
+        days = [day for block in blocks for day in scan.days_in(block)]
         if not days:
             return
         async with self._connection.cursor(name="segments", binary=True) as cursor:
@@ -177,71 +172,41 @@ class PathReader:
         """
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
-        query = live_paths(OF_IDS, by_company=self._by_company, with_touches=self._with_touches)
+        query = live_paths(OF_IDS, by_company=self._by_company)
         return assemble(await fetch_one(cursor, query, values))
 
-    async def _read_parts(self, parts: Sequence[LivePart]) -> PathData:
-        """Return parts from the tables; those with an identity are read once."""
-        known: list[PathData] = []
-        lacking: list[LivePart] = []
-        for part in parts:
-            paths = self._recall(part)
-            if paths is None:
-                lacking.append(part)
-            else:
-                known.append(paths)
-        if lacking:
-            read = await self.read_live(np.concatenate([part.event_ids for part in lacking]))
-            self._remember(lacking, read)
-            known.append(read)
-        return PathData.join(known)
-
-    def _recall(self, part: LivePart) -> PathData | None:
-        """Return the paths of a part, if they are remembered: with touches, they serve who wants
-        none as well.
-        """
-        for with_touches in (True,) if self._with_touches else (True, False):
-            key = self._key(part, with_touches)
-            if key in memory:
-                return memory.get(key)
-        return None
-
-    def _remember(self, parts: Sequence[LivePart], read: PathData) -> None:
-        if all(part.block.identity is None for part in parts):
-            return
-        for part, paths in zip(parts, _split(parts, read), strict=True):
-            if part.block.identity is not None:
-                memory.put(self._key(part, self._with_touches), paths)
-
-    def _key(self, part: LivePart, with_touches: bool) -> Key:
-        """Return what the paths of a part are known by, if it has an identity."""
-        return self._source, part.block.identity, with_touches
+    async def _read_pending(self, scan: ScanPlan, days: Sequence[date]) -> PathData:
+        """Return the pending events of some days from the tables; each day is read once."""
+        keys: dict[date, Key] = {day: (self._source, scan.pending_block([day]).version) for day in days}
+        missing = [day for day in days if not scan.has_versions or keys[day] not in cache]
+        paths = [cache.get(keys[day]) for day in days if day not in missing]
+        if missing:
+            ids_by_day = [scan.pending[day].event_ids for day in missing]
+            read = await self.read_live(np.concatenate(ids_by_day))
+            paths.append(read)
+            if scan.has_versions:
+                for day, paths_of_day in zip(missing, _split(ids_by_day, read), strict=True):
+                    cache.put(keys[day], paths_of_day)
+        return PathData.join(paths)
 
 
-def _unknown_parts(survey: Survey, event_ids: IntArray) -> list[LivePart]:
-    places = range(0, len(event_ids), MOST_LIVE_EVENTS)
-    return [survey.unknown_part(event_ids[place : place + MOST_LIVE_EVENTS]) for place in places]
-
-
-def _split(parts: Sequence[LivePart], read: PathData) -> list[PathData]:
-    """Return the paths of each part, of those of all; an event that is not there any more is in
-    none.
-    """
-    event_ids = np.concatenate([part.event_ids for part in parts])
+def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
+    """Return the paths of each part of some events; deleted events have none."""
+    event_ids = np.concatenate(parts)
     order = np.argsort(event_ids)
-    numbers = np.repeat(np.arange(len(parts)), [len(part.event_ids) for part in parts])[order]
+    numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
     part_of = numbers[np.searchsorted(event_ids[order], read[Column.EVENT_IDS])]
     by_part = np.argsort(part_of, kind="stable")
     edges = np.searchsorted(part_of[by_part], np.arange(len(parts) + 1))
     return [read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())]
 
 
-def _piece(survey: Survey, block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
+def _piece(scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
     """Return the paths of a block but for what is pending; without an identity when it lacks a
     day.
     """
     paths = PathData.join(gathered)
-    pending = survey.pending_of(block)
+    pending = scan.pending_in(block)
     if len(pending):
         paths = paths.select(~are_among(pending, paths[Column.EVENT_IDS]))
     if any(block.first_day <= day <= block.last_day for day in damaged):

@@ -32,7 +32,7 @@ ORDER BY s.day, s.part;
 SELECT d.day, d.parts FROM path_days d
 WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s;
 
--- name: survey
+-- name: stored_days
 -- The days that have segments: how many there should be, which there are, what they hold, and their
 -- stamps, numbers of eight octets, highest first.
 SELECT d.day, d.parts, s.parts, coalesce(s.size, 0), coalesce(s.stamps, '')

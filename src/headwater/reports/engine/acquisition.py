@@ -11,6 +11,7 @@ from datetime import date, datetime
 
 import numpy as np
 
+from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import (
     NO_AMOUNT,
@@ -20,14 +21,14 @@ from headwater.attribution.paths.path_data import (
     IntArray,
     PathData,
 )
-from headwater.attribution.paths.reader import MOST_LIVE_EVENTS
+from headwater.attribution.paths.reader import MAX_LIVE_EVENTS
 from headwater.http.inputs.timerange import months_after
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents
 from headwater.reports.engine.dimensions import EVERY_NAME, Customers, Step
 from headwater.reports.engine.group_loader import GroupLoader, Subject
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader
 from headwater.reports.engine.plan import EventConditions, FirstOrders, KeyFilter, Plan
-from headwater.reports.engine.report_reader import MadeOf, ReportReader, in_thread
+from headwater.reports.engine.report_reader import ReportReader, in_thread
 from headwater.reports.query import DateTimeSpan, Filters, KeyCondition, Measure, ReportQuery
 
 
@@ -223,11 +224,11 @@ async def plan_observation(
     return ObservationPlan(query, planned, observer)
 
 
-async def identify(reader: ReportReader, observation: ObservationPlan, subject: object) -> MadeOf:
-    """Return what something is known by that is made of a subject and of what is observed."""
+async def make_key(reader: ReportReader, observation: ObservationPlan, subject: object) -> Key | None:
+    """Return the cache key of a value that depends on a subject and on the observed events."""
     paths = reader.path_reader((), by_company=observation.query.by_company)
-    survey = await reader.survey(paths, observation.planned.days)
-    return await reader.identify(survey, (observation.planned.plan, observation.observer, subject))
+    scan = await reader.plan_scan(paths, observation.planned.days)
+    return await reader.make_key(scan, (observation.planned.plan, observation.observer, subject))
 
 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
@@ -252,9 +253,9 @@ async def _with_paths_of_companies(
     own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
     event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
     of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
-    for place in range(0, len(of_companies), MOST_LIVE_EVENTS):
+    for place in range(0, len(of_companies), MAX_LIVE_EVENTS):
         await reader.bound_time()
-        live = await paths.read_live(of_companies[place : place + MOST_LIVE_EVENTS])
+        live = await paths.read_live(of_companies[place : place + MAX_LIVE_EVENTS])
         own.append(live.only(observer.columns).cut_to_window(observer.window_days))
     return [each for each in own if each.events]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,10 +44,6 @@ class PieceSums:
         }
         names = join_counts(part.names for part in parts)
         return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
-
-    def shifted(self, by: Mapping[int, int]) -> PieceSums:
-        """Return the same sums of other steps: at some places, later by a number."""
-        return replace(self, groups=self.groups.shifted(by)) if any(by.values()) else self
 
     def negated(self) -> PieceSums:
         """Return what takes these sums away from others; it names no events."""

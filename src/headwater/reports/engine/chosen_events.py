@@ -18,7 +18,16 @@ from headwater.attribution.paths.path_data import BoolArray, Column, EventKind, 
 from headwater.reports.engine.dimensions import Kind
 from headwater.reports.engine.measures import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, Sum
 from headwater.reports.engine.plan import ReportScope, amounts_of, touches_in_window
-from headwater.reports.engine.tally import Cells, EventCells, PairCells, Pairs, Tally, WideSums
+from headwater.reports.engine.tally import (
+    Cells,
+    EventCells,
+    Numbers,
+    PairCells,
+    Pairs,
+    Tally,
+    multiply,
+    sum_by_cell,
+)
 from headwater.reports.query import DateBasis, Measure
 
 
@@ -238,8 +247,6 @@ class CreditShares(NamedTuple):
 
     shares: IntArray
     """In whole units."""
-    largest: int
-    """None is larger, above zero or below."""
     worth: int
     """What a unit is worth: ten-thousandths, or parts of WHOLE_EVENT."""
 
@@ -269,11 +276,10 @@ class ModelCredit:
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
         return np.where(self.credited.counts > 0, COUNTS, without)
 
-    def sums(self, measure: Measure, cells: Cells) -> WideSums:
+    def sums(self, measure: Measure, cells: Cells) -> Numbers:
         """Return the sums of a credited measure by the cells of the touches that count."""
         credit = self._credit_of(measure)
-        sums = WideSums.by_cell(cells.codes, credit.shares, cells.size, credit.largest)
-        return sums.times(credit.worth)
+        return multiply(sum_by_cell(cells.codes, credit.shares, cells.size), credit.worth)
 
     def _credit_of(self, measure: Measure) -> CreditShares:
         if measure in self._known:
@@ -291,7 +297,7 @@ class ModelCredit:
 
     def _of_events(self) -> CreditShares:
         shares, unit = self.shares_of_events()
-        return CreditShares(self._counted(shares), unit, WHOLE_EVENT // unit)
+        return CreditShares(self._counted(shares), WHOLE_EVENT // unit)
 
     def _of_conversions(self) -> CreditShares:
         credit = self._credit_of(Measure.CREDITED_EVENTS)
@@ -300,11 +306,11 @@ class ModelCredit:
 
     def _of_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units
-        shares, largest = self.credited.shares(units, self._spread), int(units.max(initial=0))
+        shares = self.credited.shares(units, self._spread)
         most = int(factor.max(initial=0))
         if ((factor == most) | (factor == 0)).all():  # as of orders without mills
-            return CreditShares(self._counted(shares), largest, most)
-        return CreditShares(self._counted(shares * factor[self.credited.events]), 100 * largest, 1)
+            return CreditShares(self._counted(shares), most)
+        return CreditShares(self._counted(shares * factor[self.credited.events]), 1)
 
     def shares_of_events(self) -> tuple[IntArray, int]:
         """Return the share of its event of every credited touch, and what an event is."""

@@ -145,16 +145,16 @@ class Step:
         return first, np.searchsorted(begins, quarters, "right").astype(np.int64)
 
     @property
-    def lasting(self) -> Step:
-        """The same without the times of events' steps."""
+    def timeless(self) -> Step:
+        """The same without the beginnings of events' steps."""
         return self if self.of_touch else Step(_NO_STARTS)
 
-    def cut(self, seconds: range) -> tuple[int, IntArray]:
-        """Return how many steps begin until the first of some seconds, and where others begin among
-        the rest.
+    def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
+        """Return how many steps begin up to the first of some seconds, and when others begin within
+        them.
         """
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
-        return int(before), self.starts[before:until]
+        return int(before), tuple(self.starts[before:until].tolist())
 
     def seconds_of(self, keys: IntArray, within: range) -> range:
         """Return the seconds from the first to the last of some steps of a period, which has these

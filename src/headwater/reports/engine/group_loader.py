@@ -10,9 +10,11 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
+from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, distinct_values
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
-from headwater.attribution.paths.survey import Survey
+from headwater.attribution.paths.scan_plan import Block, ScanPlan
+from headwater.reports.engine.block_sums import Addition
 from headwater.reports.engine.dimensions import (
     CONTACTS,
     NO_KEY,
@@ -31,8 +33,7 @@ from headwater.reports.engine.groups import (
     number_of,
     step_keys,
 )
-from headwater.reports.engine.plan import NEVER, NO_MARK, WHOLE_BLOCK, FirstOrders, KeyFilter, are_named
-from headwater.reports.engine.remembered_sums import Addition
+from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter, are_named
 from headwater.reports.engine.report_reader import ReportReader, in_thread
 from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
@@ -83,6 +84,14 @@ class OrderScope:
         """The columns of paths that tell them."""
         return (*self.customers.columns, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
 
+    @property
+    def timeless(self) -> OrderScope:
+        return self
+
+    def clip(self, _block: Block, /) -> Key:
+        """Return nothing, as the orders of a block depend on no period."""
+        return ()
+
     def orders(self, paths: PathData) -> IntArray:
         """Return the orders of a piece, as columns of customer, second and event."""
         chosen = paths[Column.AMOUNTS] > 0
@@ -97,18 +106,12 @@ def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArra
     return [scope.orders(paths) for scope in scopes]
 
 
-OF_ORDERS = Addition[OrderScope, IntArray](
-    gather_orders,
-    lasting=lambda scope: scope,
-    section=lambda _scope, _block: WHOLE_BLOCK,
-    shifted=lambda orders, _: orders,
-    nothing=np.empty((3, 0), dtype=np.int64),
-)
+ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empty((3, 0), dtype=np.int64))
 
 
-def first_of(orders: Sequence[IntArray], survey: Survey, customers: Customers = CONTACTS) -> FirstOrders:
-    """Return the earliest of each customer's orders of a survey; in one second, that of the least
-    id.
+def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
+    """Return the earliest order of each customer in a scan; of orders in the same second, the one
+    with the lowest id.
     """
     contacts, seconds = (_together(orders, place) for place in (0, 1))
     numbers, places = _numbered(contacts)
@@ -119,10 +122,10 @@ def first_of(orders: Sequence[IntArray], survey: Survey, customers: Customers = 
     both = NumberMap(numbers, earliest, NEVER), NumberMap(numbers, second, NEVER)
     if np.count_nonzero(at_first) == np.count_nonzero(known):
         marks = NumberMap(numbers[known], earliest[known], NO_MARK)
-        return FirstOrders(marks, Column.SECONDS, survey, customers, both)
+        return FirstOrders(marks, Column.SECONDS, scan, scope.customers, scope.event_names, both)
     ids = _least(places[at_first], _together(orders, 2)[at_first], len(numbers))
     marks = NumberMap(numbers[known], ids[known], NO_MARK)
-    return FirstOrders(marks, Column.EVENT_IDS, survey, customers, both)
+    return FirstOrders(marks, Column.EVENT_IDS, scan, scope.customers, scope.event_names, both)
 
 
 def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray) -> IntArray:
@@ -262,14 +265,16 @@ class GroupLoader:
     async def _load_first_orders(self, scope: OrderScope, last_day: date) -> FirstOrders:
         reader = self._reader
         paths = reader.path_reader(scope.columns)
-        survey = await reader.survey(paths, (date.min, last_day))
+        scan = await reader.plan_scan(paths, (date.min, last_day))
 
         async def load() -> FirstOrders:
-            sums = reader.sums(paths, survey, [scope], OF_ORDERS, signs=True)
-            orders = [of async for (of,) in sums]
-            return await in_thread(first_of, orders, survey, scope.customers)
+            sums = reader.sums(paths, scan, [scope], ORDERS, signs=True)
+            orders = [of_scope async for (of_scope,) in sums]
+            return await in_thread(find_first_orders, orders, scan, scope)
 
-        return await reader.remembered((scope, survey.history(last_day)), load)
+        history = scan.history(last_day)
+        key = None if history is None else ("first orders", scope, history)
+        return await reader.cached(key, load)
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
         loaded = await self.load(group)

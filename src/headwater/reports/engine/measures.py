@@ -14,7 +14,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.engine.tally import Tally
+from headwater.reports.engine.tally import Tally, sum_all
 from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -158,12 +158,12 @@ class Sums:
 
 def sums_at(tally: Tally, at: int, contacts: int) -> Sums:
     """Return the sums of the group at a place."""
-    return Sums({name: sums.number(at) for name, sums in tally.sums.items()}, contacts)
+    return Sums({name: int(sums[at]) for name, sums in tally.sums.items()}, contacts)
 
 
 def total_of(tally: Tally) -> Sums:
     """Return the sums of all groups together."""
-    sums = {name: sums.total() for name, sums in tally.sums.items()}
+    sums = {name: sum_all(sums) for name, sums in tally.sums.items()}
     return Sums(sums, tally.contact_total())
 
 
@@ -202,12 +202,12 @@ def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray
     if measure is Measure.SHARE:
         return rough_figures(query, query.measures[0], tally)
     form = form_of(measure, query.models[0])
-    amounts = tally.sum(form.plus).rough()
+    amounts = tally.sum(form.plus).astype(np.float64)
     if form.minus:
-        amounts = amounts - tally.sum(form.minus).rough()
+        amounts = amounts - tally.sum(form.minus).astype(np.float64)
     if form.per is None:
         return amounts
-    per = tally.sum(form.per).rough()
+    per = tally.sum(form.per).astype(np.float64)
     return np.divide(amounts, per, out=np.full(len(per), np.nan), where=per != 0)
 
 

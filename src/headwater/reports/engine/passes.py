@@ -16,13 +16,13 @@ from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, Pa
 from headwater.attribution.paths.reader import PathReader
 from headwater.http.errors import Invalid
 from headwater.reports.engine.addition import PieceSums, add_up
+from headwater.reports.engine.block_sums import Addition
 from headwater.reports.engine.chosen_events import ChosenEvents
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.dimensions import steps
 from headwater.reports.engine.group_loader import GroupLoader, Subject
 from headwater.reports.engine.groups import ReportDimension, fetch_tag_sets_of_campaign, step_keys
 from headwater.reports.engine.plan import EventConditions, KeyFilter, Plan, ReportScope
-from headwater.reports.engine.remembered_sums import Addition
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.engine.time_buckets import ReportPeriod, TimeBuckets, compared_span, cut
 from headwater.reports.query import STEPS, Comparison, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
@@ -165,13 +165,7 @@ class PlanLoader:
         return self._known_steps[span, group]
 
 
-OF_PLANS = Addition[Plan, PieceSums | None](
-    add_up,
-    lasting=lambda plan: plan.lasting,
-    section=lambda plan, block: plan.section(block),
-    shifted=lambda sums, by: sums and sums.shifted(by),
-    nothing=None,
-)
+PLAN_SUMS = Addition[Plan, PieceSums | None]("report", add_up, nothing=None)
 
 
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
@@ -180,9 +174,9 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
     for together in _passes(plans):
         of_pass = [plans[place] for place in together]
         paths = path_reader(reader, [planned.plan for planned in of_pass])
-        survey = await reader.survey(paths, _days(of_pass))
+        scan = await reader.plan_scan(paths, _days(of_pass))
         subjects = [planned.plan for planned in of_pass]
-        async for piece in reader.sums(paths, survey, subjects, OF_PLANS):
+        async for piece in reader.sums(paths, scan, subjects, PLAN_SUMS):
             for place, of_plan in zip(together, piece, strict=True):
                 sums[place] += [] if of_plan is None else [of_plan]
     return sums
@@ -258,9 +252,9 @@ async def load_left_out(
     plan = _plan_of(planned.plan)
     by_company = _is_of_touches(plan) and plan.query.by_company
     paths = reader.path_reader(_columns(plan), by_company=by_company)
-    survey = await reader.survey(paths, planned.days)
-    amounts = await reader.left_out_amounts(survey)
-    pieces = [ids async for (ids,) in reader.sums(paths, survey, [plan], _OF_LEFT_OUT)]
+    scan = await reader.plan_scan(paths, planned.days)
+    amounts = await reader.left_out_amounts(scan)
+    pieces = [ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)]
     ids = np.concatenate([_NONE, *pieces])
     if without:
         ids = ids[~np.isin(ids, np.fromiter(without, dtype=np.int64))]
@@ -301,10 +295,4 @@ def _columns(plan: Plan) -> tuple[Column, ...]:
     return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 
-_OF_LEFT_OUT = Addition[Plan, IntArray](
-    find_left_out,
-    lasting=lambda plan: ("left out", plan.lasting),
-    section=lambda plan, block: plan.section(block),
-    shifted=lambda ids, _: ids,
-    nothing=_NONE,
-)
+_LEFT_OUT_EVENTS = Addition[Plan, IntArray]("left out", find_left_out, nothing=_NONE)

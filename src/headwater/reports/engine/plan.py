@@ -12,6 +12,7 @@ import numpy as np
 from headwater.attribution.credits import TouchSlices
 from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.models import MODELS
+from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, are_among
 from headwater.attribution.paths.path_data import (
     LEFT_OUT,
@@ -22,7 +23,7 @@ from headwater.attribution.paths.path_data import (
     IntArray,
     PathData,
 )
-from headwater.attribution.paths.survey import Block, Survey
+from headwater.attribution.paths.scan_plan import Block, ScanPlan
 from headwater.reports.engine.dimensions import (
     CONTACTS,
     EVERY_NAME,
@@ -173,9 +174,11 @@ class FirstOrders:
     """The column of the marks: times, or ids where some customer has several orders at its first
     time.
     """
-    survey: Survey
-    """What they were found in."""
+    scan: ScanPlan
+    """The scan that found them."""
     customers: Customers = CONTACTS
+    event_names: frozenset[str] = frozenset()
+    """The names of orders; empty is all."""
     seconds: tuple[NumberMap, NumberMap] | None = None
     """The seconds of every customer's first and second order; NEVER without one."""
 
@@ -195,20 +198,6 @@ class FirstOrders:
             marks = self.marks.find(self.customers.keys(paths))
             firsts = marks == paths[self.marked_by]
         return firsts & (paths[Column.AMOUNTS] > 0)
-
-
-@dataclass(frozen=True)
-class Section:
-    """The part of a plan that is about a block of days."""
-
-    key: tuple[bytes, ...]
-    """The part of the period, and the beginnings of steps, within the block."""
-    steps_before: Mapping[int, int]
-    """By the places of groups that are steps, the number of steps before the block's own."""
-
-
-WHOLE_BLOCK = Section((), {})
-"""What a block is to what has no time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,9 +312,9 @@ class Plan:
         return self.needs(*TOUCHED)
 
     @property
-    def lasting(self) -> Plan:
-        """The plan but for its time, as far as that says no more than which events, and which
-        steps, there are.
+    def timeless(self) -> Plan:
+        """The plan without its period and time buckets, as far as `clip` says the same of a block,
+        and without the order and number of rows.
         """
         of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
         of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
@@ -335,34 +324,30 @@ class Plan:
             period=self.scope.period if self._is_of_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
         )
-        dimensions = tuple(each.lasting if isinstance(each, Step) else each for each in self.dimensions)
+        dimensions = tuple(each.timeless if isinstance(each, Step) else each for each in self.dimensions)
         return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
 
-    # The days of a report of 3 to 7 May, and of one of 1 to 7 May, over a block of 6 to 9 May:
-    # other steps, but the same section with other numbers of steps before it.
-    #
-    #     day         1    2    3    4    5    6    7    8    9
-    #     steps                 1    2    3    4    5
-    #     the others  1    2    3    4    5    6    7
-    #     block                                ╰──────────────╯
-    #     section                              1    2              3 steps before, or 5
-    #
-    def section(self, block: Block) -> Section | None:
-        """Return what a block is to the plan; None where no event of it counts."""
-        seconds, period = range(*block.ends), self.scope.conditions.seconds
+    # A report by day of 3 to 30 June, and one of 1 June to 31 July, over a block of 1 to 30 June: the
+    # first has the seconds from the 3rd on, the second has no bounds in the block. Their time buckets
+    # have other numbers, so they have other keys; without buckets the sums of July serve all ranges
+    # that have the whole block.
+
+    def clip(self, block: Block) -> Key | None:
+        """Return the part of the period within a block, and the time buckets there; None if no event
+        of the block counts.
+        """
+        seconds, period = block.seconds, self.scope.conditions.seconds
         if period is None:
             period = seconds
-        first, stop = max(seconds.start, period.start), min(seconds.stop, period.stop)
-        if first >= stop:
+        within = range(max(seconds.start, period.start), min(seconds.stop, period.stop))
+        if not within:
             return None
-        ends = [] if range(first, stop) == seconds else [first, stop]
-        parts, steps_before = [np.array(ends, dtype=np.int64).tobytes()], dict[int, int]()
-        for place, dimension in enumerate(self.dimensions):
-            if isinstance(dimension, Step) and not dimension.of_touch:
-                before, within = dimension.cut(seconds)
-                steps_before[place] = before
-                parts.append(within.tobytes())
-        return Section(tuple(parts), steps_before)
+        buckets = [
+            dimension.cut(seconds)
+            for dimension in self.dimensions
+            if isinstance(dimension, Step) and not dimension.of_touch
+        ]
+        return None if within == seconds else within, *buckets
 
     @property
     def _is_of_touch_dates(self) -> bool:

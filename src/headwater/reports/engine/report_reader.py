@@ -16,16 +16,17 @@ from typing import Any, TypeVar
 from psycopg import AsyncConnection
 from psycopg.errors import InternalError, QueryCanceled
 
-from headwater.attribution.paths.memory import memory
+from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.path_data import Column, PathData
 from headwater.attribution.paths.path_source import PathSource, fetch_source
 from headwater.attribution.paths.reader import PathReader, Piece
-from headwater.attribution.paths.survey import Block, Survey
+from headwater.attribution.paths.scan_plan import Block, ScanPlan
 from headwater.base.telemetry.spans import span
 from headwater.database.allowance import seconds_left
 from headwater.database.queries import Queries, fetch_one
 from headwater.events.accepted import ORDER_NAME
 from headwater.http.inputs.timerange import between
+from headwater.reports.engine.block_sums import Addition, BlockSums, Fingerprint, Subject
 from headwater.reports.engine.conversion import (
     ConvertedAmounts,
     CurrencyExchange,
@@ -35,7 +36,6 @@ from headwater.reports.engine.conversion import (
 from headwater.reports.engine.dimensions import conversion_names
 from headwater.reports.engine.groups import fetch_contacts_meeting
 from headwater.reports.engine.plan import EventConditions, FirstOrders
-from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
 from headwater.reports.query import DateTimeSpan, Filters, ReportTooLarge
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -55,11 +55,8 @@ _AT_ONCE = 3
 """Pieces of the paths that are in memory at once: in work, and read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Subject)
 T = TypeVar("T")
-MadeOf = tuple[object, bytes | None]
-"""A subject, and the identity of the data."""
-Make = Callable[[], Awaitable[T]]
 
 
 @asynccontextmanager
@@ -181,75 +178,73 @@ class ReportReader:
         """Yield what the work on each piece of the paths of some days comes to, in any order.
         Raises ReportTooLarge.
         """
-        survey = await self.survey(paths, days)
-        conversion = await self._conversion(survey.first_day, survey.last_day)
+        scan = await self.plan_scan(paths, days)
+        conversion = await self._conversion(scan.first_day, scan.last_day)
 
         def work_on(_: Block, piece: PathData) -> T:
             return work(_converted(piece, conversion))
 
-        async for result in self._worked_on(paths.read(survey, lambda _: False), work_on):
+        async for result in self._worked_on(paths.read(scan, lambda _: False), work_on):
             yield result
 
     async def sums(
         self,
         paths: PathReader,
-        survey: Survey,
+        scan: ScanPlan,
         subjects: Sequence[S],
         addition: Addition[S, T],
         *,
         signs: bool = False,
     ) -> AsyncIterator[Sequence[T]]:
-        """Yield what each piece of a survey's paths adds up to for every subject, in any order;
-        with `signs` amounts are looked at for no more than their sign. The sums over a block are
-        remembered; subjects are plain data and arrays. Raises ReportTooLarge.
+        """Yield the sums of every subject over each block of a scan, in any order. With `signs` only
+        the sign of amounts matters. Sums are cached. Raises ReportTooLarge.
         """
-        days = survey.first_day, survey.last_day
-        conversion = None if signs else await self._conversion(*days)
+        conversion = None if signs else await self._conversion(scan.first_day, scan.last_day)
         sums = BlockSums(self._source, subjects, addition, conversion)
 
         def work(block: Block, piece: PathData) -> tuple[Block, Sequence[T]]:
             return block, sums.add_up(block, _converted(piece, conversion))
 
-        pieces = paths.read(survey, sums.is_known)
+        pieces = paths.read(scan, sums.is_cached)
         async for block, values in self._worked_on(pieces, work):
             yield sums.complete(block, values)
-        for values in sums.known():
+        for values in sums.cached():
             yield values
 
-    async def remembered(self, made_of: MadeOf, make: Make[T]) -> T:
-        """Return what was made of a subject and of the data with a history, or make it."""
-        value: T | None = self.recall(made_of)
-        return self.remember(made_of, await make()) if value is None else value
+    async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
+        """Return the cached value of a key, or make it and cache it. None is no key."""
+        value: T | None = self.find_cached(key)
+        return self.put_cached(key, await make()) if value is None else value
 
-    def recall(self, made_of: MadeOf) -> Any:
-        """Return what is remembered; None where nothing is."""
-        key = (self._source, *made_of)
-        return memory.get(key) if key in memory else None
+    def find_cached(self, key: Key | None) -> Any:
+        """Return the cached value of a key, None if there is none."""
+        if key is None or (self._source, *key) not in cache:
+            return None
+        return cache.get((self._source, *key))
 
-    def remember(self, made_of: MadeOf, value: T) -> T:
-        """Return a value, and remember it; without a history it is not remembered."""
-        if made_of[1] is not None:
-            memory.put((self._source, *made_of), value)
+    def put_cached(self, key: Key | None, value: T) -> T:
+        """Cache a value, and return it."""
+        if key is not None:
+            cache.put((self._source, *key), value)
         return value
 
-    async def identify(self, survey: Survey, subject: object) -> MadeOf:
-        """Return what is known by that is made of a subject and of all paths of a survey, with the
-        history that it was made of, for `remembered`.
+    async def make_key(self, scan: ScanPlan, subject: object) -> Key | None:
+        """Return the key of a value that depends on a subject and on all paths of a scan, None if it
+        cannot be cached.
         """
-        recipe = make_recipe((subject, await self._conversion(survey.first_day, survey.last_day)))
-        surveys = [survey, *([recipe.first_orders.survey] if recipe.first_orders else [])]
-        histories = [each.history(survey.last_day) for each in surveys]
-        known = [each for each in histories if each is not None]
-        return recipe.digest, b"".join(known) if len(known) == len(histories) else None
+        conversion = await self._conversion(scan.first_day, scan.last_day)
+        fingerprint = Fingerprint((subject, conversion))
+        history, orders = scan.history(scan.last_day), fingerprint.history(scan.last_day)
+        return None if history is None or orders is None else (fingerprint.digest, history, orders)
 
-    async def survey(self, paths: PathReader, days: tuple[date, date]) -> Survey:
-        """Return what there is of some days, as far as there are events."""
+    async def plan_scan(self, paths: PathReader, days: tuple[date, date]) -> ScanPlan:
+        """Return the plan of a scan of some days, from the Space's first event to its last."""
         first, last = self._ends
         if first is None or last is None:
-            return Survey.nothing()
+            return ScanPlan.empty()
         first_day = max(days[0], first.astimezone(UTC).date())
         last_day = min(days[1], last.astimezone(UTC).date())
-        return await paths.survey(first_day, last_day)
+        return await paths.plan_scan(first_day, last_day)
 
     async def _worked_on(
         self, pieces: AsyncIterator[Piece], work: Callable[[Block, PathData], T]
@@ -298,9 +293,9 @@ class ReportReader:
         loaded = [each for each in self._conversions.values() if each is not None]
         return any(len(conversion.left_out.event_ids) for conversion in loaded)
 
-    async def left_out_amounts(self, survey: Survey) -> LeftOutAmounts:
-        """Return the amounts of a survey's days that are left out."""
-        conversion = await self._conversion(survey.first_day, survey.last_day)
+    async def left_out_amounts(self, scan: ScanPlan) -> LeftOutAmounts:
+        """Return the amounts of a scan's days that are left out."""
+        conversion = await self._conversion(scan.first_day, scan.last_day)
         return LeftOutAmounts.of({}) if conversion is None else conversion.left_out
 
     @property

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import NumberMap
 from headwater.attribution.paths.path_data import Column, IntArray, PathData
-from headwater.attribution.paths.survey import Block
+from headwater.attribution.paths.scan_plan import Block
 from headwater.database.queries import Queries
 from headwater.reports.engine.dimensions import Step
 from headwater.reports.engine.measures import figure_of
@@ -298,13 +298,16 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
     """
     starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
     paths = reader.path_reader(ArrivalDay.columns)
-    survey = await reader.survey(paths, (starts[0].date(), starts[-1].date()))
-    blocks = {block: ((_LATE, starts), block.identity) for block in survey.everything()}
-    arrivals = {block: reader.recall(made_of) for block, made_of in blocks.items()}
-    if lacking := [block for block, known in arrivals.items() if known is None]:
-        days = await _read_days(reader, starts, lacking)
-        for block in lacking:
-            arrivals[block] = reader.remember(blocks[block], _of_block(days, block))
+    scan = await reader.plan_scan(paths, (starts[0].date(), starts[-1].date()))
+    keys = {
+        block: None if block.version is None else (_LATE, starts, block.version)
+        for block in scan.all_blocks()
+    }
+    arrivals = {block: reader.find_cached(key) for block, key in keys.items()}
+    if missing := [block for block, cached in arrivals.items() if cached is None]:
+        days = await _read_days(reader, starts, missing)
+        for block in missing:
+            arrivals[block] = reader.put_cached(keys[block], _of_block(days, block))
     late = np.concatenate([_NO_LATE, *(each.late for each in arrivals.values())], axis=1)
     late = late[:, np.argsort(late[0])]
     received = [each.received for each in arrivals.values() if each.received]
@@ -316,12 +319,13 @@ async def _read_days(
     reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
 ) -> list[_DayArrivals]:
     """Return what came in of each day from the first of some blocks to the last."""
-    ends = [datetime.fromtimestamp(end, UTC) for block in blocks for end in block.ends]
+    first = min(block.seconds.start for block in blocks)
+    after = max(block.seconds.stop for block in blocks)
     values = {
         "space_id": reader.space.id,
         "starts": [*starts],
-        "start": max(starts[0], min(ends)),
-        "end": min(starts[-1], max(ends)),
+        "start": max(starts[0], datetime.fromtimestamp(first, UTC)),
+        "end": min(starts[-1], datetime.fromtimestamp(after, UTC)),
     }
     await reader.bound_time()
     # Not prepared: a plan that does not know the days may search an index for nearly all events.

@@ -1,5 +1,5 @@
-"""Exact sums by group, over any number of pieces: no float is ever rounded, and no sum overflows. Events and
-touches are numbered by their groups first, so that sums are made in bulk. Pure.
+"""Exact sums by group, over any number of blocks. Events and touches are numbered by their groups first,
+so that sums are made in bulk. Pure.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,88 +16,46 @@ from headwater.attribution.paths.lookup import distinct, distinct_values, firsts
 from headwater.attribution.paths.path_data import IntArray, PathData
 from headwater.reports.engine.dimensions import Dimension
 
-_BITS = 52
-_LOW = (1 << _BITS) - 1
-_HALF_BITS = _BITS // 2
-_HALF = (1 << _HALF_BITS) - 1
-_ZERO = np.zeros((), dtype=np.int64)
 _NOTHING = np.array([], dtype=np.int64)
-_EXACT = 1 << 53
-"""Doubles hold every whole number up to here, so sums of them that stay below it are exact."""
+_LARGEST = (1 << 63) - 1
+
+Numbers = NDArray[Any]
+"""Whole numbers: of 64 bits, or Python's where a sum may need more."""
 
 
-@dataclass(frozen=True)
-class WideSums:
-    """Whole numbers of any size that Headwater meets: `high * 2**52 + low`, `low` in that range."""
+def sum_by_cell(cells: IntArray, values: IntArray, size: int) -> Numbers:
+    """Return the sums of values by their cell, of `size` cells."""
+    fitting = _widen(values, len(values))
+    sums = np.zeros(size, dtype=fitting.dtype)
+    np.add.at(sums, cells, fitting)
+    return sums
 
-    high: IntArray
-    low: IntArray
 
-    @classmethod
-    def of(cls, values: IntArray) -> Self:
-        """Return numbers that fit 64 bits."""
-        high = values >> _BITS
-        if not high.any():  # as nearly everywhere
-            return cls(np.broadcast_to(_ZERO, len(values)), values & _LOW)
-        return cls(high, values & _LOW)
+def multiply(numbers: Numbers, factor: int) -> Numbers:
+    """Return numbers multiplied by a factor."""
+    return _widen(numbers, factor) * factor
 
-    @classmethod
-    def by_cell(cls, cells: IntArray, values: IntArray, size: int, largest: int) -> Self:
-        """Return the sums of values by their cell, of `size` cells. There are at most 2**26 values,
-        none of them larger than `largest`, above zero or below.
-        """
-        if largest * len(values) < _EXACT:
-            return cls.of(_sums(cells, values, size))
-        low = _sums(cells, values & _HALF, size)
-        middle = _sums(cells, values >> _HALF_BITS & _HALF, size)
-        high = _sums(cells, values >> _BITS, size)
-        return cls._carried(high + (middle >> _HALF_BITS), low + ((middle & _HALF) << _HALF_BITS))
 
-    def times(self, factor: int) -> Self:
-        """Return the numbers multiplied by a factor."""
-        high, low = np.zeros_like(self.high), np.zeros_like(self.low)
-        for at in np.flatnonzero(self.high | self.low).tolist():
-            product = self.number(at) * factor
-            high[at], low[at] = product >> _BITS, product & _LOW
-        return type(self)(high, low)
+def sum_all(numbers: Numbers) -> int:
+    """Return the sum of all numbers."""
+    return int(_widen(numbers, len(numbers)).sum())
 
-    @classmethod
-    def of_runs(cls, several: Sequence[Self], order: IntArray, starts: IntArray) -> Self:
-        """Return the sums of the runs that begin at `starts` of all numbers of several, which are
-        put in order first.
-        """
-        if not len(starts):
-            return cls(_NOTHING, _NOTHING)
-        low = np.add.reduceat(np.concatenate([sums.low for sums in several])[order], starts)
-        if not any(sums.high.any() for sums in several):
-            return cls(low >> _BITS, low & _LOW)
-        high = np.add.reduceat(np.concatenate([sums.high for sums in several])[order], starts)
-        return cls._carried(high, low)
 
-    def __getitem__(self, chosen: IntArray) -> Self:
-        return type(self)(self.high[chosen], self.low[chosen])
+def _sum_runs(several: Sequence[Numbers], order: IntArray, starts: IntArray) -> Numbers:
+    """Return the sums of the runs that begin at `starts` of all numbers in an order."""
+    numbers = np.concatenate(several)[order]
+    return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else _NOTHING
 
-    def number(self, at: int) -> int:
-        """Return one of the numbers."""
-        return (int(self.high[at]) << _BITS) + int(self.low[at])
 
-    def rough(self) -> NDArray[np.float64]:
-        """Return the numbers as doubles."""
-        return self.high.astype(np.float64) * (1 << _BITS) + self.low
-
-    def negated(self) -> Self:
-        """Return the numbers with the other sign."""
-        return self._carried(-self.high, -self.low)
-
-    def total(self) -> int:
-        return (int(self.high.sum()) << _BITS) + sum(
-            int(part.sum()) << shift
-            for part, shift in ((self.low & _HALF, 0), (self.low >> _HALF_BITS, _HALF_BITS))
-        )
-
-    @classmethod
-    def _carried(cls, high: IntArray, low: IntArray) -> Self:
-        return cls(high + (low >> _BITS), low & _LOW)
+def _widen(numbers: Numbers, factor: int) -> Numbers:
+    """Return numbers that can be multiplied by a factor, or so many of them added: Python's where 64
+    bits may be too few.
+    """
+    if numbers.dtype == object or not len(numbers):
+        return numbers
+    largest = max(int(numbers.max()), -int(numbers.min()))
+    kind = np.int64 if largest * factor <= _LARGEST else object
+    return numbers.astype(kind, copy=False)
 
 
 @dataclass(frozen=True)
@@ -107,7 +65,7 @@ class Tally:
     keys: tuple[IntArray, ...]
     """The keys of the groups, one array for each place."""
     groups: int
-    sums: Mapping[str, WideSums]
+    sums: Mapping[str, Numbers]
     contacts: tuple[IntArray, IntArray]
     """Pairs of a group's place in `keys` and a contact, each once; empty unless counted."""
 
@@ -124,9 +82,7 @@ class Tally:
         count = sum(piece.groups for piece in pieces)
         order, starts = _runs(keys, count)
         names = dict.fromkeys(name for piece in pieces for name in piece.sums)
-        sums = {
-            name: WideSums.of_runs([piece.sum(name) for piece in pieces], order, starts) for name in names
-        }
+        sums = {name: _sum_runs([piece.sum(name) for piece in pieces], order, starts) for name in names}
         contacts = NO_PAIRS
         if any(len(piece.contacts[0]) for piece in pieces):
             new_places = np.empty(count, dtype=np.min_scalar_type(count))
@@ -140,21 +96,13 @@ class Tally:
         """The number of groups, and of pairs of a group and a contact."""
         return self.groups + len(self.contacts[0])
 
-    def sum(self, name: str) -> WideSums:
+    def sum(self, name: str) -> Numbers:
         """Return the sums of a name, zeros if there are none."""
-        if name in self.sums:
-            return self.sums[name]
-        zeros = np.zeros(self.groups, dtype=np.int64)
-        return WideSums(zeros, zeros)
-
-    def shifted(self, by: Mapping[int, int]) -> Tally:
-        """Return the same with other keys: at some places, larger by a number."""
-        keys = tuple(of + by[place] if place in by else of for place, of in enumerate(self.keys))
-        return Tally(keys, self.groups, self.sums, self.contacts)
+        return self.sums[name] if name in self.sums else np.zeros(self.groups, dtype=np.int64)
 
     def negated(self) -> Tally:
         """Return what takes these sums away from others; contacts cannot be."""
-        sums = {name: values.negated() for name, values in self.sums.items()}
+        sums = {name: -values for name, values in self.sums.items()}
         return Tally(self.keys, self.groups, sums, NO_PAIRS)
 
     def contact_counts(self) -> IntArray:
@@ -191,11 +139,6 @@ def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArr
     return pairs[0] if pairs else NO_PAIRS  # groups are there once, and so are pairs
 
 
-def _sums(cells: IntArray, values: IntArray, size: int) -> IntArray:
-    """Return sums that are known to be exact in doubles."""
-    return np.bincount(cells, values, minlength=size).astype(np.int64)
-
-
 _FEW = 255
 """Keys up to here are their own numbers."""
 _DENSE = 1 << 16
@@ -218,18 +161,16 @@ class Cells:
         (keys,) = self.keys.values()
         return Cells(self.codes, self.size, {place: keys})
 
-    def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, WideSums]:
+    def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, Numbers]:
         """Return the sums by cell of what each event adds. `members` has the event of each code;
         None is all events, in order.
         """
         return {
-            name: WideSums.by_cell(
-                self.codes, of if members is None else of[members], self.size, int(np.abs(of).max(initial=0))
-            )
+            name: sum_by_cell(self.codes, of if members is None else of[members], self.size)
             for name, of in values.items()
         }
 
-    def tally(self, sums: Mapping[str, WideSums], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
+    def tally(self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
         """Return sums by cell as those by group; `contacts` are pairs of a cell and a contact."""
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         places = np.zeros(self.size, dtype=np.min_scalar_type(self.size))

@@ -25,7 +25,7 @@ from headwater.reports.engine.dimensions import Dimension
 from headwater.reports.engine.measures import as_money, plain, rounded
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.reports.engine.tally import Cells, Tally, WideSums, cells_of, crossed
+from headwater.reports.engine.tally import Cells, Numbers, Tally, cells_of, crossed
 from headwater.reports.query import Group, Measure, ReportQuery
 from headwater.reports.questions.spent import MILLIONTHS, Key, Spent
 
@@ -218,8 +218,8 @@ class _CohortAddition:
         return cells.tally({**sums, CUSTOMERS: _counts(customers)})
 
 
-def _counts(cells: Cells) -> WideSums:
-    return WideSums.of(np.bincount(cells.codes, minlength=cells.size))
+def _counts(cells: Cells) -> Numbers:
+    return np.bincount(cells.codes, minlength=cells.size)
 
 
 @dataclass(frozen=True)
@@ -397,7 +397,7 @@ def _figures(tally: Tally, places: IntArray | None = None) -> Figures:
         since = int(tally.keys[SINCE][at])
         for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
             values.extend([0] * (since + 1 - len(values)))
-            values[since] = tally.sum(name).number(at)
+            values[since] = int(tally.sum(name)[at])
     return figures
 
 

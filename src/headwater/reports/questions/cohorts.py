@@ -25,8 +25,8 @@ from headwater.http.inputs.period_words import EXAMPLES
 from headwater.reports.engine.acquisition import (
     ObservationPlan,
     follow,
-    identify,
     last_second,
+    make_key,
     observe,
     plan_observation,
 )
@@ -396,9 +396,8 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         observation = await plan_observation(reader, report, span)
         buckets = cut(DateTimeSpan(report.start, report.end), Group.MONTH, reader.space.zone)
         months = steps(buckets, of_touch=False)
-        sums = await reader.remembered(
-            await identify(reader, observation, months), partial(_add_up, reader, observation, months)
-        )
+        key = await make_key(reader, observation, months)
+        sums = await reader.cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
         spent = await load_spent(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)

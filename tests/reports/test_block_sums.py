@@ -5,7 +5,7 @@ it would be without any memory.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import count, islice
 from random import Random
 from typing import Any
@@ -15,18 +15,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from headwater.attribution.paths import reader, survey
+from headwater.attribution.paths import reader, scan_plan
+from headwater.attribution.paths.cache import Cache, Key, estimate_size
 from headwater.attribution.paths.changes import NOTE_EVENTS
-from headwater.attribution.paths.memory import Memory, size_of
 from headwater.attribution.paths.path_source import PathSource
-from headwater.attribution.paths.survey import Block
+from headwater.attribution.paths.scan_plan import Block
 from headwater.attribution.paths.upkeep import forget_space
-from headwater.reports.engine import packed_values, remembered_sums, report_reader
-from headwater.reports.engine.plan import WHOLE_BLOCK
-from headwater.reports.engine.remembered_sums import Addition, BlockSums, make_recipe
+from headwater.reports.engine import block_sums, report_reader
+from headwater.reports.engine.block_sums import Addition, BlockSums, Fingerprint
 from headwater.reports.query import FigureColumn
 from tests.reports import answers
-from tests.reports.asking import Group, Measure, ask, by_key
+from tests.reports.asking import Group, Measure, ask
 from tests.reports.court import Court, build_all
 from tests.reports.histories import History, Step, histories
 from tests.reports.playing import World, new_world, play
@@ -34,26 +33,35 @@ from tests.reports.questions import some_period, some_question
 from tests.support.factories import Stage
 
 QUESTIONS = 2
-OF_LETTERS = Addition[str, str](
-    lambda letters, _: [letter.upper() for letter in letters],
-    lasting=lambda letter: letter,
-    section=lambda letter, _: None if letter == "-" else WHOLE_BLOCK,
-    shifted=lambda sums, _: sums,
-    nothing="",
-)
+
+
+class Letter(str):
+    """A subject whose sum is its capital; "-" has no sums."""
+
+    __slots__ = ()
+
+    @property
+    def timeless(self) -> str:
+        return str(self)
+
+    def clip(self, _: Block, /) -> Key | None:
+        return None if self == "-" else ()
+
+
+CAPITALS = Addition[Letter, str]("letters", lambda letters, _: [each.upper() for each in letters], nothing="")
 NO_PATHS = reader.PathData({}, (), 0, 0)
 HERE = PathSource("here", 1, 1)
 
 
 @pytest.fixture(autouse=True)
 def _empty_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_in(monkeypatch, Memory())
+    put_in(monkeypatch, Cache())
 
 
-def put_in(patch: pytest.MonkeyPatch, memory: Memory) -> None:
+def put_in(patch: pytest.MonkeyPatch, cache: Cache) -> None:
     """Let reports remember in a memory."""
-    for module in (reader, remembered_sums, report_reader):
-        patch.setattr(module, "memory", memory)
+    for module in (reader, block_sums, report_reader):
+        patch.setattr(module, "cache", cache)
 
 
 def count_reads(patch: pytest.MonkeyPatch) -> list[int]:
@@ -146,8 +154,8 @@ def revenue(database_url: str, stage: Stage) -> object:
 
 
 def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A day is read once, whichever step of a range it is; a day that is cut is read again."""
-    monkeypatch.setattr(survey, "BLOCK_SIZE", 1)
+    """A day is read once for all ranges; a day that is cut is read again."""
+    monkeypatch.setattr(scan_plan, "BLOCK_SIZE", 1)
     someone = stage.contact()
     for day in range(1, 10):
         stage.event(someone, amount=day, event_time=f"2026-05-0{day} 12:00")
@@ -156,12 +164,11 @@ def test_ranges_that_overlap(database_url: str, stage: Stage, monkeypatch: pytes
     counts = count_reads(monkeypatch)
     for first, last, hour, days_read in ((3, 7, 23, 5), (1, 9, 23, 4), (4, 6, 9, 1)):
         report = ask(
-            database_url, stage.space_id, measures=(Measure.REVENUE,), group_by=(Group.DAY,),
+            database_url, stage.space_id, measures=(Measure.REVENUE,),
             start=datetime(2026, 5, first), end=datetime(2026, 5, last, hour, 59, 59),  # noqa: DTZ001 - local times
         )  # fmt: skip
-        revenue = {key: of[FigureColumn(Measure.REVENUE)] for key, of in by_key(report).items()}
         whole_days = range(first, last + (hour == 23))
-        assert revenue == {f"2026-05-0{day}": day for day in whole_days}
+        assert report.total.figures[FigureColumn(Measure.REVENUE)] == sum(whole_days)
         assert sum(counts) == days_read
         counts.clear()
 
@@ -189,7 +196,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
         for question in questions:
             known = court.runner.run(answers.answer(court.reader, world.space_id, question))
             with pytest.MonkeyPatch.context() as patch:
-                put_in(patch, Memory())
+                put_in(patch, Cache())
                 fresh = court.runner.run(answers.answer(court.reader, world.space_id, question))
             assert known == fresh, question
 
@@ -200,8 +207,7 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
     def judge(history: History, seed: int) -> None:
         nonlocal dice, questions
         dice = Random(seed)
-        monkeypatch.setattr(survey, "BLOCK_SIZE", dice.choice((1, 5, 500_000)))
-        monkeypatch.setattr(packed_values, "MANY", dice.choice((1, 64)))
+        monkeypatch.setattr(scan_plan, "BLOCK_SIZE", dice.choice((1, 5, 500_000)))
         asked = (some_question(dice) for _ in count())
         some = [*islice((one for one in asked if one["query_mode"] == "profile"), QUESTIONS)]
         questions = [question | some_period(dice) for question in some for _ in range(2)]
@@ -213,77 +219,75 @@ def test_it_is_never_stale(court: Court, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_was_not_used_for_longest_goes_first() -> None:
-    whole = size_of(np.zeros(1000, dtype=np.int64))
-    memory = Memory(3 * (whole + 200))
+    whole = estimate_size(np.zeros(1000, dtype=np.int64))
+    cache = Cache(3 * (whole + 200))
     for name in "abc":
-        memory.put((name,), np.zeros(1000, dtype=np.int64))
-    memory.get(("a",))
-    memory.put(("d",), np.zeros(1000, dtype=np.int64))
-    assert [name for name in "abcd" if (name,) in memory] == ["a", "c", "d"]
-    memory.put(("e",), np.zeros(3000, dtype=np.int64))
-    assert ("e",) not in memory, "more than half of the room"
+        cache.put((name,), np.zeros(1000, dtype=np.int64))
+    cache.get(("a",))
+    cache.put(("d",), np.zeros(1000, dtype=np.int64))
+    assert [name for name in "abcd" if (name,) in cache] == ["a", "c", "d"]
+    cache.put(("e",), np.zeros(3000, dtype=np.int64))
+    assert ("e",) not in cache, "more than half of the room"
 
 
 def test_less_room_lets_go_at_once() -> None:
-    memory = Memory()
+    cache = Cache()
     for name in "abc":
-        memory.put((name,), np.zeros(1000, dtype=np.int64))
-    memory.limit_to(2 * (size_of(np.zeros(1000, dtype=np.int64)) + 200))
-    assert [name for name in "abc" if (name,) in memory] == ["b", "c"]
-    memory.limit_to(0)
-    memory.put(("d",), 1)
-    assert not any((name,) in memory for name in "abcd")
-
-
-def test_a_large_answer_does_not_drive_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = Memory(30_000)
-    put_in(monkeypatch, memory)
-    memory.put(("others",), "what every answer is made of")
-    letters = ["a", "b", "c"]
-    sums = BlockSums(HERE, letters, OF_LETTERS)
-    days = [reader.date.min + timedelta(number) for number in range(30)]
-    blocks = [Block(str(day).encode(), day, day) for day in days]
-    for block in blocks:
-        sums.complete(block, letters)
-    assert ("others",) in memory
-    again = BlockSums(HERE, letters, OF_LETTERS)
-    known = [again.is_known(block) for block in blocks]
-    assert known[0]
-    assert not known[-1]
+        cache.put((name,), np.zeros(1000, dtype=np.int64))
+    cache.resize(2 * (estimate_size(np.zeros(1000, dtype=np.int64)) + 200))
+    assert [name for name in "abc" if (name,) in cache] == ["b", "c"]
+    cache.resize(0)
+    cache.put(("d",), 1)
+    assert not any((name,) in cache for name in "abcd")
 
 
 def test_the_size_of_what_is_held() -> None:
     """A part of an array holds the whole array."""
-    assert size_of(np.zeros(10_000)[:10]) >= 80_000
-    assert size_of({"a": (np.zeros(1000), [np.zeros(1000)])}) >= 16_000
+    assert estimate_size(np.zeros(10_000)[:10]) >= 80_000
+    assert estimate_size({"a": (np.zeros(1000), [np.zeros(1000)])}) >= 16_000
 
 
-def test_recipes() -> None:
-    assert make_recipe((1, np.array([1, 2]))) == make_recipe((1, np.array([1, 2])))
-    assert make_recipe((1, np.array([1, 2]))) != make_recipe((1, np.array([1, 3])))
+def test_fingerprints() -> None:
+    """Equal values have equal digests, whatever objects they are made of."""
+    assert digest(1, np.array([1, 2])) == digest(1, np.array([1, 2]))
+    assert digest(1, np.array([1, 2])) != digest(1, np.array([1, 3]))
+    assert digest(1, np.array([1, 2])) != digest(1, np.array([1, 2], dtype=np.int32))
+    assert digest(("a",), ("b",)) != digest(("a", "b"), ())
+    assert digest("1") != digest(1)
+    assert digest(frozenset("abc")) == digest(frozenset("cab"))
+    with pytest.raises(TypeError):
+        digest(object())
 
 
-def test_only_what_is_lacking_is_added_up() -> None:
+def digest(*parts: object) -> bytes:
+    return Fingerprint(parts).digest
+
+
+def test_only_missing_sums_are_added_up() -> None:
     block, unknown = Block(b"1", *[reader.date.min] * 2), Block(None, *[reader.date.min] * 2)
-    some = BlockSums(HERE, ["a", "b"], OF_LETTERS)
-    assert not some.is_known(block)
+    some = sums_of("ab")
+    assert not some.is_cached(block)
     assert some.add_up(block, NO_PATHS) == ["A", "B"]
     assert some.complete(block, ["A", "B"]) == ["A", "B"]
-    more = BlockSums(HERE, ["b", "c"], OF_LETTERS)
-    assert not more.is_known(block)
+    more = sums_of("bc")
+    assert not more.is_cached(block)
     assert more.add_up(block, NO_PATHS) == ["C"]
     assert more.complete(block, ["C"]) == ["B", "C"]
-    again = BlockSums(HERE, ["c", "a"], OF_LETTERS)
-    assert again.is_known(block)
-    assert list(again.known()) == [["C", "A"]]
-    assert not again.is_known(unknown)
-    elsewhere = BlockSums(HERE._replace(database=2), ["a"], OF_LETTERS)
-    assert not elsewhere.is_known(block)
+    again = sums_of("ca")
+    assert again.is_cached(block)
+    assert list(again.cached()) == [["C", "A"]]
+    assert not again.is_cached(unknown)
+    elsewhere = BlockSums(HERE._replace(database=2), [Letter("a")], CAPITALS)
+    assert not elsewhere.is_cached(block)
     assert more.complete(unknown, ["B", "C"]) == ["B", "C"]
 
 
-def test_a_block_that_is_nothing_to_a_subject() -> None:
+def sums_of(letters: str) -> BlockSums[Letter, str]:
+    return BlockSums(HERE, list(map(Letter, letters)), CAPITALS)
+
+
+def test_a_block_without_sums_for_a_subject() -> None:
     block = Block(b"1", *[reader.date.min] * 2)
-    sums = BlockSums(HERE, ["a", "-"], OF_LETTERS)
+    sums = sums_of("a-")
     assert sums.add_up(block, NO_PATHS) == ["A"]
     assert sums.complete(block, ["A"]) == ["A", ""]

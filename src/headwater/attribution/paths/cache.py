@@ -1,0 +1,82 @@
+"""The cache of a process for paths and everything computed from them.
+
+An entry never goes stale: its key covers every input. The least recently used entries are evicted.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.attribution.paths.lookup import NumberMap
+
+MEGABYTE = 1024 * 1024
+MAX_BYTES = 40 * MEGABYTE
+_OBJECT_BYTES = 200
+"""The approximate size of a small Python object with its references."""
+
+Key = tuple[object, ...]
+
+
+class Cache:
+    """Values by key, up to a number of bytes."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
+        self._entries: OrderedDict[Key, tuple[object, int]] = OrderedDict()
+
+    def resize(self, max_bytes: int) -> None:
+        """Change the number of bytes; with 0, nothing is cached."""
+        self._max_bytes = max_bytes
+        self._evict()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._entries
+
+    def get(self, key: Key) -> Any:
+        """Return the value of a key. Raises KeyError when it is missing."""
+        value, _ = self._entries[key]
+        self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: Key, value: object) -> None:
+        """Store a value, unless it is larger than half of the cache."""
+        size = _OBJECT_BYTES + estimate_size(value)
+        if size > self._max_bytes // 2:
+            return
+        self._bytes += size - self._entries.pop(key, (None, 0))[1]
+        self._entries[key] = value, size
+        self._evict()
+
+    def _evict(self) -> None:
+        while self._bytes > self._max_bytes:
+            _, (_, size) = self._entries.popitem(last=False)
+            self._bytes -= size
+
+
+cache = Cache()
+"""The cache of this process, used only in its event loop."""
+
+
+def estimate_size(value: object) -> int:
+    """Return the approximate bytes of a value made of plain data and arrays."""
+    if isinstance(value, np.ndarray):
+        array = cast("NDArray[Any]", value)
+        whole = array if array.base is None else array.base
+        size = int(getattr(whole, "nbytes", array.nbytes))
+        return _OBJECT_BYTES + (5 * size if array.dtype == object else size)
+    if isinstance(value, bytes):
+        return _OBJECT_BYTES + len(value)
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[object, object]", value)
+        return _OBJECT_BYTES + sum(estimate_size(part) for entry in entries.items() for part in entry)
+    if isinstance(value, list | tuple):
+        return _OBJECT_BYTES + sum(map(estimate_size, cast("tuple[object, ...]", value)))
+    if is_dataclass(value) or isinstance(value, NumberMap):
+        return _OBJECT_BYTES + sum(map(estimate_size, vars(value).values()))
+    return _OBJECT_BYTES

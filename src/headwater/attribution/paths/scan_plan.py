@@ -1,0 +1,192 @@
+"""Plan a scan of the paths of a range of days: which days have valid segments, which events are
+pending, and the version of each part. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import numpy as np
+
+from headwater.attribution.paths.path_data import IntArray
+
+BLOCK_SIZE = 500_000
+"""The events and touches of a block: enough for arithmetic in bulk. A size of 1,000,000 is slightly
+faster and needs twice the memory.
+"""
+_1970 = date(1970, 1, 1).toordinal()
+_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class PendingEvents:
+    """The events of a day whose segments are behind."""
+
+    event_ids: IntArray
+    """Ascending, without duplicates."""
+    changes: bytes
+    """The ids of the changes. Every change of an event has a new id, so with equal ids the tables
+    have equal paths.
+    """
+
+
+@dataclass(frozen=True)
+class SegmentedDay:
+    """A day with all of its segments."""
+
+    day: date
+    size: int
+    """The number of events and touches."""
+    versions: bytes
+    """The versions of its segments: with equal versions they have equal paths."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Paths that are read together."""
+
+    version: bytes | None
+    """Two blocks of a Space with the same version have equal paths. None if it is unknown."""
+    first_day: date
+    last_day: date
+
+    @property
+    def seconds(self) -> range:
+        """The seconds since 1970 of its days, in UTC."""
+        first, after = self.first_day.toordinal(), self.last_day.toordinal() + 1
+        return range(_DAY * (first - _1970), _DAY * (after - _1970))
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """The days of a Space in a range, in one snapshot."""
+
+    first_day: date
+    last_day: date
+    days: Sequence[SegmentedDay]
+    """In order."""
+    pending: Mapping[date, PendingEvents]
+    unsegmented: frozenset[date]
+    """Days whose events are all read from the tables."""
+    has_versions: bool = True
+    """False when paths can change although segments and changes are the same."""
+
+    @classmethod
+    def empty(cls) -> ScanPlan:
+        """Return the plan of no days."""
+        return cls(date.max, date.min, [], {}, frozenset())
+
+    # A block is days of one month, so ranges that begin in different months share most of their
+    # blocks:
+    #
+    #     month         April              May                June
+    #     range A              ▇▇▇▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ ▇▇▇▇▇▇
+    #     range B                                   ▇▇▇▇▇▇▇▇ ▇▇▇▇▇▇
+    #     blocks               ╰────────╯ ╰────────────────╯ ╰────╯
+    #     history       ├────────────────────────────────────────►│
+    #
+    # Segments don't count for pending events, so the changes of a day are part of its version.
+
+    def blocks(self) -> list[Block]:
+        """Return the days with segments in blocks, in order."""
+        return [self._block(run) for run in self._runs()]
+
+    def all_blocks(self) -> list[Block]:
+        """Return the blocks, and each day whose events are all read from the tables."""
+        return [*self.blocks(), *(Block(None, day, day) for day in sorted(self.unsegmented))]
+
+    def days_in(self, block: Block) -> list[date]:
+        """Return the days with segments of a block, in order."""
+        start = bisect_left(self.days, block.first_day, key=_get_day)
+        end = bisect_right(self.days, block.last_day, key=_get_day)
+        return [segmented.day for segmented in self.days[start:end]]
+
+    def pending_in(self, block: Block) -> IntArray:
+        """Return the pending events on the days with segments of a block, ascending."""
+        days = [self.pending[day].event_ids for day in self.days_in(block) if day in self.pending]
+        return np.unique(np.concatenate([np.array([], dtype=np.int64), *days]))
+
+    def pending_days(self, damaged: Collection[date], max_events: int) -> Iterator[list[date]]:
+        """Yield the days with pending events and valid segments, in groups of up to `max_events`."""
+        group: list[date] = []
+        size = 0
+        for day, pending in sorted(self.pending.items()):
+            if day in damaged or day in self.unsegmented:
+                continue
+            if group and size + len(pending.event_ids) > max_events:
+                yield group
+                group, size = [], 0
+            group.append(day)
+            size += len(pending.event_ids)
+        if group:
+            yield group
+
+    def pending_block(self, days: Sequence[date]) -> Block:
+        """Return the pending events of some days as a block."""
+        parts = [part for day in days for part in (str(day).encode(), self.pending[day].changes)]
+        version = _digest([b"pending", *parts]) if self.has_versions else None
+        return Block(version, days[0], days[-1])
+
+    def unknown_block(self) -> Block:
+        """Return a block for events of any day with an unknown version."""
+        return Block(None, self.first_day, self.last_day)
+
+    def history(self, last_day: date) -> bytes | None:
+        """Return the version of all paths up to a day, None if it is unknown."""
+        if any(day <= last_day for day in self.unsegmented):
+            return None
+        return self._version(date.min, last_day)
+
+    def _runs(self) -> Iterator[list[SegmentedDay]]:
+        run: list[SegmentedDay] = []
+        size = 0
+        for day in self.days:
+            if run and (day.day.replace(day=1) > run[0].day or size + day.size > BLOCK_SIZE):
+                yield run
+                run, size = [], 0
+            run.append(day)
+            size += day.size
+        if run:
+            yield run
+
+    def _block(self, run: Sequence[SegmentedDay]) -> Block:
+        first_day, last_day = run[0].day, run[-1].day
+        return Block(self._version(first_day, last_day), first_day, last_day)
+
+    def _version(self, first_day: date, last_day: date) -> bytes | None:
+        days, versions = self._versions
+        start, end = bisect_left(days, first_day), bisect_right(days, last_day)
+        return _digest(versions[start:end]) if self.has_versions else None
+
+    @cached_property
+    def _versions(self) -> tuple[list[date], list[bytes]]:
+        """The days with segments or changes, in order, and the version of each."""
+        segments = {segmented.day: segmented.versions for segmented in self.days}
+        changes = {day: pending.changes for day, pending in self.pending.items()}
+        days = sorted({*segments, *changes})
+        return days, [
+            _digest([str(day).encode(), segments.get(day, b""), changes.get(day, b"")]) for day in days
+        ]
+
+
+def _get_day(segmented: SegmentedDay) -> date:
+    return segmented.day
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    """Return a digest of parts and their lengths."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)
+    return digest.digest()
+
+
+def make_pending_events(event_ids: IntArray, changes: IntArray) -> PendingEvents:
+    """Return the events of a day with changes, given the event and the id of each change."""
+    return PendingEvents(np.unique(event_ids), np.sort(changes).tobytes())

@@ -1,0 +1,181 @@
+"""Sums over blocks of paths, cached in memory: a report that is opened again adds up only what has
+changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from types import FunctionType
+from typing import Any, Generic, Protocol, TypeVar, cast
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.attribution.paths.cache import Key, cache
+from headwater.attribution.paths.path_data import PathData
+from headwater.attribution.paths.path_source import PathSource
+from headwater.attribution.paths.scan_plan import Block
+from headwater.reports.engine.conversion import ConvertedAmounts
+from headwater.reports.engine.plan import FirstOrders
+
+_PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, type(None))
+"""Types whose `repr` says everything about a value."""
+
+
+class Fingerprint:
+    """A digest of a value made of plain data and arrays: equal digests mean equal values.
+
+    First orders are too large to digest. Their content follows from their scope, which is in the
+    digest, and from the history of paths.
+    """
+
+    def __init__(self, value: object) -> None:
+        self.first_orders: FirstOrders | None = None
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._add(value)
+        self.digest = self._hash.digest()
+
+    def history(self, last_day: date) -> bytes | None:
+        """Return the version of the orders up to a day, None if it is unknown; empty if the value
+        depends on no orders.
+        """
+        return b"" if self.first_orders is None else self.first_orders.scan.history(last_day)
+
+    def _add(self, value: object) -> None:
+        if isinstance(value, FirstOrders):
+            assert self.first_orders in (None, value), "a value has one set of first orders"
+            self.first_orders, value = value, (value.customers, value.event_names)
+        if isinstance(value, np.ndarray):
+            array = cast("NDArray[Any]", value)
+            self._add_text(f"{array.dtype} {array.shape}")
+            self._hash.update(np.ascontiguousarray(array).data)
+        elif is_dataclass(value):
+            parts = [getattr(value, field.name) for field in fields(value)]
+            self._add_all(type(value).__qualname__, parts)
+        elif isinstance(value, Mapping):
+            self._add_all("mapping", list(cast("Mapping[object, object]", value).items()))
+        elif isinstance(value, frozenset):
+            self._add_all("set", sorted(map(repr, cast("frozenset[object]", value))))
+        elif isinstance(value, tuple | list):
+            self._add_all("sequence", cast("Sequence[object]", value))
+        elif isinstance(value, FunctionType) and "<" not in value.__qualname__:  # no lambda, no closure
+            self._add_text(f"{value.__module__}.{value.__qualname__}")
+        elif isinstance(value, _PLAIN):
+            self._add_text(repr(value))
+        elif type(value).__module__.startswith("headwater."):
+            self._add_all(type(value).__qualname__, list(vars(value).items()))
+        else:
+            raise TypeError(f"{type(value)} cannot be part of a cache key")
+
+    def _add_all(self, kind: str, parts: Sequence[object]) -> None:
+        self._add_text(f"{kind} {len(parts)}")
+        for part in parts:
+            self._add(part)
+
+    def _add_text(self, text: str) -> None:
+        encoded = text.encode()
+        self._hash.update(len(encoded).to_bytes(8) + encoded)
+
+
+class Subject(Protocol):
+    """Something that is added up block by block."""
+
+    @property
+    def timeless(self) -> object:
+        """Everything that its sums depend on in every block."""
+        ...
+
+    def clip(self, block: Block, /) -> Key | None:
+        """Return what its sums depend on in one block besides; None if it has no sums there."""
+        ...
+
+
+S = TypeVar("S", bound=Subject)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Addition(Generic[S, T]):
+    """A way to add up subjects."""
+
+    name: str
+    """Tells the sums of a subject apart from its other sums."""
+    add_up: Callable[[Sequence[S], PathData], Sequence[T]]
+    nothing: T
+    """The sums of a block in which a subject has none."""
+
+
+class BlockSums(Generic[S, T]):
+    """The sums of some subjects over blocks, as far as they are cached."""
+
+    def __init__(
+        self,
+        source: PathSource,
+        subjects: Sequence[S],
+        addition: Addition[S, T],
+        conversion: ConvertedAmounts | None = None,
+    ) -> None:
+        """`conversion` has the amounts that differ from those of the paths."""
+        self._source, self._subjects, self._addition = source, subjects, addition
+        self._amounts = Fingerprint(conversion).digest
+        self._fingerprints = [Fingerprint(subject.timeless) for subject in subjects]
+        self._cached: dict[Block, dict[int, T]] = {}
+        """The cached sums of a block by the index of the subject."""
+
+    def is_cached(self, block: Block) -> bool:
+        """Return whether the sums of all subjects over a block are cached."""
+        return len(self._find(block)) == len(self._subjects)
+
+    def cached(self) -> Iterator[Sequence[T]]:
+        """Yield the sums over each block that is cached for all subjects."""
+        for found in self._cached.values():
+            if len(found) == len(self._subjects):
+                yield [found[index] for index in range(len(self._subjects))]
+
+    def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
+        """Return the sums over a block that are not cached."""
+        found = self._find(block)
+        missing = [subject for index, subject in enumerate(self._subjects) if index not in found]
+        return self._addition.add_up(missing, paths)
+
+    def complete(self, block: Block, added: Sequence[T]) -> Sequence[T]:
+        """Return all sums over a block, and cache those that were not."""
+        found, values = self._find(block), iter(added)
+        sums: list[T] = []
+        for index, subject in enumerate(self._subjects):
+            if index in found:
+                sums.append(found[index])
+                continue
+            sums.append(next(values))
+            key = self._key(index, block, subject.clip(block))
+            if key is not None:
+                cache.put(key, sums[-1])
+        return sums
+
+    def _find(self, block: Block) -> dict[int, T]:
+        if block not in self._cached:
+            found = self._cached[block] = {}
+            for index, subject in enumerate(self._subjects):
+                clip = subject.clip(block)
+                key = self._key(index, block, clip)
+                if clip is None:
+                    found[index] = self._addition.nothing
+                elif key is not None and key in cache:
+                    found[index] = cache.get(key)
+        return self._cached[block]
+
+    def _key(self, index: int, block: Block, clip: Key | None) -> Key | None:
+        """Return the key of a subject's sums over a block, None if they cannot be cached."""
+        fingerprint = self._fingerprints[index]
+        history = fingerprint.history(block.last_day)
+        if block.version is None or history is None:
+            return None
+        return (
+            self._source, self._addition.name, fingerprint.digest, self._amounts, block.version, clip, history
+        )  # fmt: skip

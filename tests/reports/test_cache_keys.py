@@ -1,0 +1,171 @@
+"""The keys of the cache name everything that an answer depends on: after every kind of change, reports
+answer the same from the cache as without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+
+from headwater.attribution.paths import known_credit, reader
+from headwater.attribution.paths.cache import Cache
+from headwater.reports.engine import block_sums, report_reader
+from headwater.spaces.settings_input import read_changes
+from headwater.spaces.spaces import change_space
+from headwater.spend.ads.catalogue import AdName, put_names
+from headwater.spend.rates.inputs import read_rates
+from headwater.spend.rates.store import put_rates
+from tests.reports import answers, cohort_answers, list_answers, path_answers
+from tests.reports.court import Court, build_all
+from tests.reports.histories import Change, History
+from tests.reports.playing import World, carry_out, new_world
+from tests.support.fits import plant_fit
+from tests.support.pipeline import event, person, touch
+
+MODULES = (block_sums, known_credit, reader, report_reader)
+"""The modules that use the cache."""
+YEAR = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
+SUMS = ("revenue", "credited_revenue", "contacts", "new_customers")
+FILTERED = {
+    "measures": ["credited_revenue"], "attribution_models": ["linear"], "attribution_window": 0,
+    "query_mode": "profile", "compare": "none", "limit": 200, **YEAR,
+}  # fmt: skip
+
+
+def report(*groups: str, model: str = "linear", **more: Any) -> dict[str, Any]:
+    return {**FILTERED, "measures": [*SUMS], "group_by": [*groups], "attribution_models": [model], **more}
+
+
+COHORTS = {
+    **YEAR, "group_by": "source", "attribution_model": "linear", "attribution_window": 0,
+    "query_mode": "profile", "limit": 1000, "today": date(2026, 12, 31), "month": date(2026, 3, 1),
+    "since": 1, "by": [],
+}  # fmt: skip
+PATHS = {**YEAR, "group_by": "source", "attribution_window": 0, "query_mode": "profile", "limit": 200}
+LIST = {
+    **YEAR, "sources": ["email", "google_ads"], "attribution_model": "last_touch",
+    "attribution_window": 0, "query_mode": "profile", "per_page": 50, "most_live_events": 5000,
+    "most_read_events": 5000, "most_candidates": 5000,
+}  # fmt: skip
+QUESTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
+    (answers.answer, report("source", compare="previous_year")),
+    (answers.answer, report("campaign", "month", start_date="2026-03-10 00:00:00")),
+    (answers.answer, report("customer", model="last_touch")),
+    (answers.answer, report("company", query_mode="company")),
+    (answers.answer, report("country", model="markov", event_names=["purchase"])),
+    (answers.answer, report("source", model="time_decay", campaign="Spring")),
+    (cohort_answers.answer, COHORTS),
+    (path_answers.answer, PATHS),
+    (list_answers.answer, LIST),
+)
+
+
+def at(day: str) -> int:
+    """The milliseconds since 1970 at noon of a day of 2026."""
+    return round(datetime.fromisoformat(f"2026-{day}T12:00").replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def arrive(*items: Any) -> Callable[[World], None]:
+    def carry(world: World) -> None:
+        world.stage.put(*items)
+        world.stage.process()
+
+    return carry
+
+
+def step(what: str, pick: int = 0, other: int = 0, value: str | None = None) -> Callable[[World], None]:
+    return lambda world: carry_out(world, Change(what, pick, other, value))
+
+
+def do(work: Callable[[AsyncConnection, int], Any]) -> Callable[[World], None]:
+    return lambda world: world.run(lambda connection: work(connection, world.space_id))
+
+
+def setting(name: str, value: str) -> Callable[[World], None]:
+    return do(lambda connection, space_id: change_space(connection, space_id, read_changes({name: value})))
+
+
+def rate(value: int) -> Callable[[World], None]:
+    rates = [
+        {"date": f"2026-0{month}-01", "base": "EUR", "currency": "USD", "rate": value} for month in (2, 3, 4)
+    ]
+    return do(lambda connection, space_id: put_rates(connection, space_id, read_rates({"rates": rates})))
+
+
+def buy(who: str, day: str, amount: str, **more: Any) -> Any:
+    return event(email=who, event_time=at(day), amount=amount, **more)
+
+
+def see(who: str, day: str, source: str, **more: Any) -> Any:
+    return touch(email=who, occurred_at=at(day), source=source, **more)
+
+
+BEGINNING = arrive(
+    see("a@acme.com", "02-20", "google_ads", campaign_id="11"),
+    see("a@acme.com", "03-01", "email"),
+    see("b@corp.de", "03-02", "facebook_ads", campaign_id="12", url="https://a.example/?utm_source=fb-paid"),
+    touch(trk_token="t1", occurred_at=at("03-03"), source="referral"),
+    buy("a@acme.com", "03-05", "100"),
+    buy("a@acme.com", "04-05", "40"),
+    buy("b@corp.de", "03-20", "70", currency="EUR"),
+    event(trk_token="t1", event_time=at("03-25"), amount="10"),
+)  # fmt: skip
+CHANGES: tuple[tuple[str, Callable[[World], None]], ...] = (
+    ("a rate", rate(2)),
+    ("another rate", rate(3)),
+    ("an event", arrive(buy("a@acme.com", "05-01", "25"))),
+    ("an earlier order", arrive(buy("b@corp.de", "02-10", "5"))),
+    ("a late touch", arrive(see("b@corp.de", "02-05", "email"))),
+    ("a merge", arrive(person(email="a@acme.com", trk_token="t1", occurred_at=at("05-02")))),
+    ("an unmerge", step("unmerge")),
+    ("a company", step("attach", pick=1, other=0)),
+    ("no company", step("detach", pick=0)),
+    ("a contact field", step("fields", value="gold")),
+    ("an ad name", do(lambda c, space_id: put_names(c, space_id, [AdName("campaign", "11", "Spring")]))),
+    ("an amount", step("amount", value="55")),
+    ("a source name", step("source_name", pick=3, other=1)),
+    ("a time zone", setting("timezone", "Asia/Tokyo")),
+    ("a half-life", setting("half_life_days", "1")),
+    ("a currency", setting("currency", "EUR")),
+    ("a trained model", lambda world: plant(world, {"email": 1, "facebook_ads": 9})),
+    ("a deletion", step("delete", pick=1)),
+    ("an erasure", step("erase", pick=1)),
+)  # fmt: skip
+
+
+def plant(world: World, weights: dict[str, int]) -> None:
+    plant_fit(world.connection, world.space_id, "new", "purchase", weights)
+
+
+def ask_all(court: Court, space_id: int, cache: Cache) -> list[Any]:
+    """The answers to all questions with a cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in MODULES:
+            patch.setattr(module, "cache", cache)
+        return [
+            court.runner.run(answer(court.reader, space_id, dict(question))) for answer, question in QUESTIONS
+        ]
+
+
+def test_every_change_is_in_the_keys(court: Court) -> None:
+    history = History("Europe/Berlin", "auto", (("11", "Aardvark"), ("12", "Zebra")), ())
+    world = new_world(court.connection, court.runner, court.reader, history)
+    BEGINNING(world)
+    cache, without = Cache(), Cache(0)
+    before = ask_all(court, world.space_id, cache)
+    unnoticed: list[str] = []
+    for name, change in CHANGES:
+        change(world)
+        for built in (False, True):
+            if built:
+                build_all(world.connection, world.space_id)
+            cached = ask_all(court, world.space_id, cache)
+            assert cached == ask_all(court, world.space_id, without), (name, built)
+            assert cached == ask_all(court, world.space_id, cache), (name, built)
+        unnoticed += [name] if cached == before else []
+        before = cached
+    assert unnoticed == [], "these changed no answer, so they prove nothing"
