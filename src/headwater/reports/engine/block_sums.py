@@ -176,6 +176,5 @@ class BlockSums(Generic[S, T]):
         history = fingerprint.history(block.last_day)
         if block.version is None or history is None:
             return None
-        return (
-            self._source, self._addition.name, fingerprint.digest, self._amounts, block.version, clip, history
-        )  # fmt: skip
+        made_of = fingerprint.digest, self._amounts, block.version, clip, history
+        return self._source, self._addition.name, *made_of
