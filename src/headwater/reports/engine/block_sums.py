@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
+from psycopg.sql import Composable
 
 from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.path_data import PathData
@@ -24,7 +25,7 @@ from headwater.attribution.paths.scan_plan import Block
 from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.plan import FirstOrders
 
-_PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, type(None))
+_PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composable, type(None))
 """Types whose `repr` says everything about a value."""
 
 
