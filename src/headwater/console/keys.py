@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from psycopg import AsyncConnection
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.list_page import PER_PAGE, read_list_page
-from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, read_space_id, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.keys import SCOPES, create_key, list_keys, revoke_key
+
+ROUTES = SpacePages("/keys")
+_CREATE = SentForm("create key", Permission.MANAGE_KEYS, once=True)
 
 SCOPE_DESCRIPTIONS = {
     "events:read": "read events and their sources",
@@ -37,54 +34,43 @@ SCOPE_DESCRIPTIONS = {
 }
 
 
-async def show_keys(request: Request) -> Response:
+@ROUTES.page()
+async def show_keys(visit: Visit) -> Response:
     """Show the keys."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        return await _page(connection, request, inside)
+    return await _page(visit)
 
 
-async def post_create(request: Request) -> Response:
-    """Make a key, which is shown this once."""
-    visitor = await require_visitor(request)
-    form = await read_form_once(request, visitor.form_key, "create key")
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
-        name, scopes = form.text("name"), form.texts("scope")
-        try:
-            if not scopes:
-                raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
-            key, stored = await create_key(connection, inside.space.id, name, scopes, inside.visitor.user.id)
-        except Invalid as error:
-            values: dict[str, Any] = {"name": name, "chosen": scopes, "errors": error.errors}
-            return await _page(connection, request, inside, status=422, **values)
-        await spend(connection, form)
-        made = {"key": key, "name": stored.name}
-        return await _page(connection, request, inside, made=made)
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    selected = visit.form.texts("scope")
+    errors = errors_of(refusal)
+    return await _page(visit, refusal.status, name=visit.form.text("name"), chosen=selected, errors=errors)
 
 
-async def post_revoke(request: Request) -> Response:
+@ROUTES.action("/create", _CREATE, _refuse)
+async def post_create(visit: Visit) -> Response:
+    """Create a key and show it this once."""
+    name, scopes = visit.form.text("name"), visit.form.texts("scope")
+    if not scopes:
+        raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
+    key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id)
+    await visit.spend()
+    return await _page(visit, made={"key": key, "name": stored.name})
+
+
+@ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))
+async def post_revoke(visit: Visit) -> FlashMessage:
     """Revoke a key at once."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "revoke key")
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.MANAGE_KEYS)
-        await revoke_key(connection, inside.space.id, form.number("key"))
-    location = f"{HOME}/spaces/{read_space_id(request)}/keys"
-    return redirect(request, location, FlashMessage.KEY_REVOKED)
+    await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
+    return FlashMessage.KEY_REVOKED
 
 
-async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, *, status: int = 200, **values: Any
-) -> Response:
-    keys = await list_keys(connection, inside.space.id)
+async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+    keys = await list_keys(visit.connection, visit.space.id)
     revoked = [key for key in keys if key.revoked_at is not None]
-    members = await list_members(connection, inside.space.id)
-    once = hidden_token(once_token(inside.visitor.form_key, "create key"))
+    members = await list_members(visit.connection, visit.space.id)
     common: dict[str, Any] = {
         "keys": read_list_page(
-            request, (key for key in keys if key.revoked_at is None), lambda key: key.name
+            visit.request, (key for key in keys if key.revoked_at is None), lambda key: key.name
         ),
         "revoked": revoked[: -PER_PAGE - 1 : -1],
         "revoked_before": len(revoked) - PER_PAGE,
@@ -93,15 +79,7 @@ async def _page(
         "name": "",
         "made": None,
         "makers": {member.user_id: member.display_name for member in members},
-        "once": once,
-        "base_url": services(request).base_url,
+        "once": visit.once(_CREATE.name),
+        "base_url": visit.services.base_url,
     }
-    return render(request, "keys.html", status=status, **(common | values))
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/keys"
-ROUTES = [
-    Route(_PATH, show_keys, methods=["GET"]),
-    Route(f"{_PATH}/create", post_create, methods=["POST"]),
-    Route(f"{_PATH}/revoke", post_revoke, methods=["POST"]),
-]
+    return visit.render("keys.html", common | values, status)

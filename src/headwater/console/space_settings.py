@@ -7,22 +7,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import read_form, without_keys
+from headwater.console.forms import without_keys
 from headwater.console.link_pages.source_changes import HOST_LISTS
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, enter, require_visitor
-from headwater.endpoints.services import services
-from headwater.http.errors import Errors, Invalid
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import CUSTOM_EVENTS, SETTINGS, read_changes, zone_names
 from headwater.spaces.spaces import change_space
+
+ROUTES = SpacePages("/settings")
 
 OPERATORS = ("subscription",)
 OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
@@ -36,32 +33,32 @@ def as_typed(space: Space) -> dict[str, str]:
     return typed
 
 
-async def show_settings(request: Request) -> Response:
+@ROUTES.page()
+async def show_settings(visit: Visit) -> Response:
     """Show the settings."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-    return _page(request, as_typed(inside.space), {})
+    return _page(visit, {})
 
 
-async def post_settings(request: Request) -> Response:
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    return _page(visit, _typed(visit), refusal.status, errors=without_keys(errors_of(refusal)))
+
+
+@ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)
+async def post_settings(visit: Visit) -> FlashMessage:
     """Change the settings that were changed on the page, all or none."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "settings")
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        before = as_typed(inside.space)
-        typed = {key: value.strip() for key, value in form.pairs if key in before}
-        changed = {key: value for key, value in typed.items() if value != before[key]}
-        try:
-            changes = read_changes(changed)
-        except Invalid as error:
-            errors = without_keys(error.errors)
-            return _page(request, before | typed, errors, status=422)
-        if changed:
-            await change_space(connection, inside.space.id, changes)
-    message = FlashMessage.SETTINGS_SAVED if changed else FlashMessage.NOTHING_CHANGED
-    return redirect(request, f"{HOME}/spaces/{inside.space.id}/settings", message)
+    before = as_typed(visit.space)
+    changed = {key: value for key, value in _typed(visit).items() if value != before[key]}
+    changes = read_changes(changed)
+    if not changed:
+        return FlashMessage.NOTHING_CHANGED
+    await change_space(visit.connection, visit.space.id, changes)
+    return FlashMessage.SETTINGS_SAVED
+
+
+def _typed(visit: Visit) -> dict[str, str]:
+    """Return what was typed into the fields of settings."""
+    fields = as_typed(visit.space)
+    return {key: value.strip() for key, value in visit.form.pairs if key in fields}
 
 
 def _text(value: Any) -> str:
@@ -72,18 +69,11 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _page(request: Request, typed: dict[str, str], errors: Errors, status: int = 200) -> Response:
-    return render(
-        request,
-        "settings.html",
-        status=status,
-        typed=typed,
-        errors=errors,
-        zones=sorted(zone_names()),
-        custom_events=CUSTOM_EVENTS,
-        profile_fields=SLOT_NAMES,
-    )
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/settings"
-ROUTES = [Route(_PATH, show_settings, methods=["GET"]), Route(_PATH, post_settings, methods=["POST"])]
+def _page(visit: Visit, typed: dict[str, str], status: int = 200, **values: Any) -> Response:
+    common: dict[str, Any] = {
+        "typed": as_typed(visit.space) | typed,
+        "zones": sorted(zone_names()),
+        "custom_events": CUSTOM_EVENTS,
+        "profile_fields": SLOT_NAMES,
+    }
+    return visit.render("settings.html", common | values, status)

@@ -149,9 +149,14 @@ async def enter(
 
 
 def read_space_id(request: Request) -> int:
-    """The Space that the path names. Raises NotFound."""
+    """Return the Space that the path names. Raises NotFound."""
+    return read_id(request, "space_id")
+
+
+def read_id(request: Request, name: str) -> int:
+    """Return an id that the path names. Raises NotFound for one that cannot be."""
     try:
-        return parse_id("space", request.path_params["space_id"])
+        return parse_id(name, request.path_params[name])
     except Invalid:
         raise NotFound("Page") from None
 

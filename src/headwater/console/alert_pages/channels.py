@@ -16,85 +16,87 @@ from headwater.alerts.notifications.messages import add_message
 from headwater.alerts.notifications.probe import TEST_SECONDS, confirmation_notice, try_channel
 from headwater.alerts.notifications.sender import STOP, Outlet
 from headwater.base.egress.client import Egress
-from headwater.console.alert_pages.alerts import CHANNEL_FORM, alerts_page, alerts_path
+from headwater.console.alert_pages.alerts import CHANNEL_FORM, alerts_page
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import read_form, read_form_once, spend
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import enter, guest_key, require_visitor
+from headwater.console.forms import read_form
+from headwater.console.pages import render
+from headwater.console.visitor import guest_key
+from headwater.console.visits import (
+    Refusal,
+    SentForm,
+    SpacePages,
+    Visit,
+    errors_of,
+    open_visit,
+    read_sent_form,
+)
 from headwater.endpoints.services import services
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.spaces import fetch_space
 
-CHANGE_FORM, TEST_FORM, ANSWER_FORM = "change channel", "test channel", "mail answer"
+ANSWER_FORM = "mail answer"
+_PAGES = SpacePages("/alerts/channels", back="/alerts#channels")
+_TEST = SentForm("test channel", Permission.CHANGE_SETTINGS)
 
 
-async def post_create(request: Request) -> Response:
-    """Make a channel. An address of nobody in the Space gets a mail that asks first."""
-    visitor = await require_visitor(request)
-    form = await read_form_once(request, visitor.form_key, CHANNEL_FORM)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        space_id, kind = inside.space.id, form.text("kind")
-        typed: dict[str, Any] = {
-            **{name: form.text(name) for name in ("kind", "name")},
-            "rules": form.texts("rules"),
-            "form": "channel",
-            "address": form.text("address") if kind == EMAIL else "",
-        }
-        try:
-            if kind not in (EMAIL, WEBHOOK):
-                raise Invalid.of("kind", "must be email or webhook.")
-            new = NewChannel(
-                kind, form.text("name"), form.text("address"), form.texts("rules"), visitor.user.id
-            )
-            channel_id, asks = await channels.create_channel(connection, space_id, new, shared.sealing_key)
-        except Invalid as error:
-            return await alerts_page(connection, request, inside, typed=typed, errors=error.errors)
-        if asks:
-            token = mail_token(shared.sealing_key, space_id, channel_id)
-            notice = confirmation_notice(inside.space, token, shared.settings.brand)
-            await add_message(connection, space_id, channel_id, notice)
-        await spend(connection, form)
-    flash = FlashMessage.CHANNEL_UNCONFIRMED if asks else FlashMessage.CHANNEL_MADE
-    return redirect(request, f"{alerts_path(space_id)}#channels", flash)
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    form, kind = visit.form, visit.form.text("kind")
+    typed: dict[str, Any] = {
+        "kind": kind,
+        "name": form.text("name"),
+        "rules": form.texts("rules"),
+        "form": "channel",
+        "address": form.text("address") if kind == EMAIL else "",
+    }
+    return await alerts_page(visit, typed=typed, errors=errors_of(refusal))
 
 
-async def post_change(request: Request) -> Response:
+@_PAGES.action("/create", CHANNEL_FORM, _refuse)
+async def post_create(visit: Visit) -> FlashMessage:
+    """Create a channel. An address outside the Space's members gets a mail that asks first."""
+    form, space, key = visit.form, visit.space, visit.services.sealing_key
+    kind = form.text("kind")
+    if kind not in (EMAIL, WEBHOOK):
+        raise Invalid.of("kind", "must be email or webhook.")
+    new = NewChannel(kind, form.text("name"), form.text("address"), form.texts("rules"), visit.user_id)
+    channel_id, asks = await channels.create_channel(visit.connection, space.id, new, key)
+    if asks:
+        token = mail_token(key, space.id, channel_id)
+        notice = confirmation_notice(space, token, visit.services.settings.brand)
+        await add_message(visit.connection, space.id, channel_id, notice)
+    await visit.spend()
+    return FlashMessage.CHANNEL_UNCONFIRMED if asks else FlashMessage.CHANNEL_MADE
+
+
+@_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS))
+async def post_change(visit: Visit) -> FlashMessage:
     """Change which rules' alerts go to a channel, or remove it."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, CHANGE_FORM)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        space_id, channel_id = inside.space.id, form.number("channel")
-        if form.text("remove") == "yes":
-            await channels.remove_channel(connection, space_id, channel_id)
-            flash = FlashMessage.CHANNEL_REMOVED
-        else:
-            await channels.change_channel(
-                connection, space_id, channel_id, form.text("name"), form.texts("rules")
-            )
-            flash = FlashMessage.CHANNEL_SAVED
-    return redirect(request, f"{alerts_path(space_id)}#channels", flash)
+    form, channel_id = visit.form, visit.form.number("channel")
+    if form.text("remove") == "yes":
+        await channels.remove_channel(visit.connection, visit.space.id, channel_id)
+        return FlashMessage.CHANNEL_REMOVED
+    await channels.change_channel(
+        visit.connection, visit.space.id, channel_id, form.text("name"), form.texts("rules")
+    )
+    return FlashMessage.CHANNEL_SAVED
 
 
 async def post_test(request: Request) -> Response:
-    """Send a test message, and say what became of it."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, TEST_FORM)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        channel_id = form.number("channel")
+    """Send a test message and show the result. No transaction is open while it is sent."""
+    form = await read_sent_form(request, _TEST)
+    async with open_visit(request, _TEST, form) as visit:
+        channel_id, shared = form.number("channel"), visit.services
     async with Egress(shared.settings.notify_hosts) as egress:
         outlet = Outlet(
             shared.settings, egress, shared.sealing_key, shared.base_url, mail_seconds=TEST_SECONDS
         )
-        result = await try_channel(shared.database, outlet, inside.space, channel_id)
-    async with shared.database.transaction() as connection:
-        test = (channel_id, result.error)
-        return await alerts_page(connection, request, inside, test=test)
+        result = await try_channel(shared.database, outlet, visit.space, channel_id)
+    async with open_visit(request, _TEST, form) as visit:
+        return await alerts_page(visit, test=(channel_id, result.error))
+
+
+_PAGES.add("/test", post_test, "POST")
 
 
 async def show_answer(request: Request) -> Response:
@@ -127,11 +129,8 @@ async def post_answer(request: Request) -> Response:
     return render(request, "mail_answer.html", target=target, space=space, form=ANSWER_FORM, answer=answer)
 
 
-_PATH = "/console/spaces/{space_id}/alerts/channels"
 ROUTES = [
-    Route(f"{_PATH}/create", post_create, methods=["POST"]),
-    Route(f"{_PATH}/change", post_change, methods=["POST"]),
-    Route(f"{_PATH}/test", post_test, methods=["POST"]),
+    *_PAGES,
     Route(f"{STOP}/{{token}}", show_answer, methods=["GET"]),
     Route(f"{STOP}/{{token}}", post_answer, methods=["POST"]),
 ]

@@ -16,13 +16,12 @@ from starlette.routing import Route
 
 from headwater.console.pages import render
 from headwater.console.people_pages.contact import MOST_EVENTS, page_links
-from headwater.console.people_pages.event import read_id
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.people_pages.people_list import PER_PAGE, PersonRow, fetch_people
 from headwater.console.people_pages.timeline import Timeline, list_company_timeline
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visitor import HOME, enter, read_id, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS

@@ -17,12 +17,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.pages import redirect, render
-from headwater.console.people_pages.event import read_id
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS

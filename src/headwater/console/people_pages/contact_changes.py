@@ -11,8 +11,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form
 from headwater.console.pages import redirect, render
 from headwater.console.people_pages.contact import contact_page, contact_path, fetch_erasure
-from headwater.console.people_pages.event import read_id
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
 from headwater.endpoints.services import services
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.merging.membership import REASSIGNMENT_SECONDS

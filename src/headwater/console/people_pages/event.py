@@ -23,7 +23,7 @@ from headwater.console.people_pages.origin import SENDERS, OriginAnswer, Surroun
 from headwater.console.people_pages.path_view import PathView
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title, model_title
-from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visitor import HOME, enter, read_id, require_visitor
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.endpoints.services import services
 from headwater.events.queries import sum_refunds
@@ -31,9 +31,8 @@ from headwater.forwarding.deliveries.delivery_log import list_of_event
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
 from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid
 from headwater.http.inputs.parameters import Query
-from headwater.http.inputs.path_parameters import parse_id
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.query import Measure
@@ -141,14 +140,6 @@ async def show_event(request: Request) -> Response:
         title=conversion_title(inside.space, content.event.event_name),
         base=f"{HOME}/spaces/{inside.space.id}",
     )
-
-
-def read_id(request: Request, name: str) -> int:
-    """Return the id that a path names. Raises NotFound."""
-    try:
-        return parse_id(name, request.path_params[name])
-    except Invalid:
-        raise NotFound("Page") from None
 
 
 async def load_event(

@@ -13,10 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.pages import render
-from headwater.console.people_pages.event import read_id
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.wizard import base_of, enter_destination
-from headwater.console.visitor import HOME
+from headwater.console.visitor import HOME, read_id
 from headwater.endpoints.services import services
 from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, fetch_delivery
 from headwater.forwarding.deliveries.reasons import REASONS, STATUSES

@@ -17,7 +17,6 @@ from starlette.routing import Route
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import once_token, read_form, read_form_once, spend
 from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.people_pages.event import read_id
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.event_names_form import name_fields, read_names
 from headwater.console.platform_pages.settings_form import (
@@ -28,7 +27,7 @@ from headwater.console.platform_pages.settings_form import (
     setting_fields,
     worded,
 )
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
 from headwater.endpoints.services import services
 from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.destination_check import check_destination

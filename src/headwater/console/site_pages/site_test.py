@@ -8,7 +8,6 @@ from typing import Any
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.alerts.site_tests.models import SiteFacts, SiteTest, StepName
 from headwater.alerts.site_tests.probe import CLICK_PARAMETER, ProbeTarget, probe_page, with_click
@@ -19,19 +18,25 @@ from headwater.alerts.site_tests.site_test import (
     start_test,
     write_probe,
 )
-from headwater.console.forms import read_form
-from headwater.console.pages import redirect, render, wait_text
-from headwater.console.site_pages.site import installation_of, read_site_id
-from headwater.console.site_pages.sites import sites_path
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.pages import wait_text
+from headwater.console.site_pages.site import installation_of
+from headwater.console.visits import (
+    Refusal,
+    SentForm,
+    SpacePages,
+    Visit,
+    errors_of,
+    open_visit,
+    read_sent_form,
+)
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts.attempts import take_attempt
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.sites.origins import OPAQUE
 from headwater.spaces.sites.sites import Site, fetch_site
 
-FORM = "test site"
+ROUTES = SpacePages("/sites/{site_id}/test")
+_START = SentForm("test site", Permission.CHANGE_SETTINGS)
 MOST_STARTS = 20
 """Tests that may be begun in a Space within START_SECONDS: each has a page fetched."""
 START_SECONDS = 600
@@ -46,45 +51,46 @@ STEPS = {
 """The title of each step, and what to do for it."""
 
 
-async def show_test(request: Request) -> Response:
+@ROUTES.page()
+async def show_test(visit: Visit) -> Response:
     """Show the latest test of a site as far as it has come."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        site = await _fetch(connection, request, inside)
-        return await _page(connection, request, inside, site)
+    return await _page(visit)
+
+
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    return await _page(visit, refusal.status, typed=visit.form.text("url"), errors=errors_of(refusal))
 
 
 async def post_start(request: Request) -> Response:
-    """Begin a test: the page is read by the server, and then opened by the visitor."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    shared = services(request)
+    """Start a test: the server reads the page, then the visitor opens it. No transaction is open
+    while the server reads.
+    """
+    form = await read_sent_form(request, _START)
     try:
-        async with shared.database.transaction() as connection:
-            inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-            site = await _fetch(connection, request, inside)
+        async with open_visit(request, _START, form) as visit:
+            site = await _fetch(visit)
             url = read_page_url(form.text("url"), site)
-            await _take_start(connection, inside.space.id)
-            test = await start_test(connection, inside.space.id, site, url)
-    except Invalid as error:
-        values: dict[str, Any] = {"typed": form.text("url"), "errors": error.errors}
-        async with shared.database.connection() as connection:
-            inside = await enter(connection, request, visitor)
-            site = await _fetch(connection, request, inside)
-            return await _page(connection, request, inside, site, **values)
+            await _take_start(visit.connection, visit.space.id)
+            test = await start_test(visit.connection, visit.space.id, site, url)
+    except Invalid as refusal:
+        async with open_visit(request, _START, form) as visit:
+            return await _refuse(visit, refusal)
+    shared = visit.services
     target = ProbeTarget(
         url, test.click_id, installation_of(shared).script_url, shared.settings.tracker_endpoint
     )
     probe = await probe_page(shared.public_egress, target)
     async with shared.database.transaction() as connection:
-        await write_probe(connection, inside.space.id, site.id, test.click_id, probe)
-    return redirect(request, f"{sites_path(inside.space.id)}/{site.id}/test")
+        await write_probe(connection, visit.space.id, site.id, test.click_id, probe)
+    return visit.redirect(f"/sites/{site.id}/test")
 
 
-async def _fetch(connection: AsyncConnection, request: Request, inside: SpaceVisitor) -> Site:
+ROUTES.add("/start", post_start, "POST")
+
+
+async def _fetch(visit: Visit) -> Site:
     """Return the site that the path names. Raises NotFound for one that has ended, too."""
-    site = await fetch_site(connection, inside.space.id, read_site_id(request))
+    site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if site.revoked_at is not None:
         raise NotFound("Page")
     return site
@@ -98,22 +104,25 @@ async def _take_start(connection: AsyncConnection, space_id: int) -> None:
         raise Invalid({"url": [f"That are many tests at once: begin the next in {wait}."]})
 
 
-async def _page(
-    connection: AsyncConnection, request: Request, inside: SpaceVisitor, site: Site, **values: Any
-) -> Response:
+async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+    site = await _fetch(visit)
     now = datetime.now(UTC)
-    test = await fetch_test(connection, inside.space.id, site.id)
+    test = await fetch_test(visit.connection, visit.space.id, site.id)
     verdict = None
     if test is not None:
-        facts = SiteFacts(site.site_key, site.origins, installation_of(services(request)).script_url)
+        facts = SiteFacts(site.site_key, site.origins, installation_of(visit.services).script_url)
         verdict = await judge_test(
-            connection, inside.space.id, facts, site.id, test, declines_tracking=_declines_tracking(request)
+            visit.connection,
+            visit.space.id,
+            facts,
+            site.id,
+            test,
+            declines_tracking=_declines_tracking(visit.request),
         )
-    here = f"{sites_path(inside.space.id)}/{site.id}"
     common: dict[str, Any] = {
-        "base": f"{HOME}/spaces/{inside.space.id}",
+        "base": visit.path(),
         "site": site,
-        "here": here,
+        "here": visit.path(f"/sites/{site.id}"),
         "test": test,
         "verdict": verdict,
         "steps": STEPS,
@@ -122,8 +131,7 @@ async def _page(
         "parameter": CLICK_PARAMETER,
         "typed": _first_page(site, test),
     }
-    status = 422 if "errors" in values else 200
-    return render(request, "site_test.html", status=status, **(common | values))
+    return visit.render("site_test.html", common | values, status)
 
 
 def _first_page(site: Site, test: SiteTest | None) -> str:
@@ -137,7 +145,3 @@ def _first_page(site: Site, test: SiteTest | None) -> str:
 
 def _declines_tracking(request: Request) -> bool:
     return request.headers.get("dnt") == "1" or request.headers.get("sec-gpc") == "1"
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/sites/{{site_id}}/test"
-ROUTES = [Route(_PATH, show_test, methods=["GET"]), Route(f"{_PATH}/start", post_start, methods=["POST"])]

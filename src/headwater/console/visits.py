@@ -1,0 +1,201 @@
+"""How a page of a Space is served: the visitor enters the Space with a role that allows it, the handler
+shows the page or acts on a form in one transaction, and what a form got wrong is shown beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console import forms
+from headwater.console.flash import FlashMessage
+from headwater.console.forms import PostedForm
+from headwater.console.pages import hidden_token, redirect, render
+from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, read_space_id, require_visitor
+from headwater.endpoints.services import Services, services
+from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.http.inputs.parameters import Query
+from headwater.spaces.accounts.roles import Permission
+from headwater.spaces.models import Space
+
+Refusal = Invalid | Conflict
+EMPTY = PostedForm(())
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request to a page of a Space, by a member whose role allows it."""
+
+    request: Request
+    connection: AsyncConnection
+    """In a transaction that commits once the handler has returned."""
+    inside: SpaceVisitor
+    form: PostedForm = EMPTY
+    """Empty when the page is only shown."""
+
+    @property
+    def space(self) -> Space:
+        return self.inside.space
+
+    @property
+    def user_id(self) -> int:
+        return self.inside.visitor.user.id
+
+    @property
+    def services(self) -> Services:
+        return services(self.request)
+
+    @property
+    def query(self) -> Query:
+        """The parameters of the address, not read yet."""
+        return Query(self.request.scope["query_string"])
+
+    def id(self, name: str) -> int:
+        """Return an id in the path. Raises NotFound for one that cannot be."""
+        return read_id(self.request, name)
+
+    def path(self, end: str = "") -> str:
+        """Return an address below the Space's."""
+        return f"{HOME}/spaces/{self.space.id}{end}"
+
+    def typed(self, *names: str) -> dict[str, str]:
+        """Return what the form has in some fields."""
+        return {name: self.form.text(name) for name in names}
+
+    def once(self, form: str) -> Markup:
+        """Return the hidden field of a form that can be sent once."""
+        return hidden_token(forms.once_token(self.inside.visitor.form_key, form))
+
+    async def spend(self) -> None:
+        """Use up the token of a form that can be sent once. Raises Forbidden for a used one."""
+        await forms.spend(self.connection, self.form)
+
+    def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+        return render(self.request, template, status=status, **values)
+
+    def redirect(self, end: str, flash: FlashMessage | None = None) -> Response:
+        """Lead to a page of the Space."""
+        return redirect(self.request, self.path(end), flash)
+
+
+Show = Callable[[Visit], Awaitable[Response]]
+Act = Callable[[Visit], Awaitable[Response | FlashMessage]]
+Refuse = Callable[[Visit, Refusal], Awaitable[Response]]
+Lock = Callable[[AsyncConnection, int], Awaitable[object]]
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """Which form an action takes, and who may send it."""
+
+    name: str
+    permission: Permission
+    once: bool = False
+    """True when one display of the form can be sent once; the handler spends its token."""
+    lock: Lock | None = None
+    """Takes a lock, given the Space, before the visitor's role is read."""
+
+
+class SpacePages:
+    """The routes of the pages and actions below one path of a Space."""
+
+    def __init__(self, path: str, back: str | None = None) -> None:
+        """Actions that return a message lead to `back`, or to `path`; both are below the Space's."""
+        self._path, self._back = path, path if back is None else back
+        self._routes: list[Route] = []
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._routes)
+
+    def add(self, end: str, handler: Handler, method: str = "GET") -> None:
+        """Add a route whose handler enters the Space itself."""
+        path = f"{HOME}/spaces/{{space_id}}{self._path}{end}"
+        self._routes.append(Route(path, handler, methods=[method]))
+
+    def page(self, end: str = "", permission: Permission = Permission.READ) -> Callable[[Show], Show]:
+        """Serve a page at the path, or at an `end` below it."""
+
+        def register(show: Show) -> Show:
+            async def get(request: Request) -> Response:
+                visitor = await require_visitor(request)
+                async with services(request).database.transaction() as connection:
+                    inside = await enter(connection, request, visitor, permission)
+                    return await show(Visit(request, connection, inside))
+
+            self.add(end, get)
+            return show
+
+        return register
+
+    def action(self, end: str, sent: SentForm, refuse: Refuse | None = None) -> Callable[[Act], Act]:
+        """Act on a posted form. An Invalid or a Conflict that the handler raises undoes what it has
+        done; `refuse` then makes the answer, in a transaction of its own.
+        """
+
+        def register(act: Act) -> Act:
+            self.add(end, self._handler(act, sent, refuse), "POST")
+            return act
+
+        return register
+
+    def _handler(self, act: Act, sent: SentForm, refuse: Refuse | None) -> Handler:
+        async def post(request: Request) -> Response:
+            form = await read_sent_form(request, sent)
+            try:
+                async with open_visit(request, sent, form) as visit:
+                    answer = await act(visit)
+            except (Invalid, Conflict) as refusal:
+                if refuse is None:
+                    raise
+                async with open_visit(request, sent, form) as visit:
+                    return await refuse(visit, refusal)
+            if isinstance(answer, Response):
+                return answer
+            return visit.redirect(self._back.format(**request.path_params), answer)
+
+        return post
+
+
+@asynccontextmanager
+async def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AsyncGenerator[Visit]:
+    """Yield the visit of a member who has sent a form, in a transaction. Raises as `enter` does."""
+    visitor = await require_visitor(request)  # read once a request
+    async with services(request).database.transaction() as connection:
+        if sent.lock is not None:
+            await sent.lock(connection, read_space_id(request))
+        yield Visit(request, connection, await enter(connection, request, visitor, sent.permission), form)
+
+
+async def read_sent_form(request: Request, sent: SentForm) -> PostedForm:
+    """Return a form that the visitor has sent. Raises Forbidden for a foreign or an outdated one."""
+    visitor = await require_visitor(request)
+    read = forms.read_form_once if sent.once else forms.read_form
+    return await read(request, visitor.form_key, sent.name)
+
+
+async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:
+    """Return the visitor in the Space of the path, for a handler that opens transactions itself.
+    Raises as `enter` does.
+    """
+    visitor = await require_visitor(request)
+    async with services(request).database.transaction() as connection:
+        return await enter(connection, request, visitor, permission)
+
+
+def errors_of(refusal: Refusal) -> Errors:
+    """Return the rules that a form broke, by field."""
+    return refusal.errors if isinstance(refusal, Invalid) else {}
+
+
+def problem_of(refusal: Refusal) -> str | None:
+    """Return the sentence that stands above the page, for what no field of a form got wrong."""
+    return refusal.message if isinstance(refusal, Conflict) else None
