@@ -14,6 +14,7 @@ from headwater.console.link_pages.link_sheet import COLUMNS, MOST_ROWS, LinkShee
 from headwater.console.link_pages.links import choices
 from headwater.console.pages import render
 from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visits import enter_space
 from headwater.endpoints.services import services
 from headwater.sources.links.links import LINKED, MAX_VALUE, LinkParts
 from headwater.spaces.sites.source_rules import fetch_source_rules
@@ -31,9 +32,7 @@ https://shop.example/maps,linkedin_organic,,"""
 
 async def show_form(request: Request) -> Response:
     """Show the form."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        await enter(connection, request, visitor)
+    await enter_space(request)
     return _page(request, PostedForm(()), None)
 
 

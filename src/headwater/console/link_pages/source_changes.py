@@ -1,13 +1,12 @@
 """Changes of a Space's part in the rules of sources, as forms send them: its own names of sources,
-and hosts that are no source. Whoever calls has checked the role, and commits.
+and hosts that are no source.
 """
 
 from __future__ import annotations
 
-from psycopg import AsyncConnection
-
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, without_keys
+from headwater.console.forms import without_keys
+from headwater.console.visits import Visit
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 from headwater.sources.titles import title_of
@@ -25,9 +24,9 @@ GROUPED_SOURCES = [
 """Every source with its title, by the title of its channel."""
 
 
-async def add_source_name(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def add_source_name(visit: Visit) -> FlashMessage:
     """Have a value of utm_source stand for a source. Raises Invalid, by `name` and `source`."""
-    name, source = form.text("name").strip(), form.text("source")
+    name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
     if not name:
         errors["name"] = ["Type the value that the links have in utm_source."]
@@ -35,28 +34,28 @@ async def add_source_name(connection: AsyncConnection, space: Space, form: Poste
         errors["source"] = ["Choose the source that the value stands for."]
     if errors:
         raise Invalid(errors)
-    await _change_name(connection, space, name, source)
+    await _change_name(visit, name, source)
     return FlashMessage.SOURCE_NAMED
 
 
-async def remove_source_name(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def remove_source_name(visit: Visit) -> FlashMessage:
     """Have a value of utm_source go by the rules again."""
-    await _change_name(connection, space, form.text("name"), "")
+    await _change_name(visit, visit.form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
 
 
-async def add_network(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def add_network(visit: Visit) -> FlashMessage:
     """Add a paid network or change one. Raises Invalid, by `network`, `spellings` and
     `platform`.
     """
-    spellings = [text.strip() for text in form.text("spellings").split(",") if text.strip()]
+    spellings = [text.strip() for text in visit.form.text("spellings").split(",") if text.strip()]
     values = {
-        "name": form.text("network").strip(),
+        "name": visit.form.text("network").strip(),
         "spellings": spellings,
-        "platform": form.text("platform").strip() or None,
+        "platform": visit.form.text("platform").strip() or None,
     }
     try:
-        await put_network(connection, space.id, read_network(values))
+        await put_network(visit.connection, visit.space.id, read_network(values))
     except Invalid as error:
         fields = {"name": "network"}
         raise Invalid(
@@ -68,36 +67,36 @@ async def add_network(connection: AsyncConnection, space: Space, form: PostedFor
     return FlashMessage.NETWORK_ADDED
 
 
-async def drop_network(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def drop_network(visit: Visit) -> FlashMessage:
     """Remove a paid network."""
     try:
-        await remove_network(connection, space.id, form.text("network"))
+        await remove_network(visit.connection, visit.space.id, visit.form.text("network"))
     except NotFound:
         return FlashMessage.NOTHING_CHANGED
     return FlashMessage.NETWORK_REMOVED
 
 
-async def add_own_host(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def add_own_host(visit: Visit) -> FlashMessage:
     """Count a host as one of the Space's own."""
-    hosts = ",".join([*space.own_domains, form.text("host")])
-    await _change(connection, space, {"own_domains": hosts})
+    hosts = ",".join([*visit.space.own_domains, visit.form.text("host")])
+    await _change(visit, {"own_domains": hosts})
     return FlashMessage.HOST_OWN
 
 
-async def exclude_host(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def exclude_host(visit: Visit) -> FlashMessage:
     """Count a host as no source."""
-    hosts = ",".join([*space.excluded_referrers, form.text("host")])
-    await _change(connection, space, {"excluded_referrers": hosts})
+    hosts = ",".join([*visit.space.excluded_referrers, visit.form.text("host")])
+    await _change(visit, {"excluded_referrers": hosts})
     return FlashMessage.HOST_EXCLUDED
 
 
-async def change_hosts(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
+async def change_hosts(visit: Visit) -> FlashMessage:
     """Replace the lists of hosts. Raises Invalid, by list."""
-    before = typed_hosts(space)
-    changed = {key: form.text(key) for key in HOST_LISTS if form.text(key).strip() != before[key]}
+    before = typed_hosts(visit.space)
+    changed = {key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]}
     if not changed:
         return FlashMessage.NOTHING_CHANGED
-    await _change(connection, space, changed)
+    await _change(visit, changed)
     return FlashMessage.HOSTS_SAVED
 
 
@@ -106,17 +105,17 @@ def typed_hosts(space: Space) -> dict[str, str]:
     return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
 
 
-async def _change_name(connection: AsyncConnection, space: Space, name: str, source: str) -> None:
+async def _change_name(visit: Visit, name: str, source: str) -> None:
     try:
-        await change_space(connection, space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
+        await change_space(visit.connection, visit.space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
     except Invalid as error:
         # The key has what was typed in it, cut where it is long: the rule comes after it.
         rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
         raise Invalid(without_keys({"name": rules})) from None
 
 
-async def _change(connection: AsyncConnection, space: Space, texts: dict[str, str]) -> None:
+async def _change(visit: Visit, texts: dict[str, str]) -> None:
     try:
-        await change_space(connection, space.id, read_changes(texts))
+        await change_space(visit.connection, visit.space.id, read_changes(texts))
     except Invalid as error:
         raise Invalid(without_keys(error.errors)) from None

@@ -8,22 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from obstore.exceptions import BaseError
-from psycopg import AsyncConnection
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.base.storage import Storage
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
+from headwater.console.forms import PostedForm
 from headwater.console.order_pages.upload import KINDS_IN_WORDS
-from headwater.console.order_pages.webhook_view import orders_path, read_path_id
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
-from headwater.http.errors import Conflict, Errors, Invalid
+from headwater.http.errors import Errors
 from headwater.intake.imports.formats.amounts import DECIMALS
 from headwater.intake.imports.formats.dialects import DELIMITERS, HEAD_BYTES, UnreadableError
 from headwater.intake.imports.formats.files import FileRow
@@ -48,7 +42,8 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.settings_input import zone_names
 from headwater.spend.file_headers import recognize
 
-FORM = "import"
+ROUTES = SpacePages("/orders/imports/{import_id}")
+_FORM = SentForm("import", Permission.WRITE_DATA)
 SPEND_CONSTANTS = ("platform", "currency", "timezone")
 """Fields of spend that can be the same in every row."""
 PREVIEWED = 5
@@ -66,32 +61,26 @@ class FileHead:
     problem: str | None = None
 
 
-async def show_import(request: Request) -> Response:
+@ROUTES.page()
+async def show_import(visit: Visit) -> Response:
     """Show an import as far as it is."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
-        return await _page(request, connection, inside, job)
+    return await _page(visit)
 
 
-async def post_check(request: Request) -> Response:
+async def _refuse_check(visit: Visit, refusal: Refusal) -> Response:
+    job = await _fetch_job(visit)
+    errors = errors_of(refusal) or {"page": [refusal.message]}
+    return await _page(visit, refusal.status, reading=_chosen(visit.form, job.kind), errors=errors)
+
+
+@ROUTES.action("/check", _FORM, _refuse_check)
+async def post_check(visit: Visit) -> Response:
     """Have all rows checked as they would be read."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
-        reading = _chosen(form, job.kind)
-        try:
-            read_choice(job.kind, reading)
-            await check_job(connection, inside.space.id, job.id, reading)
-        except (Invalid, Conflict) as error:
-            errors = error.errors if isinstance(error, Invalid) else {"page": [error.message]}
-            return await _page(
-                request, connection, inside, job, status=error.status, reading=reading, errors=errors
-            )
-    return redirect(request, _path(inside, job))
+    job = await _fetch_job(visit)
+    reading = _chosen(visit.form, job.kind)
+    read_choice(job.kind, reading)
+    await check_job(visit.connection, visit.space.id, job.id, reading)
+    return visit.redirect(_path(visit))
 
 
 def _chosen(form: PostedForm, kind: str) -> Reading:
@@ -109,116 +98,94 @@ def _chosen(form: PostedForm, kind: str) -> Reading:
     return Reading(columns, constants, form.text("timezone"), form.text("decimals"), form.text("dates"))
 
 
-async def post_start(request: Request) -> Response:
+async def _show_progress(visit: Visit, _refusal: Refusal) -> Response:
+    """Lead back to an import that has gone on meanwhile: its page says how."""
+    return visit.redirect(_path(visit))
+
+
+@ROUTES.action("/start", _FORM, _show_progress)
+async def post_start(visit: Visit) -> FlashMessage:
     """Have the rows of a checked file stored."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-
-    async def start(connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob) -> None:
-        await start_job(connection, inside.space.id, job, again=bool(form.text("again")))
-
-    return await _changed(request, start, FlashMessage.IMPORT_STARTED)
+    job, again = await _fetch_job(visit), bool(visit.form.text("again"))
+    await start_job(visit.connection, visit.space.id, job, again=again)
+    return FlashMessage.IMPORT_STARTED
 
 
-async def post_cancel(request: Request) -> Response:
-    """End an import; what is stored stays."""
-    visitor = await require_visitor(request)
-    await read_form(request, visitor.form_key, FORM)
-
-    async def cancel(connection: AsyncConnection, inside: SpaceVisitor, job: ImportJob) -> None:
-        await cancel_job(connection, inside.space.id, job.id)
-
-    return await _changed(request, cancel, FlashMessage.IMPORT_CANCELLED)
+@ROUTES.action("/cancel", _FORM, _show_progress)
+async def post_cancel(visit: Visit) -> FlashMessage:
+    """Cancel an import; what is stored stays."""
+    job = await _fetch_job(visit)
+    await cancel_job(visit.connection, visit.space.id, job.id)
+    return FlashMessage.IMPORT_CANCELLED
 
 
-async def _changed(request: Request, change: Any, message: FlashMessage) -> Response:
-    visitor = await require_visitor(request)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-        job = await fetch_job(connection, inside.space.id, read_path_id(request, "import_id"))
-        try:
-            await change(connection, inside, job)
-        except Conflict:  # it has gone on meanwhile: its page says how
-            return redirect(request, _path(inside, job))
-    return redirect(request, _path(inside, job), message)
-
-
-async def send_refused(request: Request) -> Response:
+@ROUTES.page("/refused.csv")
+async def send_refused(visit: Visit) -> Response:
     """Send the refused rows as CSV: the line and the reason, and then their own cells."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        space_id = inside.space.id
-        job = await fetch_job(connection, space_id, read_path_id(request, "import_id"))
-        columns = list(Reading(**job.reading).columns) if job.reading else []
-        table = CsvTable(["line", "reason", *columns])
-        after = 0
-        while rows := await list_refused(connection, space_id, job.id, REFUSED_PAGE, after):
-            for row in rows:
-                cells = [row.cells.get(column, "") for column in columns]
-                table.add([row.line, row.reason, *cells])
-            after = rows[-1].row
+    job = await _fetch_job(visit)
+    columns = list(Reading(**job.reading).columns) if job.reading else []
+    table = CsvTable(["line", "reason", *columns])
+    after = 0
+    while rows := await list_refused(visit.connection, visit.space.id, job.id, REFUSED_PAGE, after):
+        for row in rows:
+            table.add([row.line, row.reason, *(row.cells.get(column, "") for column in columns)])
+        after = rows[-1].row
     headers = {"Content-Disposition": f'attachment; filename="import-{job.id}-refused.csv"'}
-    content = table.content("utf-8-sig")
-    return Response(content, 200, headers, "text/csv; charset=utf-8")
+    return Response(table.content("utf-8-sig"), 200, headers, "text/csv; charset=utf-8")
 
 
-async def _page(
-    request: Request,
-    connection: AsyncConnection,
-    inside: SpaceVisitor,
-    job: ImportJob,
-    *,
-    status: int = 200,
-    **values: Any,
-) -> Response:
-    space = inside.space
+async def _fetch_job(visit: Visit) -> ImportJob:
+    return await fetch_job(visit.connection, visit.space.id, visit.id("import_id"))
+
+
+def _path(visit: Visit) -> str:
+    """Return the address of the import's page below the Space's."""
+    return f"/orders/imports/{visit.id('import_id')}"
+
+
+async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+    connection, space = visit.connection, visit.space
+    job = await _fetch_job(visit)
     sample = FileHead()
     if job.file and job.status in ("uploaded", "checking", "checked"):
-        sample = await asyncio.to_thread(_read_sample, services(request).storage, job)
+        sample = await asyncio.to_thread(_read_sample, visit.services.storage, job)
     chosen = Reading(**job.reading) if job.reading else None
     typed: Reading | None = values.get("reading")
     guessed = guess_reading(job.kind, sample.columns, sample.rows, space)
-    is_edited = job.status == "uploaded" or "edit" in request.query_params or status != 200
+    is_edited = job.status == "uploaded" or "edit" in visit.request.query_params or status != 200
     is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
     errors: Errors = values.get("errors", {})
     preview = []
     if chosen is not None and not is_edited:
         preview = preview_rows(space, job, chosen, sample.rows[:PREVIEWED])
-    return render(
-        request,
-        "import.html",
-        status=status,
-        job=job,
-        sample=sample,
-        errors=errors,
-        reading=typed or chosen or guessed,
-        guessed=guessed,
-        is_edited=is_edited,
-        preview=preview,
-        preview_columns=list(dict.fromkeys(name for row in preview for name in row.values)),
-        fields=KINDS[job.kind].fields,
-        kind=KINDS_IN_WORDS[job.kind],
-        zones=sorted(zone_names()),
-        decimals=DECIMALS,
-        dates=DATES,
-        event_names=EVENT_NAMES,
-        has_time=KINDS[job.kind].times,
-        known=_known(job, sample),
-        has_amount=bool(KINDS[job.kind].numbers),
-        separator=DELIMITERS.get(job.delimiter, ""),
-        notation=_unclear(job, typed or chosen or guessed, sample),
-        kept=REFUSED_KEPT.days,
-        former=await fetch_former(connection, space.id, job) if job.status == "checked" else None,
-        reasons=await count_reasons(connection, space.id, job.id) if job.refused else [],
-        refused=await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
-        orders=orders_path(space.id),
-        here=_path(inside, job),
-    )
-
-
-def _path(inside: SpaceVisitor, job: ImportJob) -> str:
-    return f"{orders_path(inside.space.id)}/imports/{job.id}"
+    common: dict[str, Any] = {
+        "job": job,
+        "sample": sample,
+        "errors": errors,
+        "reading": typed or chosen or guessed,
+        "guessed": guessed,
+        "is_edited": is_edited,
+        "preview": preview,
+        "preview_columns": list(dict.fromkeys(name for row in preview for name in row.values)),
+        "fields": KINDS[job.kind].fields,
+        "kind": KINDS_IN_WORDS[job.kind],
+        "zones": sorted(zone_names()),
+        "decimals": DECIMALS,
+        "dates": DATES,
+        "event_names": EVENT_NAMES,
+        "has_time": KINDS[job.kind].times,
+        "known": _known(job, sample),
+        "has_amount": bool(KINDS[job.kind].numbers),
+        "separator": DELIMITERS.get(job.delimiter, ""),
+        "notation": _unclear(job, typed or chosen or guessed, sample),
+        "kept": REFUSED_KEPT.days,
+        "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
+        "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],
+        "refused": await list_refused(connection, space.id, job.id, LISTED) if job.refused else [],
+        "orders": visit.path("/orders"),
+        "here": visit.path(_path(visit)),
+    }
+    return visit.render("import.html", common, status)
 
 
 def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
@@ -241,13 +208,3 @@ def _known(job: ImportJob, sample: FileHead) -> str:
 def _unclear(job: ImportJob, reading: Reading, sample: FileHead) -> NotationSurvey:
     """Return what the first rows leave open about amounts and dates."""
     return survey_reading(job.kind, reading, [row.values for row in sample.rows])
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/orders/imports/{{import_id}}"
-ROUTES = [
-    Route(_PATH, show_import, methods=["GET"]),
-    Route(f"{_PATH}/check", post_check, methods=["POST"]),
-    Route(f"{_PATH}/start", post_start, methods=["POST"]),
-    Route(f"{_PATH}/cancel", post_cancel, methods=["POST"]),
-    Route(f"{_PATH}/refused.csv", send_refused, methods=["GET"]),
-]

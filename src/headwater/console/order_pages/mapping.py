@@ -6,24 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from psycopg import AsyncConnection
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form, without_keys
+from headwater.console.forms import PostedForm, without_keys
 from headwater.console.order_pages.webhook_view import (
     OutcomeView,
+    fetch_active_webhook,
     kept_message,
-    orders_path,
-    read_webhook,
     try_body,
     webhook_path,
 )
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
 from headwater.intake.webhooks.deliveries import list_deliveries
@@ -35,7 +29,7 @@ from headwater.intake.webhooks.settings_input import COUNT, read_settings
 from headwater.intake.webhooks.webhooks import change_webhook
 from headwater.spaces.accounts.roles import Permission
 
-FORM = "webhook mapping"
+ROUTES = SpacePages("/orders/webhooks/{webhook_id}/mapping")
 SPARE_ROWS = 3
 """Empty rows at the end of each table of the form."""
 LATEST = 20
@@ -69,34 +63,29 @@ class MappingRow:
     rules: Sequence[str] = field(default_factory=list[str])
 
 
-async def show_mapping(request: Request) -> Response:
+@ROUTES.page("", Permission.CHANGE_SETTINGS)
+async def show_mapping(visit: Visit) -> Response:
     """Show how deliveries are read."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        webhook = await read_webhook(connection, request, inside.space)
-        return await _page(request, connection, inside, webhook, _pairs(webhook.settings))
+    webhook = await fetch_active_webhook(visit)
+    return await _page(visit, webhook, _pairs(webhook.settings))
 
 
-async def post_mapping(request: Request) -> Response:
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    pairs, _ = _read_pairs(visit.form)
+    errors = without_keys(errors_of(refusal))
+    return await _page(visit, await fetch_active_webhook(visit), pairs, errors=errors)
+
+
+@ROUTES.action("", SentForm("webhook mapping", Permission.CHANGE_SETTINGS), _refuse)
+async def post_mapping(visit: Visit) -> Response:
     """Save how deliveries are read, or show what would become of the latest by it."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        webhook = await read_webhook(connection, request, inside.space)
-        pairs, repeated = _read_pairs(form)
-        try:
-            settings = _read(webhook, pairs, repeated)
-        except Invalid as error:
-            errors = without_keys(error.errors)
-            return await _page(request, connection, inside, webhook, pairs, errors=errors)
-        if form.text("preview"):
-            tried = await _preview(connection, inside, webhook, settings)
-            return await _page(request, connection, inside, webhook, pairs, tried=tried)
-        await change_webhook(connection, inside.space.id, webhook.id, settings)
-    location = webhook_path(inside.space.id, webhook.id)
-    return redirect(request, location, FlashMessage.MAPPING_SAVED)
+    webhook = await fetch_active_webhook(visit)
+    pairs, repeated = _read_pairs(visit.form)
+    settings = _read(webhook, pairs, repeated)
+    if visit.form.text("preview"):
+        return await _page(visit, webhook, pairs, tried=await _preview(visit, webhook, settings))
+    await change_webhook(visit.connection, visit.space.id, webhook.id, settings)
+    return visit.redirect(webhook_path(webhook.id), FlashMessage.MAPPING_SAVED)
 
 
 def _read(webhook: Webhook, pairs: dict[str, str], repeated: Errors) -> WebhookSettings:
@@ -141,33 +130,21 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
     return pairs, repeated
 
 
-async def _preview(
-    connection: AsyncConnection, inside: SpaceVisitor, webhook: Webhook, settings: WebhookSettings
-) -> OutcomeView | None:
-    """The outcome of the latest delivery whose body was kept; None when there is none."""
-    delivery = await _latest_kept(connection, inside, webhook)
+async def _preview(visit: Visit, webhook: Webhook, settings: WebhookSettings) -> OutcomeView | None:
+    """Return the outcome of the latest delivery whose body was kept; None when there is none."""
+    delivery = await _fetch_latest_kept(visit, webhook)
     message = kept_message(delivery) if delivery else None
     if message is None:
         return None
-    context = ReadContext(webhook.type, settings)
-    return await try_body(connection, inside.space, context, message)
+    return await try_body(visit.connection, visit.space, ReadContext(webhook.type, settings), message)
 
 
-async def _latest_kept(
-    connection: AsyncConnection, inside: SpaceVisitor, webhook: Webhook
-) -> Delivery | None:
-    listed = await list_deliveries(connection, inside.space.id, webhook.id, LATEST)
-    return next((each for each in listed if each.body is not None), None)
+async def _fetch_latest_kept(visit: Visit, webhook: Webhook) -> Delivery | None:
+    deliveries = await list_deliveries(visit.connection, visit.space.id, webhook.id, LATEST)
+    return next((delivery for delivery in deliveries if delivery.body is not None), None)
 
 
-async def _page(
-    request: Request,
-    connection: AsyncConnection,
-    inside: SpaceVisitor,
-    webhook: Webhook,
-    pairs: dict[str, str],
-    **values: Any,
-) -> Response:
+async def _page(visit: Visit, webhook: Webhook, pairs: dict[str, str], **values: Any) -> Response:
     provider, rules = PROVIDERS[webhook.type], values.get("errors", {})
     topics = [
         MappingRow(key[6:], name or NEVER, rules=rules.get(key, []))
@@ -181,27 +158,21 @@ async def _page(
         for name, _, only in [key[4:].partition("@")]
     ]
     spare = [MappingRow("", "") for _ in range(SPARE_ROWS)]
-    return render(
-        request,
-        "webhook_mapping.html",
-        status=422 if rules else 200,
-        webhook=webhook,
-        provider=provider,
-        topics=[*topics, *spare],
-        fields=[*fields, *spare],
-        pairs=pairs,
-        errors=rules,
-        is_generic=webhook.type == GENERIC.type,
-        event_names=EVENT_NAMES,
-        never=NEVER,
-        usual=USUAL_FIELDS,
-        others=[name for name in DESTINATIONS if name not in USUAL_FIELDS],
-        latest=await _latest_kept(connection, inside, webhook),
-        here=webhook_path(inside.space.id, webhook.id),
-        orders=orders_path(inside.space.id),
-        tried=values.get("tried"),
-    )
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/orders/webhooks/{{webhook_id}}/mapping"
-ROUTES = [Route(_PATH, show_mapping, methods=["GET"]), Route(_PATH, post_mapping, methods=["POST"])]
+    common: dict[str, Any] = {
+        "webhook": webhook,
+        "provider": provider,
+        "topics": [*topics, *spare],
+        "fields": [*fields, *spare],
+        "pairs": pairs,
+        "errors": rules,
+        "is_generic": webhook.type == GENERIC.type,
+        "event_names": EVENT_NAMES,
+        "never": NEVER,
+        "usual": USUAL_FIELDS,
+        "others": [name for name in DESTINATIONS if name not in USUAL_FIELDS],
+        "latest": await _fetch_latest_kept(visit, webhook),
+        "here": visit.path(webhook_path(webhook.id)),
+        "orders": visit.path("/orders"),
+        "tried": values.get("tried"),
+    }
+    return visit.render("webhook_mapping.html", common, 422 if rules else 200)

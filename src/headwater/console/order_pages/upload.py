@@ -6,13 +6,12 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.forms import PostedForm, check_once, once_token, spend
 from headwater.console.multipart import MultipartForm
-from headwater.console.order_pages.webhook_view import orders_path
 from headwater.console.pages import hidden_token, redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import HOME, SpaceVisitor
+from headwater.console.visits import SpacePages, Visit, enter_space
 from headwater.endpoints.services import services
 from headwater.http.bodies import MEGABYTE, FileTooLarge
 from headwater.http.errors import Conflict, Errors, Invalid
@@ -22,6 +21,7 @@ from headwater.intake.imports.parameters import LONGEST_NAME
 from headwater.intake.imports.reception import Upload, receive_file
 from headwater.spaces.accounts.roles import Permission
 
+ROUTES = SpacePages("/orders/imports")
 FORM = "upload"
 KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
@@ -33,30 +33,30 @@ KINDS_IN_WORDS = {
 NO_FILE = "Choose the file to import."
 
 
-async def show_upload(request: Request) -> Response:
+@ROUTES.page("/new", Permission.WRITE_DATA)
+async def show_upload(visit: Visit) -> Response:
     """Show the form that a file is uploaded with."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-    kind = request.query_params.get("kind", "")
-    return _page(request, inside, kind=kind if kind in KINDS_IN_WORDS else "events")
+    kind = visit.request.query_params.get("kind", "")
+    return _page(visit.request, visit.inside, kind=kind if kind in KINDS_IN_WORDS else "events")
 
 
 async def post_upload(request: Request) -> Response:
-    """Store a file and lead to its page, on which its columns are mapped."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.connection() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    """Store a file and lead to its page, on which its columns are mapped. No transaction is open
+    while the file arrives.
+    """
+    inside, shared = await enter_space(request, Permission.WRITE_DATA), services(request)
     multipart = MultipartForm(request, shared.settings.max_upload_mb * MEGABYTE)
     form, name = await multipart.fields()
-    check_once(form, visitor.form_key, FORM)
+    check_once(form, inside.visitor.form_key, FORM)
     kind = form.text("kind") if form.text("kind") in KINDS_IN_WORDS else "events"
     try:
         job_id = await _receive(request, inside, multipart, form, name[-LONGEST_NAME:])
     except (UnreadableError, FileTooLarge, Invalid) as error:
         return _page(request, inside, kind=kind, errors=_errors(error), status=422)
-    return redirect(request, f"{orders_path(inside.space.id)}/imports/{job_id}")
+    return redirect(request, f"{HOME}/spaces/{inside.space.id}/orders/imports/{job_id}")
+
+
+ROUTES.add("/upload", post_upload, "POST")
 
 
 def _errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
@@ -98,13 +98,6 @@ def _page(
         kind=kind,
         kinds=KINDS_IN_WORDS,
         most=services(request).settings.max_upload_mb,
-        here=orders_path(inside.space.id),
+        here=f"{HOME}/spaces/{inside.space.id}/orders",
         **values,
     )
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/orders/imports"
-ROUTES = [
-    Route(f"{_PATH}/new", show_upload, methods=["GET"]),
-    Route(f"{_PATH}/upload", post_upload, methods=["POST"]),
-]

@@ -10,12 +10,10 @@ from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
-from starlette.requests import Request
 
-from headwater.console.visitor import HOME
+from headwater.console.visits import Visit
 from headwater.events.refunds.reports import AcceptedRefund
-from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.inputs.path_parameters import parse_id
+from headwater.http.errors import Errors, NotFound
 from headwater.intake.webhooks.deliveries import outcome_of
 from headwater.intake.webhooks.drafts import make_draft
 from headwater.intake.webhooks.interpretation import UNSIGNED
@@ -60,30 +58,17 @@ def list_senders() -> list[tuple[str, Provider]]:
     return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
 
 
-def orders_path(space_id: int) -> str:
-    """The address of the page of what brings orders in."""
-    return f"{HOME}/spaces/{space_id}/orders"
-
-
-def webhook_path(space_id: int, webhook_id: int) -> str:
-    """The address of a webhook's page."""
-    return f"{orders_path(space_id)}/webhooks/{webhook_id}"
-
-
-async def read_webhook(connection: AsyncConnection, request: Request, space: Space) -> Webhook:
-    """The webhook that the path names. Raises NotFound, also for a revoked one."""
-    webhook = await fetch_webhook(connection, space.id, read_path_id(request, "webhook_id"))
+async def fetch_active_webhook(visit: Visit) -> Webhook:
+    """Return the webhook that the path names. Raises NotFound, also for a revoked one."""
+    webhook = await fetch_webhook(visit.connection, visit.space.id, visit.id("webhook_id"))
     if webhook.revoked_at is not None:
         raise NotFound("Page")
     return webhook
 
 
-def read_path_id(request: Request, name: str) -> int:
-    """An id in the path. Raises NotFound."""
-    try:
-        return parse_id(name, request.path_params[name])
-    except Invalid:
-        raise NotFound("Page") from None
+def webhook_path(webhook_id: int) -> str:
+    """Return the address of a webhook's page below the Space's."""
+    return f"/orders/webhooks/{webhook_id}"
 
 
 def read_context(webhook: Webhook) -> ReadContext:

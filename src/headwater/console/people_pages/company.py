@@ -21,7 +21,8 @@ from headwater.console.people_pages.people_list import PER_PAGE, PersonRow, fetc
 from headwater.console.people_pages.timeline import Timeline, list_company_timeline
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.visitor import HOME, enter, read_id, require_visitor
+from headwater.console.visitor import HOME, read_id
+from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.endpoints.services import services
 from headwater.events.accepted import SALES_EVENTS
@@ -82,10 +83,8 @@ class CompanyContent:
 
 async def show_company(request: Request) -> Response:
     """Show a company."""
-    visitor = await require_visitor(request)
+    inside = await enter_space(request)
     shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
     space, path = inside.space, request.url.path
     company_id = read_id(request, "company_id")
     query = Query(request.scope["query_string"])

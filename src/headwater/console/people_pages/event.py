@@ -23,7 +23,8 @@ from headwater.console.people_pages.origin import SENDERS, OriginAnswer, Surroun
 from headwater.console.people_pages.path_view import PathView
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title, model_title
-from headwater.console.visitor import HOME, enter, read_id, require_visitor
+from headwater.console.visitor import HOME, read_id
+from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.endpoints.services import services
 from headwater.events.queries import sum_refunds
@@ -108,10 +109,8 @@ class EventContent:
 
 async def show_event(request: Request) -> Response:
     """Show one event."""
-    visitor = await require_visitor(request)
+    inside = await enter_space(request)
     shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
     event_id = read_id(request, "event_id")
     problem, view = None, PathView()
     try:

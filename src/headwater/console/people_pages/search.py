@@ -13,7 +13,8 @@ from headwater.console.people_pages.contact import page_links
 from headwater.console.people_pages.people_list import LONGEST, list_newest, search
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import conversion_title
-from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visitor import HOME
+from headwater.console.visits import enter_space
 from headwater.endpoints.services import services
 from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.parameters import Query
@@ -22,10 +23,8 @@ from headwater.reports.query import Measure
 
 async def show_people(request: Request) -> Response:
     """Show what a search leads to, or the newest contacts."""
-    visitor = await require_visitor(request)
+    inside = await enter_space(request)
     shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
     space, query, path = inside.space, Query(request.scope["query_string"]), request.url.path
     text = (query.single("q") or "").strip()
     cursors = Cursors(shared.signing_key, space.id, path, [])

@@ -8,28 +8,25 @@ import json
 from datetime import datetime
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from headwater.console.pages import render
 from headwater.console.platform_pages import destination_state as standing
-from headwater.console.platform_pages.wizard import base_of, enter_destination
-from headwater.console.visitor import HOME, read_id
-from headwater.endpoints.services import services
+from headwater.console.platform_pages.wizard import fetch_destination
+from headwater.console.visits import SpacePages, Visit
 from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, fetch_delivery
 from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
 from headwater.http.errors import NotFound
 
+ROUTES = SpacePages("/platforms/{destination_id}/deliveries/{delivery_id}")
 _MOMENTS = ("due_at", "created_at", "finished_at")
 
 
-async def show_delivery(request: Request) -> Response:
+@ROUTES.page()
+async def show_delivery(visit: Visit) -> Response:
     """Show one delivery."""
-    delivery_id = read_id(request, "delivery_id")
-    async with services(request).database.connection() as connection:
-        inside, row = await enter_destination(connection, request)
-        delivery: dict[str, Any] = json.loads(await fetch_delivery(connection, inside.space.id, delivery_id))
+    row = await fetch_destination(visit)
+    line = await fetch_delivery(visit.connection, visit.space.id, visit.id("delivery_id"))
+    delivery: dict[str, Any] = json.loads(line)
     if delivery["destination_id"] != row.id:
         raise NotFound("Page")
     for name in _MOMENTS:
@@ -37,20 +34,18 @@ async def show_delivery(request: Request) -> Response:
     for attempt in delivery["history"]:
         attempt["attempted_at"] = datetime.fromisoformat(attempt["attempted_at"])
     is_over = delivery["status"] in FINISHED
-    replayable = is_over and (delivery["reason"] is None or delivery["reason"] in REPLAYABLE)
-    return render(
-        request,
-        "delivery.html",
-        row=row,
-        delivery=delivery,
-        base=base_of(inside),
-        platform=standing.platform_of(row),
-        statuses=STATUSES,
-        skipped=REASONS,
-        sent=_indented(delivery["request"]),
-        answer=_laid_out(delivery["answer"]),
-        is_replayable=replayable,
-    )
+    values: dict[str, Any] = {
+        "row": row,
+        "delivery": delivery,
+        "base": visit.path("/platforms"),
+        "platform": standing.platform_of(row),
+        "statuses": STATUSES,
+        "skipped": REASONS,
+        "sent": _indented(delivery["request"]),
+        "answer": _laid_out(delivery["answer"]),
+        "is_replayable": is_over and (delivery["reason"] is None or delivery["reason"] in REPLAYABLE),
+    }
+    return visit.render("delivery.html", values)
 
 
 def _laid_out(text: str | None) -> str | None:
@@ -66,12 +61,3 @@ def _indented(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-ROUTES = [
-    Route(
-        f"{HOME}/spaces/{{space_id}}/platforms/{{destination_id}}/deliveries/{{delivery_id}}",
-        show_delivery,
-        methods=["GET"],
-    )
-]

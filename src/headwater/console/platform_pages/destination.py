@@ -5,26 +5,20 @@ is set up; paused, resumed and removed here.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from psycopg import AsyncConnection
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
-from headwater.console.pages import redirect, render
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.outcome_days import OUTCOMES, read_outcome_days
 from headwater.console.platform_pages.settings_form import FieldGroup, setting_fields
-from headwater.console.platform_pages.wizard import base_of, enter_destination
-from headwater.console.visitor import HOME, SpaceVisitor, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.platform_pages.wizard import fetch_destination
+from headwater.console.visits import SentForm, SpacePages, Visit
 from headwater.forwarding.deliveries import delivery_log
 from headwater.forwarding.deliveries.delivery_counts import (
     MOST_COUNTED,
@@ -43,14 +37,14 @@ from headwater.forwarding.destinations.event_names import effective
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import written
 from headwater.http.inputs.pagination import Cursors, Position
-from headwater.http.inputs.parameters import Parameter, Query
+from headwater.http.inputs.parameters import Parameter
 from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
 PER_PAGE = 25
-FORM = "destination state"
-Action = Callable[[AsyncConnection, int, int, PostedForm], Awaitable[FlashMessage]]
+ROUTES = SpacePages("/platforms/{destination_id}")
+_FORM = SentForm("destination state", Permission.CHANGE_SETTINGS)
 
 _DAY = written({"type": "string", "format": "date"}, parse_day)
 FIRST = Parameter(name="from", kind=_DAY, description="The first day of the deliveries.")
@@ -78,53 +72,45 @@ class DeliveryChoice:
         return f"{path}?{urlencode(pairs)}#deliveries" if pairs else f"{path}#deliveries"
 
 
-async def show_destination(request: Request) -> Response:
+@ROUTES.page()
+async def show_destination(visit: Visit) -> Response:
     """Show one destination."""
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside, row = await enter_destination(connection, request)
-        space, key = inside.space, shared.signing_key
-        problem, choice, at = None, DeliveryChoice(), None
-        try:
-            choice, at = _read_choice(request, space, key, row.id)
-        except Invalid as error:
-            problem = error
-        sought = await _filter(connection, space, row.id, choice)
-        page = await delivery_log.list_deliveries(connection, space.id, sought, PER_PAGE, at)
-        days = (await read_outcome_days(connection, space, [row.id]))[row.id]
-        waiting = (await count_waiting(connection, space.id, [row.id]))[row.id]
-        causes = await count_causes(connection, space.id, row.id)
-    cursors = _cursors(key, space.id, row.id, choice)
-    path = f"{base_of(inside)}/{row.id}"
+    row, connection, space = await fetch_destination(visit), visit.connection, visit.space
+    problem, choice, position = None, DeliveryChoice(), None
+    try:
+        choice, position = _read_choice(visit)
+    except Invalid as error:
+        problem = error
+    delivery_filter = await _filter(connection, space, row.id, choice)
+    page = await delivery_log.list_deliveries(connection, space.id, delivery_filter, PER_PAGE, position)
+    cursors = _cursors(visit, choice)
+    path = visit.path(f"/platforms/{row.id}")
 
-    def turned(position: Position | None) -> str | None:
+    def turn_to(position: Position | None) -> str | None:
         return choice.link(path, cursor=cursors.write(position)) if position else None
 
-    return render(
-        request,
-        "destination.html",
-        status=problem.status if problem else 200,
-        problem=problem,
-        row=row,
-        days=days,
-        waiting=waiting,
-        causes=causes,
-        choice=choice,
-        destination_path=path,
-        deliveries=[_read(line) for line in page.lines],
-        older=turned(page.next),
-        newer=turned(page.previous),
-        base=base_of(inside),
-        outcomes=OUTCOMES,
-        statuses=STATUSES,
-        skipped=REASONS,
-        replayable=REPLAYABLE,
-        most=MOST_COUNTED,
-        most_replayed=MOST_REPLAYED,
-        standing=standing,
-        moment=datetime.fromisoformat,
-        **_setup(row, space),
-    )
+    values: dict[str, Any] = {
+        "problem": problem,
+        "row": row,
+        "days": (await read_outcome_days(connection, space, [row.id]))[row.id],
+        "waiting": (await count_waiting(connection, space.id, [row.id]))[row.id],
+        "causes": await count_causes(connection, space.id, row.id),
+        "choice": choice,
+        "destination_path": path,
+        "deliveries": [_read(line) for line in page.lines],
+        "older": turn_to(page.next),
+        "newer": turn_to(page.previous),
+        "base": visit.path("/platforms"),
+        "outcomes": OUTCOMES,
+        "statuses": STATUSES,
+        "skipped": REASONS,
+        "replayable": REPLAYABLE,
+        "most": MOST_COUNTED,
+        "most_replayed": MOST_REPLAYED,
+        "standing": standing,
+        "moment": datetime.fromisoformat,
+    }
+    return visit.render("destination.html", values | _setup(row, space), problem.status if problem else 200)
 
 
 def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
@@ -149,11 +135,9 @@ def _read(line: str) -> dict[str, Any]:
     return delivery
 
 
-def _read_choice(
-    request: Request, space: Space, key: bytes, destination_id: int
-) -> tuple[DeliveryChoice, Position | None]:
+def _read_choice(visit: Visit) -> tuple[DeliveryChoice, Position | None]:
     """Return the deliveries that the address names, and the place in them. Raises Invalid."""
-    query = Query(request.scope["query_string"])
+    query, space = visit.query, visit.space
     choice = DeliveryChoice(STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query))
     today = datetime.now(UTC).astimezone(space.zone).date()
     earliest = today - timedelta(days=MOST_DAYS - 1)
@@ -161,13 +145,14 @@ def _read_choice(
         query.refuse(LAST.name if choice.first else FIRST.name, "must be there, too.")
     elif choice.first and choice.last and not earliest <= choice.first <= choice.last:
         query.refuse(FIRST.name, f"must be one of the last {MOST_DAYS} days, and not after `to`.")
-    at = _cursors(key, space.id, destination_id, choice).read_from(query)
+    at = _cursors(visit, choice).read_from(query)
     query.finish()
     return choice, at
 
 
-def _cursors(key: bytes, space_id: int, destination_id: int, choice: DeliveryChoice) -> Cursors:
-    return Cursors(key, space_id, f"/console/platforms/{destination_id}", choice.pairs())
+def _cursors(visit: Visit, choice: DeliveryChoice) -> Cursors:
+    path = f"/console/platforms/{visit.id('destination_id')}"
+    return Cursors(visit.services.signing_key, visit.space.id, path, choice.pairs())
 
 
 async def _filter(
@@ -191,67 +176,40 @@ async def _filter(
 # ------------------------------------------------------------------------------------- actions
 
 
-def changing(act: Action, end: str = "") -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler of a form that does something to a destination, and leads to the
-    destination, or to `end` below all of them.
-    """
-
-    async def post(request: Request) -> Response:
-        visitor = await require_visitor(request)
-        form = await read_form(request, visitor.form_key, FORM)
-        async with services(request).database.transaction() as connection:
-            inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-            message = await act(connection, inside.space.id, row.id, form)
-        return redirect(request, _after(inside, row, end), message)
-
-    return post
-
-
-def _after(inside: SpaceVisitor, row: DestinationRow, end: str) -> str:
-    return base_of(inside) if end else f"{base_of(inside)}/{row.id}"
-
-
-async def _pause(
-    connection: AsyncConnection, space_id: int, destination_id: int, _form: PostedForm
-) -> FlashMessage:
-    await destinations.pause_destination(connection, space_id, destination_id)
+@ROUTES.action("/pause", _FORM)
+async def post_pause(visit: Visit) -> FlashMessage:
+    """Stop sending until the destination is resumed."""
+    row = await fetch_destination(visit)
+    await destinations.pause_destination(visit.connection, visit.space.id, row.id)
     return FlashMessage.DESTINATION_PAUSED
 
 
-async def _resume(
-    connection: AsyncConnection, space_id: int, destination_id: int, _form: PostedForm
-) -> FlashMessage:
-    await destinations.resume_destination(connection, space_id, destination_id)
+@ROUTES.action("/resume", _FORM)
+async def post_resume(visit: Visit) -> FlashMessage:
+    """Send again, first of all what has waited."""
+    row = await fetch_destination(visit)
+    await destinations.resume_destination(visit.connection, visit.space.id, row.id)
     return FlashMessage.DESTINATION_RESUMED
 
 
-async def _remove(
-    connection: AsyncConnection, space_id: int, destination_id: int, _form: PostedForm
-) -> FlashMessage:
-    await remove_destination(connection, space_id, destination_id)
-    return FlashMessage.DESTINATION_REMOVED
+@ROUTES.action("/remove", _FORM)
+async def post_remove(visit: Visit) -> Response:
+    """Remove the destination."""
+    row = await fetch_destination(visit)
+    await remove_destination(visit.connection, visit.space.id, row.id)
+    return visit.redirect("/platforms", FlashMessage.DESTINATION_REMOVED)
 
 
-async def _replay(
-    connection: AsyncConnection, space_id: int, destination_id: int, form: PostedForm
-) -> FlashMessage:
-    """Queue what the form names once more: one delivery, or all of a status or a reason."""
+@ROUTES.action("/replay", _FORM)
+async def post_replay(visit: Visit) -> FlashMessage:
+    """Queue deliveries again: one, or all of a status or a reason."""
+    row, form = await fetch_destination(visit), visit.form
     body: dict[str, Any] = {"status": [form.text("status")]}
     if form.text("reason"):
         body["reason"] = [form.text("reason")]
     if form.text("delivery"):
         body["delivery_ids"] = [form.number("delivery")]
-    result = await delivery_log.replay(connection, space_id, destination_id, read_replay(body))
+    result = await delivery_log.replay(visit.connection, visit.space.id, row.id, read_replay(body))
     if result.queued:
         return FlashMessage.DELIVERIES_REPLAYED_IN_PART if result.more else FlashMessage.DELIVERIES_REPLAYED
     return FlashMessage.DELIVERIES_TOO_OLD if result.too_old else FlashMessage.NOTHING_CHANGED
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/platforms/{{destination_id}}"
-ROUTES = [
-    Route(_PATH, show_destination, methods=["GET"]),
-    Route(f"{_PATH}/pause", changing(_pause), methods=["POST"]),
-    Route(f"{_PATH}/resume", changing(_resume), methods=["POST"]),
-    Route(f"{_PATH}/replay", changing(_replay), methods=["POST"]),
-    Route(f"{_PATH}/remove", changing(_remove, "platforms"), methods=["POST"]),
-]

@@ -9,14 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import once_token, read_form, read_form_once, spend
-from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.event_names_form import name_fields, read_names
 from headwater.console.platform_pages.settings_form import (
@@ -27,8 +23,15 @@ from headwater.console.platform_pages.settings_form import (
     setting_fields,
     worded,
 )
-from headwater.console.visitor import HOME, SpaceVisitor, enter, read_id, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.visits import (
+    Refusal,
+    SentForm,
+    SpacePages,
+    Visit,
+    errors_of,
+    open_visit,
+    read_sent_form,
+)
 from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.destination_check import check_destination
 from headwater.forwarding.destinations.destinations import DestinationRow
@@ -41,7 +44,10 @@ from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
 """The parameter of addresses that says that the page is a step of connecting."""
-FORM = "destination"
+_CONNECT = SentForm("destination", Permission.CHANGE_SETTINGS, once=True)
+_CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS)
+_NEW_PAGES = SpacePages("/platforms/connect/{platform}")
+_PAGES = SpacePages("/platforms/{destination_id}")
 
 
 @dataclass(frozen=True)
@@ -53,21 +59,12 @@ class Typed:
     errors: Errors
 
 
-def base_of(inside: SpaceVisitor) -> str:
-    """Return the path of the Space's ad platforms."""
-    return f"{HOME}/spaces/{inside.space.id}/platforms"
-
-
-async def enter_destination(
-    connection: AsyncConnection, request: Request, permission: Permission = Permission.READ
-) -> tuple[SpaceVisitor, DestinationRow]:
-    """Return the visitor in the Space of the path, and the destination that it names. Raises as
-    `enter` does, and NotFound.
-    """
-    inside = await enter(connection, request, await require_visitor(request), permission)
-    destination_id = read_id(request, "destination_id")
-    row = await destinations.fetch_destination(connection, inside.space.id, destination_id, most_counted=0)
-    return inside, row
+async def fetch_destination(visit: Visit) -> DestinationRow:
+    """Return the destination that the path names. Raises NotFound."""
+    destination_id = visit.id("destination_id")
+    return await destinations.fetch_destination(
+        visit.connection, visit.space.id, destination_id, most_counted=0
+    )
 
 
 def known_platform(row: DestinationRow) -> Platform:
@@ -86,76 +83,76 @@ def _is_condition(group: FieldGroup) -> bool:
     return group is FieldGroup.CONDITION
 
 
-def _is_step(request: Request) -> bool:
-    return CONNECTING in request.query_params
+def _is_step(visit: Visit) -> bool:
+    return CONNECTING in visit.request.query_params
 
 
 # ------------------------------------------------------------------------------------- account
 
 
-async def show_new(request: Request) -> Response:
+@_NEW_PAGES.page("", Permission.CHANGE_SETTINGS)
+async def show_new(visit: Visit) -> Response:
     """Show the form of a new destination."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-    platform = _named_platform(request)
-    return _account_page(request, inside, platform, Typed(platform.title, {}, {}))
+    platform = _named_platform(visit)
+    return _account_page(visit, platform, Typed(platform.title, {}, {}))
 
 
-async def post_new(request: Request) -> Response:
+async def _refuse_new(visit: Visit, refusal: Refusal) -> Response:
+    platform = _named_platform(visit)
+    settings = read_settings(visit.form, platform, {}, _is_account)
+    return _account_page(visit, platform, Typed(visit.form.text("name"), settings, errors_of(refusal)))
+
+
+@_NEW_PAGES.action("", _CONNECT, _refuse_new)
+async def post_new(visit: Visit) -> Response:
     """Create a destination, which is paused at first."""
-    visitor = await require_visitor(request)
-    form = await read_form_once(request, visitor.form_key, FORM)
-    platform, shared = _named_platform(request), services(request)
-    settings = read_settings(form, platform, {}, _is_account)
+    platform = _named_platform(visit)
     body: dict[str, Any] = {
         "platform": platform.name,
-        "name": form.text("name"),
-        "settings": settings,
-        "secrets": read_secrets(form, platform),
+        "name": visit.form.text("name"),
+        "settings": read_settings(visit.form, platform, {}, _is_account),
+        "secrets": read_secrets(visit.form, platform),
     }
-    async with shared.database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        try:
-            new = read_new(body, as_text=True)
-            row = await destinations.create_destination(connection, inside.space.id, new, shared.sealing_key)
-        except Invalid as error:
-            typed = Typed(form.text("name"), settings, error.errors)
-            return _account_page(request, inside, platform, typed)
-        await destinations.pause_destination(connection, inside.space.id, row.id)
-        await spend(connection, form)
-    return redirect(request, f"{base_of(inside)}/{row.id}/events?{CONNECTING}")
+    new, key = read_new(body, as_text=True), visit.services.sealing_key
+    row = await destinations.create_destination(visit.connection, visit.space.id, new, key)
+    await destinations.pause_destination(visit.connection, visit.space.id, row.id)
+    await visit.spend()
+    return visit.redirect(f"/platforms/{row.id}/events?{CONNECTING}")
 
 
-async def show_account(request: Request) -> Response:
+@_PAGES.page("/settings", Permission.CHANGE_SETTINGS)
+async def show_account(visit: Visit) -> Response:
     """Show the form of a destination's account."""
-    async with services(request).database.connection() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-    return _account_page(request, inside, known_platform(row), Typed(row.name, row.settings, {}), row)
+    row = await fetch_destination(visit)
+    return _account_page(visit, known_platform(row), Typed(row.name, row.settings, {}), row)
 
 
-async def post_account(request: Request) -> Response:
+async def _refuse_account(visit: Visit, refusal: Refusal) -> Response:
+    row = await fetch_destination(visit)
+    platform = known_platform(row)
+    settings = read_settings(visit.form, platform, row.settings, _is_account)
+    typed = Typed(visit.form.text("name"), settings, errors_of(refusal))
+    return _account_page(visit, platform, typed, row)
+
+
+@_PAGES.action("/settings", _CHANGE, _refuse_account)
+async def post_account(visit: Visit) -> Response:
     """Change a destination's name, settings and tokens; a token that is left empty stays."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-        platform = known_platform(row)
-        settings = read_settings(form, platform, row.settings, _is_account)
-        body: dict[str, Any] = {"name": form.text("name")}
-        if _differ(settings, row.settings):
-            body["settings"] = settings
-        if secrets := read_secrets(form, platform):
-            body["secrets"] = secrets
-        try:
-            await destinations.change_destination(
-                connection, inside.space.id, row.id, body, shared.sealing_key, as_text=True
-            )
-        except Invalid as error:
-            typed = Typed(form.text("name"), settings, error.errors)
-            return _account_page(request, inside, platform, typed, row)
-    return _next(request, inside, row, "events", FlashMessage.SETTINGS_SAVED)
+    row = await fetch_destination(visit)
+    platform = known_platform(row)
+    settings = read_settings(visit.form, platform, row.settings, _is_account)
+    body: dict[str, Any] = {"name": visit.form.text("name")}
+    if _differ(settings, row.settings):
+        body["settings"] = settings
+    if secrets := read_secrets(visit.form, platform):
+        body["secrets"] = secrets
+    await _change(visit, row, body)
+    return _next(visit, row, "events")
+
+
+async def _change(visit: Visit, row: DestinationRow, body: dict[str, Any]) -> None:
+    key = visit.services.sealing_key
+    await destinations.change_destination(visit.connection, visit.space.id, row.id, body, key, as_text=True)
 
 
 def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
@@ -168,156 +165,137 @@ def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
     )
 
 
-def _named_platform(request: Request) -> Platform:
+def _named_platform(visit: Visit) -> Platform:
     try:
-        return PLATFORMS[request.path_params["platform"]]
+        return PLATFORMS[visit.request.path_params["platform"]]
     except KeyError:
         raise NotFound("Page") from None
 
 
 def _account_page(
-    request: Request,
-    inside: SpaceVisitor,
-    platform: Platform,
-    typed: Typed,
-    row: DestinationRow | None = None,
+    visit: Visit, platform: Platform, typed: Typed, row: DestinationRow | None = None
 ) -> Response:
     fields = setting_fields(platform, typed.settings)
-    key = inside.visitor.form_key
-    return render(
-        request,
-        "platform_account.html",
-        status=422 if typed.errors else 200,
-        platform=platform,
-        row=row,
-        name=typed.name,
-        errors=worded(typed.errors),
-        needed=[field for field in fields if field.group is FieldGroup.ACCOUNT],
-        advanced=[field for field in fields if field.group is FieldGroup.ADVANCED],
-        secrets=secret_fields(platform),
-        base=base_of(inside),
-        is_step=row is None or _is_step(request),
-        connecting=CONNECTING,
-        once=hidden_token(once_token(key, FORM)) if row is None else None,
-    )
+    values: dict[str, Any] = {
+        "platform": platform,
+        "row": row,
+        "name": typed.name,
+        "errors": worded(typed.errors),
+        "needed": [field for field in fields if field.group is FieldGroup.ACCOUNT],
+        "advanced": [field for field in fields if field.group is FieldGroup.ADVANCED],
+        "secrets": secret_fields(platform),
+        "base": visit.path("/platforms"),
+        "is_step": row is None or _is_step(visit),
+        "connecting": CONNECTING,
+        "once": visit.once(_CONNECT.name) if row is None else None,
+    }
+    return visit.render("platform_account.html", values, 422 if typed.errors else 200)
 
 
 # -------------------------------------------------------------------------------------- events
 
 
-async def show_events(request: Request) -> Response:
+@_PAGES.page("/events", Permission.CHANGE_SETTINGS)
+async def show_events(visit: Visit) -> Response:
     """Show which events a destination gets, under which names and conditions."""
-    async with services(request).database.connection() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-    return _events_page(request, inside, row, {})
+    return _events_page(visit, await fetch_destination(visit), {})
 
 
-async def post_events(request: Request) -> Response:
+async def _refuse_events(visit: Visit, refusal: Refusal) -> Response:
+    return _events_page(visit, _typed_events(visit, await fetch_destination(visit)), errors_of(refusal))
+
+
+@_PAGES.action("/events", _CHANGE, _refuse_events)
+async def post_events(visit: Visit) -> Response:
     """Change the names of events, and the conditions under which they are sent."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    shared = services(request)
-    async with shared.database.transaction() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
-        platform, labels = known_platform(row), inside.space.event_labels
-        names = read_names(form, platform, row.event_names, labels)
-        settings = read_settings(form, platform, row.settings, _is_condition)
-        all_events = form.text("all_events") == "yes"
-        body: dict[str, Any] = {"all_events": all_events}
-        if names != row.event_names:
-            body["event_names"] = names
-        if _differ(settings, row.settings):
-            body["settings"] = settings
-        try:
-            await destinations.change_destination(
-                connection, inside.space.id, row.id, body, shared.sealing_key, as_text=True
-            )
-        except Invalid as error:
-            typed = replace(row, event_names=names, settings=settings, all_events=all_events)
-            return _events_page(request, inside, typed, error.errors)
-    return _next(request, inside, row, "test", FlashMessage.SETTINGS_SAVED)
+    row = await fetch_destination(visit)
+    typed = _typed_events(visit, row)
+    body: dict[str, Any] = {"all_events": typed.all_events}
+    if typed.event_names != row.event_names:
+        body["event_names"] = typed.event_names
+    if _differ(typed.settings, row.settings):
+        body["settings"] = typed.settings
+    await _change(visit, row, body)
+    return _next(visit, row, "test")
 
 
-def _events_page(request: Request, inside: SpaceVisitor, row: DestinationRow, errors: Errors) -> Response:
-    platform, labels = known_platform(row), inside.space.event_labels
-    fields = setting_fields(platform, row.settings)
-    return render(
-        request,
-        "platform_events.html",
-        status=422 if errors else 200,
-        platform=platform,
-        row=row,
-        names=name_fields(platform, row.event_names, labels),
-        errors=worded(errors),
-        warnings=warnings(platform, effective(platform, row.event_names, labels)),
-        conditions=[field for field in fields if field.group is FieldGroup.CONDITION],
-        base=base_of(inside),
-        is_step=_is_step(request),
-        connecting=CONNECTING,
+def _typed_events(visit: Visit, row: DestinationRow) -> DestinationRow:
+    """Return the destination as the form has it."""
+    form, platform = visit.form, known_platform(row)
+    return replace(
+        row,
+        event_names=read_names(form, platform, row.event_names, visit.space.event_labels),
+        settings=read_settings(form, platform, row.settings, _is_condition),
+        all_events=form.text("all_events") == "yes",
     )
+
+
+def _events_page(visit: Visit, row: DestinationRow, errors: Errors) -> Response:
+    platform, labels = known_platform(row), visit.space.event_labels
+    fields = setting_fields(platform, row.settings)
+    values: dict[str, Any] = {
+        "platform": platform,
+        "row": row,
+        "names": name_fields(platform, row.event_names, labels),
+        "errors": worded(errors),
+        "warnings": warnings(platform, effective(platform, row.event_names, labels)),
+        "conditions": [field for field in fields if field.group is FieldGroup.CONDITION],
+        "base": visit.path("/platforms"),
+        "is_step": _is_step(visit),
+        "connecting": CONNECTING,
+    }
+    return visit.render("platform_events.html", values, 422 if errors else 200)
 
 
 # ---------------------------------------------------------------------------------------- test
 
 
-async def show_test(request: Request) -> Response:
+@_PAGES.page("/test", Permission.CHANGE_SETTINGS)
+async def show_test(visit: Visit) -> Response:
     """Show how the last test went, and offer another."""
-    async with services(request).database.connection() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
+    row = await fetch_destination(visit)
     platform = known_platform(row)
-    lacks_code = platform.test_code is not None and not row.settings.get(platform.test_code)
-    return render(
-        request,
-        "platform_test.html",
-        platform=platform,
-        row=row,
-        base=base_of(inside),
-        lacks_code=lacks_code,
-        moment=datetime.fromisoformat,
-        is_step=_is_step(request),
-        connecting=CONNECTING,
-    )
+    values: dict[str, Any] = {
+        "platform": platform,
+        "row": row,
+        "base": visit.path("/platforms"),
+        "lacks_code": platform.test_code is not None and not row.settings.get(platform.test_code),
+        "moment": datetime.fromisoformat,
+        "is_step": _is_step(visit),
+        "connecting": CONNECTING,
+    }
+    return visit.render("platform_test.html", values)
 
 
 async def post_test(request: Request) -> Response:
-    """Send a made-up event that does not count, and show how that went."""
-    visitor = await require_visitor(request)
-    await read_form(request, visitor.form_key, FORM)
-    shared = services(request)
-    async with shared.database.connection() as connection:
-        inside, row = await enter_destination(connection, request, Permission.CHANGE_SETTINGS)
+    """Send a made-up event that does not count, and show how that went. No transaction is open while
+    it is sent.
+    """
+    form = await read_sent_form(request, _CHANGE)
+    async with open_visit(request, _CHANGE, form) as visit:
+        row, shared = await fetch_destination(visit), visit.services
     try:
         await check_destination(
             shared.database.transaction,
             shared.egress,
-            (inside.space.id, row.id),
+            (visit.space.id, row.id),
             shared.settings,
             shared.sealing_key,
         )
     except Invalid:  # its tokens cannot be opened any more
-        return redirect(request, f"{base_of(inside)}/{row.id}/settings", FlashMessage.TOKENS_UNREADABLE)
-    step = f"?{CONNECTING}" if _is_step(request) else ""
-    return redirect(request, f"{base_of(inside)}/{row.id}/test{step}")
+        return visit.redirect(f"/platforms/{row.id}/settings", FlashMessage.TOKENS_UNREADABLE)
+    step = f"?{CONNECTING}" if _is_step(visit) else ""
+    return visit.redirect(f"/platforms/{row.id}/test{step}")
 
 
-def _next(
-    request: Request, inside: SpaceVisitor, row: DestinationRow, step: str, message: FlashMessage
-) -> Response:
+_PAGES.add("/test", post_test, "POST")
+
+
+def _next(visit: Visit, row: DestinationRow, step: str) -> Response:
     """Lead on to the next step of connecting, or back to the destination."""
-    place = f"{base_of(inside)}/{row.id}"
-    if _is_step(request):
-        return redirect(request, f"{place}/{step}?{CONNECTING}")
-    return redirect(request, place, message)
+    if _is_step(visit):
+        return visit.redirect(f"/platforms/{row.id}/{step}?{CONNECTING}")
+    return visit.redirect(f"/platforms/{row.id}", FlashMessage.SETTINGS_SAVED)
 
 
-_PATH = f"{HOME}/spaces/{{space_id}}/platforms"
-ROUTES = [
-    Route(f"{_PATH}/connect/{{platform}}", show_new, methods=["GET"]),
-    Route(f"{_PATH}/connect/{{platform}}", post_new, methods=["POST"]),
-    Route(f"{_PATH}/{{destination_id}}/settings", show_account, methods=["GET"]),
-    Route(f"{_PATH}/{{destination_id}}/settings", post_account, methods=["POST"]),
-    Route(f"{_PATH}/{{destination_id}}/events", show_events, methods=["GET"]),
-    Route(f"{_PATH}/{{destination_id}}/events", post_events, methods=["POST"]),
-    Route(f"{_PATH}/{{destination_id}}/test", show_test, methods=["GET"]),
-    Route(f"{_PATH}/{{destination_id}}/test", post_test, methods=["POST"]),
-]
+ROUTES = [*_NEW_PAGES, *_PAGES]

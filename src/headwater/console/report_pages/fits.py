@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.attribution.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
 from headwater.attribution.fits.models import FEWEST_CONVERSIONS, FITTED_MODELS, Fit, FittedWeight
@@ -26,21 +24,19 @@ from headwater.attribution.fits.store import (
 )
 from headwater.attribution.models import WINDOWS
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
-from headwater.console.pages import redirect, render
+from headwater.console.forms import PostedForm
 from headwater.console.report_pages.bar import conversion_title, model_title, window_title
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.visits import SentForm, SpacePages, Visit, open_visit, read_sent_form
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
-from headwater.http.inputs.path_parameters import parse_id
 from headwater.sources.titles import title_of
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
-FORM = "fit"
+ROUTES = SpacePages("/fits")
+_FORM = SentForm("fit", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 USUAL_DAYS = 90
 COMPARED = ("last_touch", "linear", *FITTED_MODELS)
@@ -48,78 +44,72 @@ COMPARED = ("last_touch", "linear", *FITTED_MODELS)
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
-async def show_fits(request: Request) -> Response:
+@ROUTES.page()
+async def show_fits(visit: Visit) -> Response:
     """Show all fits, and the form for another."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        return await _page(request, connection, inside, _usual(inside.space))
+    return await _page(visit, _usual(visit.space), {})
 
 
 async def post_fit(request: Request) -> Response:
-    """Make a fit, and show it."""
-    visitor = await require_visitor(request)
-    form, database = await read_form(request, visitor.form_key, FORM), services(request).database
-    async with database.connection() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
+    """Make a fit in a long transaction of its own, and show it."""
+    form = await read_sent_form(request, _FORM)
+    async with open_visit(request, _FORM, form) as visit:
+        database = visit.services.database
     try:
-        wanted = _read_form(form, inside.space)
+        wanted = _read_form(form, visit.space)
         async with database.transaction(MAKING_SECONDS) as connection:
-            fit = await make_fit(connection, inside.space.id, wanted.name, wanted.request)
+            fit = await make_fit(connection, visit.space.id, wanted.name, wanted.request)
     except Invalid as error:
-        typed = {name: form.text(name) for name in FIELDS}
-        async with database.connection() as connection:
-            return await _page(request, connection, inside, typed, error.errors)
-    return redirect(request, f"{_path(inside)}/{fit.id}", FlashMessage.FIT_MADE)
+        async with open_visit(request, _FORM, form) as visit:
+            return await _page(visit, visit.typed(*FIELDS), error.errors)
+    return visit.redirect(f"/fits/{fit.id}", FlashMessage.FIT_MADE)
 
 
-async def show_fit(request: Request) -> Response:
+ROUTES.add("/make", post_fit, "POST")
+
+
+@ROUTES.page("/{fit_id}")
+async def show_fit(visit: Visit) -> Response:
     """Show one fit with its weights."""
-    inside, fit, weights = await _load(request)
-    return render(
-        request,
-        "fit.html",
-        fit=fit,
-        here=_path(inside),
-        title=_title(inside.space, fit),
-        models={model: [each for each in weights if each.model == model] for model in FITTED_MODELS},
-        model_title=model_title,
-        source_title=title_of,
-        window_title=window_title,
-        compared=ReportView(fit=fit.name).link(f"{HOME}/spaces/{inside.space.id}/models", models=COMPARED),
-    )
+    fit, weights = await _load(visit)
+    models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
+    values: dict[str, Any] = {
+        "fit": fit,
+        "here": visit.path("/fits"),
+        "title": _title(visit.space, fit),
+        "models": models,
+        "model_title": model_title,
+        "source_title": title_of,
+        "window_title": window_title,
+        "compared": ReportView(fit=fit.name).link(visit.path("/models"), models=COMPARED),
+    }
+    return visit.render("fit.html", values)
 
 
-async def send_weights(request: Request) -> Response:
-    """The weights of a fit as CSV."""
-    _, fit, weights = await _load(request)
+@ROUTES.page("/{fit_id}/weights.csv")
+async def send_weights(visit: Visit) -> Response:
+    """Send the weights of a fit as CSV."""
+    fit, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
-    for each in weights:
-        figures = (f"{figure:f}" for figure in (each.weight, each.low, each.high))
-        table.add([each.model, each.source, *figures])
+    for row in weights:
+        table.add([row.model, row.source, *(f"{figure:f}" for figure in (row.weight, row.low, row.high))])
     headers = {"Content-Disposition": f'attachment; filename="fit-{fit.id}.csv"'}
     return Response(table.content(), 200, headers, "text/csv; charset=utf-8")
 
 
-async def post_choice(request: Request) -> Response:
+@ROUTES.action("/{fit_id}/choose", _FORM)
+async def post_choice(visit: Visit) -> Response:
     """Make a fit the current one of its event name."""
-    visitor = await require_visitor(request)
-    await read_form(request, visitor.form_key, FORM)
-    fit_id = parse_id("fit_id", request.path_params["fit_id"])
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-        await choose_fit(connection, inside.space.id, fit_id)
-    return redirect(request, f"{_path(inside)}/{fit_id}", FlashMessage.FIT_CHOSEN)
+    fit_id = visit.id("fit_id")
+    await choose_fit(visit.connection, visit.space.id, fit_id)
+    return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
 
 
-async def _load(request: Request) -> tuple[SpaceVisitor, Fit, Sequence[FittedWeight]]:
-    """Return the visitor, the fit of the path and its weights. Raises NotFound."""
-    visitor = await require_visitor(request)
-    fit_id = parse_id("fit_id", request.path_params["fit_id"])
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        fit = await fetch_fit(connection, inside.space.id, fit_id)
-        return inside, fit, await fetch_weights(connection, inside.space.id, fit_id)
+async def _load(visit: Visit) -> tuple[Fit, Sequence[FittedWeight]]:
+    """Return the fit of the path and its weights. Raises NotFound."""
+    fit_id = visit.id("fit_id")
+    fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
+    return fit, await fetch_weights(visit.connection, visit.space.id, fit_id)
 
 
 def _read_form(form: PostedForm, space: Space) -> NamedRequest:
@@ -128,34 +118,26 @@ def _read_form(form: PostedForm, space: Space) -> NamedRequest:
     return read_fit_request(values, space)
 
 
-async def _page(
-    request: Request,
-    connection: AsyncConnection,
-    inside: SpaceVisitor,
-    typed: Mapping[str, str],
-    errors: Errors | None = None,
-) -> Response:
-    space = inside.space
+async def _page(visit: Visit, typed: Mapping[str, str], errors: Errors) -> Response:
+    connection, space = visit.connection, visit.space
     fits = await list_fits(connection, space.id)
     monthly = await list_monthly(connection, space.id)
-    return render(
-        request,
-        "fits.html",
-        status=422 if errors else 200,
-        typed=typed,
-        errors=errors or {},
-        fits=[(fit, _title(space, fit)) for fit in fits],
-        here=_path(inside),
-        monthly=[(each, conversion_title(space, each.event_name)) for each in monthly],
-        fewest=FEWEST_CONVERSIONS,
-        window_title=window_title,
-        events={
+    values: dict[str, Any] = {
+        "typed": typed,
+        "errors": errors,
+        "fits": [(fit, _title(space, fit)) for fit in fits],
+        "here": visit.path("/fits"),
+        "monthly": [(each, conversion_title(space, each.event_name)) for each in monthly],
+        "fewest": FEWEST_CONVERSIONS,
+        "window_title": window_title,
+        "events": {
             name: conversion_title(space, name)
             for name in EVENT_NAMES
             if not name.startswith("custom_event_") or name in space.event_labels
         },
-        windows={str(days): window_title(str(days)) for days in WINDOWS},
-    )
+        "windows": {str(days): window_title(str(days)) for days in WINDOWS},
+    }
+    return visit.render("fits.html", values, 422 if errors else 200)
 
 
 def _usual(space: Space) -> dict[str, str]:
@@ -175,17 +157,3 @@ def _title(space: Space, fit: Fit) -> tuple[str, str]:
     last = (fit.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
     days = f"{fit.start_at.astimezone(space.zone).date()} to {last}"
     return conversion_title(space, fit.event_name), days
-
-
-def _path(inside: SpaceVisitor) -> str:
-    return f"{HOME}/spaces/{inside.space.id}/fits"
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/fits"
-ROUTES = [
-    Route(_PATH, show_fits, methods=["GET"]),
-    Route(f"{_PATH}/make", post_fit, methods=["POST"]),
-    Route(f"{_PATH}/{{fit_id}}", show_fit, methods=["GET"]),
-    Route(f"{_PATH}/{{fit_id}}/weights.csv", send_weights, methods=["GET"]),
-    Route(f"{_PATH}/{{fit_id}}/choose", post_choice, methods=["POST"]),
-]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
-from psycopg import AsyncConnection
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form
-from headwater.console.pages import redirect, render
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
-from headwater.endpoints.services import services
+from headwater.console.forms import PostedForm
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
@@ -23,7 +19,7 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spend.rates.inputs import MOST_RATES, cursors, read_rates
 from headwater.spend.rates.store import Rate, fetch_reference_day, list_rates, put_rates
 
-FORM = "rates"
+ROUTES = SpacePages("/rates")
 PER_PAGE = 50
 FIELDS = ("base", "currency", "rate", "first_day", "last_day")
 MOST_DAYS = 366
@@ -31,30 +27,24 @@ MOST_DAYS = 366
 assert MOST_DAYS < MOST_RATES
 
 
-async def show_rates(request: Request) -> Response:
+@ROUTES.page()
+async def show_rates(visit: Visit) -> Response:
     """Show a page of the rates, and the form for others, filled in as the address says."""
-    visitor = await require_visitor(request)
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        today = datetime.now(UTC).astimezone(inside.space.zone).date()
-        usual = {"currency": inside.space.currency, "first_day": f"{today}"}
-        typed = {name: request.query_params.get(name, usual.get(name, "")) for name in FIELDS}
-        return await _page(request, connection, inside, typed)
+    today = datetime.now(UTC).astimezone(visit.space.zone).date()
+    usual = {"currency": visit.space.currency, "first_day": f"{today}"}
+    parameters = visit.request.query_params
+    return await _page(visit, {name: parameters.get(name, usual.get(name, "")) for name in FIELDS}, {})
 
 
-async def post_rates(request: Request) -> Response:
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    return await _page(visit, visit.typed(*FIELDS), errors_of(refusal))
+
+
+@ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
+async def post_rates(visit: Visit) -> FlashMessage:
     """Store one rate for each of some days."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, FORM)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
-        try:
-            rates = read_rate_form(form)
-        except Invalid as error:
-            typed = {name: form.text(name) for name in FIELDS}
-            return await _page(request, connection, inside, typed, error.errors)
-        await put_rates(connection, inside.space.id, rates)
-    return redirect(request, _path(inside), FlashMessage.RATES_STORED)
+    await put_rates(visit.connection, visit.space.id, read_rate_form(visit.form))
+    return FlashMessage.RATES_STORED
 
 
 def read_rate_form(form: PostedForm) -> list[Rate]:
@@ -103,42 +93,27 @@ def _of_fields(errors: Errors, day: str) -> Errors:
     return fields
 
 
-async def _page(
-    request: Request,
-    connection: AsyncConnection,
-    inside: SpaceVisitor,
-    typed: dict[str, str],
-    errors: Errors | None = None,
-) -> Response:
-    space_id = inside.space.id
-    writer = cursors(services(request).signing_key, space_id)
-    query = Query(request.scope["query_string"] if request.method == "GET" else b"")
+async def _page(visit: Visit, typed: dict[str, str], errors: Errors) -> Response:
+    connection, space_id, here = visit.connection, visit.space.id, visit.path("/rates")
+    writer = cursors(visit.services.signing_key, space_id)
+    query = visit.query if visit.request.method == "GET" else Query(b"")
     page = await list_rates(connection, space_id, PER_PAGE, writer.read_from(query))
     newer, older = (
-        f"{_path(inside)}?cursor={writer.write(at)}" if at else None for at in (page.previous, page.next)
+        f"{here}?cursor={writer.write(position)}" if position else None
+        for position in (page.previous, page.next)
     )
-    return render(
-        request,
-        "rates.html",
-        status=422 if errors else 200,
-        typed=typed,
-        errors=errors or {},
-        rates=_decoded(page),
-        here=_path(inside),
-        most=MOST_DAYS,
-        reference_day=await fetch_reference_day(connection),
-        newer=newer,
-        older=older,
-    )
+    values: dict[str, Any] = {
+        "typed": typed,
+        "errors": errors,
+        "rates": _decoded(page),
+        "here": here,
+        "most": MOST_DAYS,
+        "reference_day": await fetch_reference_day(connection),
+        "newer": newer,
+        "older": older,
+    }
+    return visit.render("rates.html", values, 422 if errors else 200)
 
 
 def _decoded(page: Page) -> list[Rate]:
     return [msgspec.json.decode(line, type=Rate) for line in page.lines]
-
-
-def _path(inside: SpaceVisitor) -> str:
-    return f"{HOME}/spaces/{inside.space.id}/rates"
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/rates"
-ROUTES = [Route(_PATH, show_rates, methods=["GET"]), Route(f"{_PATH}/add", post_rates, methods=["POST"])]

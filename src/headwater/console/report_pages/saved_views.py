@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import read_form
-from headwater.console.pages import redirect
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visitor import SpaceVisitor
+from headwater.console.visits import SentForm, SpacePages, Visit
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.endpoints.services import services
 from headwater.http.errors import Invalid
+from headwater.spaces.accounts.roles import Permission
 
 queries = Queries(__name__, "saved_views.sql")
 
@@ -74,30 +71,6 @@ async def save_view(
         raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
 
 
-async def post_save(request: Request) -> Response:
-    """Keep the page that the form is on; of the same name, the newer one stays."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "save view")
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-        view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
-        await save_view(connection, inside.space.id, visitor.user.id, view)
-    location = f"{HOME}/spaces/{inside.space.id}{view['page']}"
-    location += f"?{view['query']}" if view["query"] else ""
-    return redirect(request, location, FlashMessage.VIEW_SAVED)
-
-
-async def post_remove(request: Request) -> Response:
-    """Remove a view of the visitor's."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, "remove view")
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor)
-        values = {"space_id": inside.space.id, "user_id": visitor.user.id}
-        await connection.execute(queries["remove"], values | {"id": form.number("view")})
-    return redirect(request, f"{HOME}/spaces/{inside.space.id}", FlashMessage.VIEW_REMOVED)
-
-
 def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
     """Return a name and an address that may be kept. Raises Invalid."""
     name = " ".join(name.split())
@@ -115,8 +88,22 @@ def is_address_query(text: str) -> bool:
     return len(text) <= LONGEST_QUERY and text.isascii() and text.isprintable()
 
 
-_PATH = f"{HOME}/spaces/{{space_id}}/views"
-ROUTES = [
-    Route(f"{_PATH}/save", post_save, methods=["POST"]),
-    Route(f"{_PATH}/remove", post_remove, methods=["POST"]),
-]
+ROUTES = SpacePages("/views", back="")
+
+
+@ROUTES.action("/save", SentForm("save view", Permission.READ))
+async def post_save(visit: Visit) -> Response:
+    """Save the page that the form is on as a view; a view of the same name is replaced."""
+    form = visit.form
+    view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
+    await save_view(visit.connection, visit.space.id, visit.user_id, view)
+    query = f"?{view['query']}" if view["query"] else ""
+    return visit.redirect(f"{view['page']}{query}", FlashMessage.VIEW_SAVED)
+
+
+@ROUTES.action("/remove", SentForm("remove view", Permission.READ))
+async def post_remove(visit: Visit) -> FlashMessage:
+    """Remove one of the visitor's views."""
+    values = {"space_id": visit.space.id, "user_id": visit.user_id, "id": visit.form.number("view")}
+    await visit.connection.execute(queries["remove"], values)
+    return FlashMessage.VIEW_REMOVED

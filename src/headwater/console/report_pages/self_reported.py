@@ -4,25 +4,21 @@ beside the clicks before their conversions; and the Space's own phrases, by whic
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, read_form, without_keys
-from headwater.console.pages import redirect
+from headwater.console.forms import without_keys
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import MADE_OF, Basis, basis_of, titles_of
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.database.queries import Queries, fetch_all
-from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
 from headwater.reports.query import FigureColumn, Group, Measure
@@ -35,7 +31,8 @@ from headwater.spaces.spaces import change_space
 
 queries = Queries(__name__, "self_reported.sql")
 
-FORM = "self-reported"
+ROUTES = SpacePages("/self-reported")
+_FORM = SentForm("self-reported", Permission.CHANGE_SETTINGS)
 MOST_CLICKED = 3
 """The clicked sources that are named beside a self-reported one."""
 MOST_ROWS = 1_000
@@ -43,8 +40,6 @@ LOOKED_AT = 5_000
 """The latest answers among which those are looked for that name no source."""
 MOST_UNREAD = 20
 _NOT_HERE = frozenset({"compare"})
-
-Change = Callable[[AsyncConnection, Space, PostedForm], Awaitable[FlashMessage]]
 
 
 @dataclass(frozen=True)
@@ -149,8 +144,17 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
     )
 
 
-async def _add_phrase(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    phrase, source = form.text("phrase").strip(), form.text("source")
+ROUTES.add("", show_self_reported)
+
+
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    return await _render(await open_page(visit.request), errors_of(refusal), visit.typed("phrase", "source"))
+
+
+@ROUTES.action("/add", _FORM, _refuse)
+async def post_add(visit: Visit) -> FlashMessage:
+    """Have words in answers stand for a source."""
+    phrase, source = visit.form.text("phrase").strip(), visit.form.text("source")
     errors: Errors = {}
     if not phrase:
         errors["phrase"] = ["Type words that the answers have."]
@@ -158,46 +162,22 @@ async def _add_phrase(connection: AsyncConnection, space: Space, form: PostedFor
         errors["source"] = ["Choose the source that the words stand for."]
     if errors:
         raise Invalid(errors)
-    await _change(connection, space, phrase, source)
+    await _change(visit, phrase, source)
     return FlashMessage.PHRASE_ADDED
 
 
-async def _remove_phrase(connection: AsyncConnection, space: Space, form: PostedForm) -> FlashMessage:
-    await _change(connection, space, form.text("phrase"), "")
+@ROUTES.action("/remove", _FORM, _refuse)
+async def post_remove(visit: Visit) -> FlashMessage:
+    """Remove words that stand for a source."""
+    await _change(visit, visit.form.text("phrase"), "")
     return FlashMessage.PHRASE_REMOVED
 
 
-async def _change(connection: AsyncConnection, space: Space, phrase: str, source: str) -> None:
+async def _change(visit: Visit, phrase: str, source: str) -> None:
     try:
         changes = read_changes({f"{ANSWER_PHRASE}.{phrase}": source})
-        await change_space(connection, space.id, changes)
+        await change_space(visit.connection, visit.space.id, changes)
     except Invalid as error:
         # The key has what was typed in it: the rule comes after it.
-        rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
+        rules = [rule.rpartition(": ")[2] for field in error.errors.values() for rule in field]
         raise Invalid(without_keys({"phrase": rules})) from None
-
-
-def _changing(change: Change) -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler of a form that changes something and leads back to the page."""
-
-    async def post(request: Request) -> Response:
-        visitor = await require_visitor(request)
-        form = await read_form(request, visitor.form_key, FORM)
-        try:
-            async with services(request).database.transaction() as connection:
-                inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-                message = await change(connection, inside.space, form)
-        except Invalid as error:
-            typed = {name: form.text(name) for name in ("phrase", "source")}
-            return await _render(await open_page(request), error.errors, typed)
-        return redirect(request, f"{HOME}/spaces/{inside.space.id}/self-reported", message)
-
-    return post
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/self-reported"
-ROUTES = [
-    Route(_PATH, show_self_reported, methods=["GET"]),
-    Route(f"{_PATH}/add", _changing(_add_phrase), methods=["POST"]),
-    Route(f"{_PATH}/remove", _changing(_remove_phrase), methods=["POST"]),
-]

@@ -11,19 +11,14 @@ from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.console.flash import FlashMessage
-from headwater.console.forms import PostedForm, once_token, read_form, read_form_once, spend
-from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import read_view
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visitor import HOME, SpaceVisitor, enter, require_visitor
+from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.parameters import Query
 from headwater.reports.query import Group
@@ -37,7 +32,8 @@ SHARED = "/shared"
 LIFETIMES = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
 USUAL_LIFETIME = "30"
 MOST = 100
-_CREATE, _REVOKE = "create share link", "revoke share link"
+ROUTES = SpacePages("/share-links")
+_CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True)
 _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 
@@ -89,47 +85,37 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
     await connection.execute(queries["note_opening"], values)
 
 
-async def show_links(request: Request) -> Response:
+@ROUTES.page()
+async def show_links(visit: Visit) -> Response:
     """Show the links, and the form for one of the page that the address names."""
-    visitor = await require_visitor(request)
-    query = Query(request.scope["query_string"])
-    typed = {name: str(query.single(name) or "") for name in ("page", "query")}
-    async with services(request).database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        return await _page(connection, request, inside, typed=typed)
+    query = visit.query
+    return await _page(visit, {name: str(query.single(name) or "") for name in ("page", "query")})
 
 
-async def post_create(request: Request) -> Response:
-    """Make a link, which is shown this once."""
-    visitor = await require_visitor(request)
-    form = await read_form_once(request, visitor.form_key, _CREATE)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        try:
-            token = await _create(connection, inside, form)
-        except Invalid as error:
-            typed = {name: form.text(name) for name in ("name", "page", "query", "days", "notes")}
-            return await _page(connection, request, inside, typed=typed, errors=error.errors)
-        await spend(connection, form)
-        link = f"{services(request).base_url}{SHARED}/{token}"
-        return await _page(connection, request, inside, made=link, typed={})
+async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+    typed = visit.typed("name", "page", "query", "days", "notes")
+    return await _page(visit, typed, errors=errors_of(refusal))
 
 
-async def post_revoke(request: Request) -> Response:
+@ROUTES.action("/create", _CREATE, _refuse)
+async def post_create(visit: Visit) -> Response:
+    """Create a link, which is shown this once."""
+    token = await _create(visit)
+    await visit.spend()
+    return await _page(visit, {}, made=f"{visit.services.base_url}{SHARED}/{token}")
+
+
+@ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS))
+async def post_revoke(visit: Visit) -> FlashMessage:
     """Revoke a link at once."""
-    visitor = await require_visitor(request)
-    form = await read_form(request, visitor.form_key, _REVOKE)
-    async with services(request).database.transaction() as connection:
-        inside = await enter(connection, request, visitor, Permission.CHANGE_SETTINGS)
-        values = {"space_id": inside.space.id, "id": form.number("link")}
-        await connection.execute(queries["revoke"], values)
-    location = f"{HOME}/spaces/{inside.space.id}/share-links"
-    return redirect(request, location, FlashMessage.LINK_REVOKED)
+    values = {"space_id": visit.space.id, "id": visit.form.number("link")}
+    await visit.connection.execute(queries["revoke"], values)
+    return FlashMessage.LINK_REVOKED
 
 
-async def _create(connection: AsyncConnection, inside: SpaceVisitor, form: PostedForm) -> str:
-    view = read_view(form.text("name"), form.text("page"), form.text("query"), SHAREABLE)
-    days = form.text("days")
+async def _create(visit: Visit) -> str:
+    view = read_view(visit.form.text("name"), visit.form.text("page"), visit.form.text("query"), SHAREABLE)
+    days = visit.form.text("days")
     if days not in LIFETIMES:
         raise Invalid.of("days", f"must be one of {', '.join(LIFETIMES)}.")
     only = ReportView.read(Query(view["query"].encode())).only
@@ -138,51 +124,35 @@ async def _create(connection: AsyncConnection, inside: SpaceVisitor, form: Poste
     token = secrets.token_urlsafe(32)
     values: dict[str, Any] = {
         **view,
-        "space_id": inside.space.id,
+        "space_id": visit.space.id,
         "token_hash": hash_secret(token),
         "most": MOST,
-        "user_id": inside.visitor.user.id,
+        "user_id": visit.user_id,
         "lifetime": timedelta(days=int(days)),
-        "with_notes": form.text("notes") == "yes",
+        "with_notes": visit.form.text("notes") == "yes",
     }
-    if await fetch_optional(connection, queries["create"], values) is None:
+    if await fetch_optional(visit.connection, queries["create"], values) is None:
         raise Invalid.of("name", f"cannot be made: there are {MOST} links, revoke one first.")
     return token
 
 
 async def _page(
-    connection: AsyncConnection,
-    request: Request,
-    inside: SpaceVisitor,
-    *,
-    typed: dict[str, str],
-    made: str | None = None,
-    errors: Errors | None = None,
+    visit: Visit, typed: dict[str, str], made: str | None = None, errors: Errors | None = None
 ) -> Response:
-    cursor = connection.cursor(row_factory=class_row(ShareLink))
-    values = {"space_id": inside.space.id, "most": MOST}
+    cursor = visit.connection.cursor(row_factory=class_row(ShareLink))
+    values = {"space_id": visit.space.id, "most": MOST}
     links = await fetch_all(cursor, queries["list"], values)
-    members = await list_members(connection, inside.space.id)
+    members = await list_members(visit.connection, visit.space.id)
     usual = {"name": "", "page": "", "query": "", "days": USUAL_LIFETIME, "notes": ""}
-    return render(
-        request,
-        "share_links.html",
-        status=422 if errors else 200,
-        links=links,
-        made=made,
-        typed=usual | typed,
-        errors=errors or {},
-        pages=SHAREABLE,
-        lifetimes=LIFETIMES,
-        base=f"{HOME}/spaces/{inside.space.id}",
-        makers={member.user_id: member.display_name for member in members},
-        once=hidden_token(once_token(inside.visitor.form_key, _CREATE)),
-    )
-
-
-_PATH = f"{HOME}/spaces/{{space_id}}/share-links"
-ROUTES = [
-    Route(_PATH, show_links, methods=["GET"]),
-    Route(f"{_PATH}/create", post_create, methods=["POST"]),
-    Route(f"{_PATH}/revoke", post_revoke, methods=["POST"]),
-]
+    shown: dict[str, Any] = {
+        "links": links,
+        "made": made,
+        "typed": usual | typed,
+        "errors": errors or {},
+        "pages": SHAREABLE,
+        "lifetimes": LIFETIMES,
+        "base": visit.path(),
+        "makers": {member.user_id: member.display_name for member in members},
+        "once": visit.once(_CREATE.name),
+    }
+    return visit.render("share_links.html", shown, 422 if errors else 200)
