@@ -29,7 +29,7 @@ class BacklogWatch:
         self._known: set[tuple[int, int | None]] = set()
 
     def look(self, connection: Connection[Any]) -> list[int]:
-        """Look for backlogs. Returns no Spaces, as there is no further work to do for any."""
+        """Look for backlogs. Returns no Spaces because none needs further work."""
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(

@@ -5,7 +5,7 @@ WHERE r.space_id = %(space_id)s AND r.noted_at >= %(since)s
 ORDER BY r.noted_at DESC LIMIT 1;
 
 -- name: senders
--- By which ways orders came before a moment, among the latest of them, and the last of each.
+-- The ways in which the latest orders before a moment arrived, and the last order of each.
 SELECT l.sender, count(*), max(l.event_time)
 FROM (SELECT e.sender, e.event_time FROM events e
       WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s

@@ -67,8 +67,8 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
 async def read_figures(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
 ) -> list[ReportedFigure]:
-    """Return what reports say of the time since the last look, or of all that is looked at. Needs a
-    transaction in which nothing has been read yet.
+    """Return the figures of reports since the last pass, or for the whole period. Needs a transaction in
+    which nothing has been read yet.
     """
     start = first_hour(watch, until)
     hours = await read_hour_figures(connection, space.id, start, until)
@@ -122,7 +122,7 @@ class CountTable:
     """By measure and subject: the sums before each hour, and of all."""
     days: Mapping[tuple[str, str], list[int]]
     began: int
-    """The first hour in which anything was counted."""
+    """The first hour with a count."""
     length: int = field(default=0)
 
     def at_hour(self, end: datetime) -> SpaceCounts:

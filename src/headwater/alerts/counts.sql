@@ -4,8 +4,8 @@ SELECT EXISTS (SELECT FROM inbox i
                WHERE i.space_id = %(space_id)s AND i.id <= %(settled_id)s);
 
 -- name: add
--- Add the rows of a measure, at most so many after a receipt, to the hours they are of; select how
--- many there were, and the last one's receipt.
+-- Add up to a limit of a measure's rows after a receipt to their hours; select the number of rows and
+-- the last receipt.
 WITH added_rows AS MATERIALIZED (
     {rows}
 ), added AS (
@@ -42,11 +42,10 @@ WHERE r.space_id = %(space_id)s AND r.id > %(after)s AND r.id <= %(settled_id)s
 ORDER BY r.id LIMIT %(most)s;
 
 -- name: repeated
--- The orders after a receipt; those count that equal one of the same contact within the ten minutes
--- before. Refunds are none, and upsells may well cost the same. The contacts' orders are read once and
--- compared with their neighbours, and not looked for at each row: of a Space that the database's
--- statistics do not know yet the planner believes that it has one row, and would read all of it each
--- time.
+-- The orders after a receipt. Those count that equal an order of the same contact within the ten minutes
+-- before. Refunds do not count, nor upsells, which may well cost the same. The contacts' orders are read
+-- once and compared with their neighbours: a lookup for each row would read all rows of a Space that is
+-- missing in the database's statistics, because the planner then expects a single row.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.event_time, e.contact_id
     FROM events e
@@ -118,7 +117,7 @@ FROM hour_counts c
 WHERE c.space_id = %(space_id)s AND c.hour >= %(start)s;
 
 -- name: first
--- The first hour of which anything is known.
+-- The first hour with any data.
 SELECT min(c.hour) FROM hour_counts c WHERE c.space_id = %(space_id)s;
 
 -- name: forget

@@ -37,12 +37,12 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 MOST_HOURS = 48
-"""Hours that are made up for, after nobody has looked for longer."""
+"""The most hours that are caught up on after an outage of the worker."""
 SEVERE = 1_000
-"""Items from which on a problem of this moment is severe."""
+"""From this many items a current problem is severe."""
 
 Announce = Callable[[AsyncConnection, Space, Sequence[AlertStep]], Awaitable[None]]
-"""Stores, in the same transaction, what people are told."""
+"""Stores the notifications, in the same transaction."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
 
 
 def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
-    """Return the problems of this moment as signs, and that those of before are over."""
+    """Return the current problems as signs, and the end of earlier ones."""
     signs = [
         Sign(
             one.kind,

@@ -22,9 +22,9 @@ queries = Queries(__name__, "history.sql")
 SAME = timedelta(hours=24)
 """An alert that comes back within it is the same one."""
 WELL_LOOKS = 2
-"""Looks in a row by which all is well, until an alert about figures ends."""
+"""Consecutive passes without a problem until an alert about figures ends."""
 NEW_USUAL = timedelta(days=7)
-"""An alert about figures that is as old ends: what it is about is what is usual now."""
+"""An alert about figures ends at this age: the new level counts as normal."""
 KEPT = timedelta(days=400)
 MOST = 500
 MOST_STEPS = 2_000
@@ -82,7 +82,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class AlertStep:
-    """A step of an alert, as messages have it."""
+    """A transition of an alert, as messages show it."""
 
     alert_id: int
     step: StepKind
@@ -139,7 +139,7 @@ class AlertHistory:
             await self._go_on(alert, sign, at)
 
     async def expire(self, at: datetime, off: Collection[Rule]) -> None:
-        """End alerts whose rule is off, and those about figures that are not judged any more."""
+        """End alerts whose rule is off, and alerts about figures that are no longer judged."""
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + SAME
             if is_over or alert.rule in off:

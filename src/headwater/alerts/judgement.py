@@ -1,11 +1,10 @@
-"""Judging the counts of a Space: what is out of its usual range, and by which rule. Pure.
+"""Judges the counts of a Space: which are out of their usual range, and by which rule. Pure.
 
-A count is held against the same time of the weeks before: the median of up to five. What falls is
-expected at the level of the hours just before, as far as that is lower, so that a quiet day is no
-fault; and orders, or the visits of one source, no higher than the visits as a whole, so that a
-holiday is none. The shortest time is judged in which enough is expected, so that a Space with few
-visits is judged by the day, not by the hour. Differences are measured in standard deviations of a
-count that varies by chance (Poisson's) and by a tenth besides.
+A count is compared with the same time in up to five earlier weeks: their median. A fall is measured against
+the level of the preceding hours if that is lower, so a quiet day raises no alert. Orders, and visits of one
+source, are expected to fall along with all visits, so a holiday raises none either. The shortest period with
+a large enough expected count is judged, so a Space with few visits is judged by the day instead of the hour.
+Differences are measured in standard deviations of a count that varies by chance (Poisson) plus a tenth.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WINDOWS_OF_FAULTS = (1, 4, 12, 24)
 ENOUGH = 11.0
 """The count that has to be expected of a time, to judge it."""
 PLENTY = 120.0
-"""The count from which on a longer time would show nothing more."""
+"""Above this count a longer period would not be more certain."""
 NOISE = 0.1
 """The deviation that counts have besides chance, as a fraction."""
 SETTLED = 8.0
@@ -40,7 +39,7 @@ JUMP = {Sensitivity.LOW: 0.4, Sensitivity.NORMAL: 0.25, Sensitivity.HIGH: 0.15}
 FEWEST = {Sensitivity.LOW: 20, Sensitivity.NORMAL: 8, Sensitivity.HIGH: 5}
 """The least count of faults."""
 RECOVERED = 0.7
-"""The fraction of what is expected from which on a count is well again."""
+"""A count above this fraction of the expected one has recovered."""
 
 
 def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
@@ -258,8 +257,8 @@ def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange
 
 
 def _level(series: CountSeries, steps: int, age: int) -> float:
-    """Return how the time before compares with what is usual, at most 1: the shortest time, not
-    below `steps`, in which enough is usual. While an alert is open, the time before it.
+    """Return the ratio of the preceding period to its usual level, at most 1. The period is the shortest one,
+    at least `steps` long, with a large enough usual count; while an alert is open, it ends before the alert.
     """
     back = max(steps, age)
     if series.week != HOURS:
@@ -283,8 +282,8 @@ def _ratio(control: _Control, steps: int) -> float:
 
 
 def _deviation(observed: float, expected: float) -> float:
-    """Return by how many standard deviations a count differs from what is expected: of its root, as
-    that of a small count is as wide as that of a large one.
+    """Return by how many standard deviations a count differs from the expected one. It compares square roots,
+    whose deviation is the same for small and large counts.
     """
     distance = 2 * (sqrt(observed + 0.375) - sqrt(expected + 0.375))
     return distance / sqrt(1 + NOISE**2 * expected)

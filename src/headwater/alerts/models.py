@@ -11,7 +11,7 @@ from headwater.alerts.series import CountSeries, UsualRange
 LONGEST_WINDOW = 168
 """The longest time that is judged, in hours."""
 CONSEQUENCES = frozenset({Rule.SOURCE_VISITS_FELL, Rule.UNATTRIBUTED_ROSE})
-"""Rules that are not judged over a time in which visits were missing altogether."""
+"""Rules that are not judged while visits are missing altogether."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class SpaceCounts:
     """Everything that is counted in a Space, up to the hour that is judged."""
 
     visits: CountSeries | None = None
-    """Of browsers, as the tracker reports them."""
+    """Browser visits reported by the tracker."""
     touches: CountSeries | None = None
-    """Touchpoints, of whatever source and sender."""
+    """Touchpoints of any source and sender."""
     by_source: Mapping[str, CountSeries] = field(default_factory=dict[str, CountSeries])
-    """Those of each source but `direct`, which no ad or link brings."""
+    """Touchpoints of each source except `direct`, which no ad or link brings."""
     orders: CountSeries | None = None
     untouched: CountSeries | None = None
     """Orders without a touchpoint in the window."""
@@ -67,7 +67,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class Alertness:
-    """The choices of a Space for its rules, and its alerts of late."""
+    """A Space's choices for its rules, and its recent alerts."""
 
     sensitivity: Mapping[Rule, Sensitivity] = field(default_factory=dict[Rule, Sensitivity])
     off: frozenset[Rule] = frozenset()

@@ -19,7 +19,7 @@ from headwater.forwarding.platforms import registry
 queries = Queries(__name__, "problems.sql")
 
 LATE = timedelta(minutes=5)
-"""The time after which waiting work is late: normally it is processed, or sent, in seconds."""
+"""Waiting work older than this is late: normally it is processed, or sent, within seconds."""
 MOST_COUNTED = 10_000
 _FAULTS = {
     Rule.EVENTS_REJECTED: ("event", "could not be processed"),
@@ -68,7 +68,7 @@ class Alert:
                 return self.text or TEXTS[self.kind].title
 
     def command(self, space_id: int) -> str | None:
-        """The command with which an operator deals with it."""
+        """The operator's command for it."""
         options = f"--space {space_id} --destination {self.destination_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",

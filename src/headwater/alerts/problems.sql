@@ -1,8 +1,7 @@
 -- name: problems
--- What needs somebody's attention in a Space: destinations that a platform refuses, deliveries and
--- accepted requests that are later than they should be, rows that could not be processed, and browsers
--- that tried to be too many contacts.
--- Everything is counted as far as %(most)s, so that a long backlog costs no more than that.
+-- The current problems of a Space: destinations refused by their platform, late deliveries and accepted
+-- requests, rows that could not be processed, and browsers that claimed too many contacts.
+-- Counting stops at %(most)s, so that a long backlog costs no more than that.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
 FROM destinations d

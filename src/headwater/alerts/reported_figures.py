@@ -23,7 +23,7 @@ from headwater.reports.query import (
 )
 
 MOST_DAYS = 30
-"""Days of one report: with their hours they are no more rows than it may have."""
+"""The days of one report. Their hours stay below the most rows that a report may have."""
 ORDERS = (Kind.ORDER,)
 SALES = (Kind.ORDER, Kind.UPSELL)
 """What brings money, before refunds."""
@@ -44,8 +44,8 @@ class ReportedFigure(NamedTuple):
 async def read_hour_figures(
     connection: AsyncConnection, space_id: int, start: datetime, end: datetime
 ) -> list[ReportedFigure]:
-    """Return the orders of every hour from a midnight on, and those without a touchpoint in the
-    window before them. Needs a transaction in which nothing has been read yet.
+    """Return the orders of every hour since a midnight, and those without a touchpoint in the window before
+    them. Needs a transaction in which nothing has been read yet.
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
     queries = [_query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)]

@@ -1,4 +1,4 @@
-"""The rules by which something in a Space is an alert: names, and what people read of them."""
+"""The alert rules: their names, and their texts."""
 
 from __future__ import annotations
 

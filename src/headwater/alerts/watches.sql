@@ -30,7 +30,8 @@ WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
 RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until;
 
 -- name: settle
--- Note how far a Space is counted and judged, and when it is due again. Only whoever took it may.
+-- Store how far a Space is counted and judged, and when it is due again. Only the process that holds it
+-- may.
 UPDATE alert_watches w
 SET timezone = %(timezone)s, counted_id = %(counted_id)s, counted_at = %(counted_at)s,
     settled_id = %(settled_id)s, settled_at = %(settled_at)s, judged_until = %(judged_until)s,

@@ -1,5 +1,5 @@
-"""The C library's allocator, told to keep memory that reports free. Else it gives every array of
-some size back to the system, whose making it anew takes up to half of a report's time.
+"""Configures the C library's allocator to keep freed memory. By default it returns each large array to the
+system, and allocating it again takes up to half of a report's time.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ import ctypes
 from contextlib import suppress
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-"""The numbers by which glibc's `malloc.h` knows the settings."""
+"""The numbers of the settings in glibc's `malloc.h`."""
 LARGE_BYTES = 4 * 1024 * 1024
-"""Arrays below this size are made in memory that is kept: those of a piece of a report."""
+"""Arrays below this size are allocated in memory that is kept. A chunk of a report's paths fits."""
 KEPT_BYTES = 32 * 1024 * 1024
-"""The freed memory that is kept at most for what comes next, but for gaps."""
+"""The most freed memory that is kept for later allocations, gaps not counted."""
 
 
 def give_freed_memory_back() -> None:

@@ -1,8 +1,8 @@
-"""Named places at which a process can be made to die as if by power cut, for crash tests.
+"""Named points in the code where a process dies as if the power failed, for crash tests.
 
-`HEADWATER_FAILPOINT=<name>` arms one for good. `HEADWATER_FAILPOINT_FILE=<path>` lets a test arm
-them in a running service: while the file holds a failpoint's name, the first process to pass
-there removes the file and dies. With neither set a failpoint costs two comparisons.
+`HEADWATER_FAILPOINT=<name>` arms one permanently. `HEADWATER_FAILPOINT_FILE=<path>` lets a test arm them in a
+running service: while the file contains a failpoint's name, the first process to reach that point removes the
+file and dies. With neither set a failpoint costs two comparisons.
 """
 
 from __future__ import annotations

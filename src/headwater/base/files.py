@@ -23,7 +23,7 @@ def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(exist_ok=True)
-        path.chmod(mode)  # whatever the umask takes away
+        path.chmod(mode)  # overrides the umask
         sync_directory(path.parent)
     directory.mkdir(exist_ok=True)  # raises when it is something else
     close_to_others(directory, mode)
@@ -41,9 +41,11 @@ def close_to_others(directory: Path, mode: int = OURS_ALONE) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read; its name leads to the old text or to all of this."""
+    """Write a file that only its owner can read. The rename is atomic: readers see the old text or all of the
+    new one.
+    """
     partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)  # of an attempt that was killed, or anybody's link
+    partial.unlink(missing_ok=True)  # a leftover of a killed attempt, or a link placed by another user
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 # it is open already
         file.write(text)

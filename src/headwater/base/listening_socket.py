@@ -13,9 +13,9 @@ BIND_SECONDS = 2.0
 
 
 def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
-    """A bound TCP socket that does not listen yet. Port 0 takes a free one.
+    """Return a bound TCP socket that does not listen yet. Port 0 takes a free one.
 
-    A port in use is tried for `patience` seconds: it may be that of a Headwater just being
+    A port in use is retried for `patience` seconds because it may belong to a Headwater that is being
     replaced. Raises OSError.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(
@@ -37,7 +37,7 @@ def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
 
 
 def base_url(bound: socket.socket) -> str:
-    """The origin under which this machine reaches the socket."""
+    """Return the origin that reaches the socket from this machine."""
     host, port = reachable(bound)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -1,7 +1,7 @@
-"""One line of the log: JSON for programs, aligned text for somebody at a terminal.
+"""One line of the log: JSON for programs, aligned text for a terminal.
 
-It needs the standard library alone: the supervisor, which lives as long as the service and imports
-little, writes its lines here as well.
+It imports only the standard library. The supervisor also writes its lines here, and it must stay small
+because it runs as long as the service.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Render = Callable[[Mapping[str, Any]], str]
 _COLOURS = {"warning": "33", "error": "31", "critical": "1;31"}
 _OWN = ("event", "level", "timestamp", "exception", "stack")
 _NAME = re.compile("[a-z0-9_]{1,80}")
-"""An event that is a name of ours, and no sentence of somebody else's."""
+"""An event name of our own, as opposed to a sentence from a library."""
 
 
 def is_text(log_format: str) -> bool:
@@ -42,7 +42,7 @@ def _has_colour() -> bool:
 
 
 def as_json(line: Mapping[str, Any]) -> str:
-    """One JSON object, in which no value can forge another line."""
+    """Return one JSON object. A value cannot forge another line."""
     return json.dumps(line, default=repr)
 
 
@@ -76,7 +76,7 @@ def _quoted(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with whatever could drive a terminal or begin a line shown escaped."""
+    """Escape line breaks and characters that control a terminal."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 

@@ -1,9 +1,8 @@
-"""Logs on standard error: one JSON object a line, or text at a terminal, without secrets or
-personal data.
+"""Logs on standard error: one JSON object a line, or text at a terminal, without secrets or personal data.
 
-Everything goes through one chain, the standard library's loggers included. Both forms escape line
-breaks and terminal controls, so a value cannot forge a line; `mask` takes out what must not be
-kept, wherever in a text it stands (a database error quotes the row that it is about).
+All loggers use one chain, including those of the standard library. Both forms escape line breaks and terminal
+controls, so a value cannot forge a line. `mask` removes secrets and personal data anywhere in a text, because
+database errors quote the row that failed.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ MAX_DEPTH = 6
 _SENSITIVE = r"(?:password|passwd|secret|token|cookie|authorization|api[_-]?key|fingerprint)"
 _SENSITIVE_NAME = re.compile(rf"{_SENSITIVE}|^(?:e?mail|phone|ip|key|dsn)$|database_url", re.IGNORECASE)
 
-# Each begins only where a word begins and never backs up over what it has read, so that time stays
-# linear in the text, whoever wrote it.
+# Each pattern starts only at the start of a word and never backtracks over text that it has read. This keeps
+# the time linear in the text, whoever wrote it.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"trk_sk_[\w-]*|trk_[a-z]{2,4}_[\w-]{20,}"), MASKED),
     # PostgreSQL quotes the row that an error is about.
@@ -106,7 +105,7 @@ def _settle_libraries(*, is_brief: bool) -> None:
         logger.handlers, logger.propagate = [], True
     for name in ("mcp", "urllib3"):  # they log every request
         logging.getLogger(name).setLevel(logging.WARNING)
-    # It warns of each connection and each try, of which database/outage_log.py tells.
+    # It warns about each connection and each attempt; database/outage_log.py logs the outage once.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     if is_brief:
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

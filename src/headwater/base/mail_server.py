@@ -1,4 +1,4 @@
-"""The operator's mail server and the sender of mail, as settings name them."""
+"""The operator's mail server and sender, read from settings."""
 
 from __future__ import annotations
 

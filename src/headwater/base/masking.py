@@ -21,7 +21,7 @@ _WINDOW = 8192
 """The characters of a text that are read: more than is ever kept of one."""
 _LONGEST_VALUE = 2048
 _SHORTEST_VALUE = 2
-"""Characters; one identifies nobody."""
+"""In characters; a single character identifies no person."""
 _WHOLE_WORD = 8
 """Values shorter than this are masked only as whole words: `Al` must not take a bite of `All`."""
 
@@ -34,10 +34,10 @@ _PERSONAL = re.compile(
 
 
 class Mask:
-    """Masks secrets and personal data: whatever looks like it, and the values that were sent."""
+    """Masks secrets and personal data: patterns that look like them, and the values that were sent."""
 
     def __init__(self, values: Iterable[str] = (), quotes: frozenset[str] = frozenset()) -> None:
-        """`quotes` are names of JSON members whose values are masked whatever they are."""
+        """`quotes` are names of JSON members whose values are always masked."""
         self._quotes = quotes
         forms = (form for value in values for form in _forms(value))
         self._values = frozenset(form for form in forms if len(form) >= _SHORTEST_VALUE)
@@ -50,10 +50,10 @@ class Mask:
         """
 
     def text(self, text: str, most: int = LONGEST_ERROR) -> str:
-        """The beginning of a text, of at most so many characters, masked."""
+        """Return the first `most` characters of a text, masked."""
         masked = self.without_values(_PERSONAL.sub(MASKED, mask(text[:_WINDOW])))
         if len(text) > _WINDOW:
-            masked = masked[:-_LONGEST_VALUE]  # half a value may stand at the cut
+            masked = masked[:-_LONGEST_VALUE]  # the cut may have split a value
         return masked.replace("\0", "")[:most]  # PostgreSQL keeps no NUL in a text
 
     def answer(self, body: bytes) -> str | None:

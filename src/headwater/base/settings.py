@@ -59,10 +59,11 @@ class Settings:
     secret_key: str | None = None
     """Signs cursors and links; None uses the secret made when the database was set up."""
     storage_url: str | None = None
-    """The object store for exports, as s3://, gs://, az:// or file:// URL; None is a folder in
-    `data_dir`."""
+    """The URL of the object store for exports: s3://, gs://, az:// or file://. None uses a folder in
+    `data_dir`.
+    """
     backup_dir: Path | None = None
-    """The folder of backups, in which the worker keeps the journal of erasures."""
+    """The folder of backups. The worker keeps the journal of erasures there."""
     rate_limit_factor: float = 1.0
     """Multiplies every rate limit."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -70,7 +71,7 @@ class Settings:
     brand: str = "Headwater"
     """The name shown to people."""
     geoip_db: Path | None = None
-    """A MaxMind database of cities or countries, to tell where visitors are."""
+    """A MaxMind database of cities or countries, used to locate visitors."""
     tracker_script: str = "/t.js"
     """The path of the tracker's script."""
     tracker_endpoint: str = "/t"
@@ -89,10 +90,11 @@ class Settings:
     )
     """Hosts of assistants that may register themselves."""
     merge_alert: int = MERGE_ALERT
-    """Merges of contacts in one Space and hour from which on they are an alert."""
+    """The number of contact merges in one Space within an hour that raises an alert."""
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Ad platform → the origin of its interface where that is not its own, as for trying it out.
-    Each is read from a variable of its own, HEADWATER_<PLATFORM>_URL."""
+    """Ad platform → the origin of its interface, where it is not the platform's own (for tests). Each is read
+    from HEADWATER_<PLATFORM>_URL.
+    """
     max_upload_mb: int = 200
     """The largest file that can be uploaded in the console, in megabytes."""
     report_memory_mb: int = 40
@@ -102,7 +104,7 @@ class Settings:
     rates_url: str = "https://www.ecb.europa.eu"
     """The origin that they are fetched from."""
     smtp_url: str | None = field(default=None, repr=False)
-    """The mail server, as smtp:// or smtps:// URL; None sends no mail."""
+    """The smtp:// or smtps:// URL of the mail server; None sends no mail."""
     mail_from: str | None = None
     """The sender of mail, as `Name <address>` or an address alone."""
     notify_hosts: tuple[str, ...] = ()

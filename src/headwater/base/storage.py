@@ -27,7 +27,7 @@ CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
-"""By the end of a name; everything else is compressed by gzip, or looked at by nobody but us."""
+"""By file suffix. Files with other suffixes are compressed with gzip, or are internal."""
 BUFFER_BYTES = 8 * 1024 * 1024
 """The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
 
@@ -50,13 +50,13 @@ class Storage(ABC):
 
     @abstractmethod
     def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
-        """A context in which a new file is written; leaving it by an error leaves no file.
-        `download_name` is the name that people save it under. Raises OSError.
+        """Open a new file for writing; an error inside the context leaves no file. `download_name` is the
+        name under which browsers save it. Raises OSError.
         """
 
     @abstractmethod
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A context in which a file is read, from any place. Raises OSError."""
+        """Open a file for reading from any position. Raises OSError."""
 
     @abstractmethod
     def read_head(self, name: str, size: int) -> bytes:

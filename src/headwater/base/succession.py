@@ -1,5 +1,5 @@
-"""Processes that follow one another while the service goes on: the signals by which they do, how a
-successor says that it has begun, and children that a program takes over from the one before it.
+"""Replacing processes while the service runs: the signals involved, how a successor reports that it has
+started, and how a new program adopts the children of its predecessor.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class InheritedProcess:
 
 
 def announce(descriptor: int | None) -> None:
-    """Tell whoever started this process, by a pipe, that it has begun with its work."""
+    """Report to the parent process, through a pipe, that this one has started its work."""
     if descriptor is not None:
-        with suppress(OSError):  # whoever it was is gone
+        with suppress(OSError):  # the parent is gone
             os.write(descriptor, b"+")
         os.close(descriptor)

@@ -34,7 +34,7 @@ def make_export_schedule_duty() -> Duty:
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:
-    """A duty that removes files that nobody may download any more."""
+    """Return the background job that removes expired files."""
     storage = open_storage(settings)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:

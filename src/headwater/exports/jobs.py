@@ -1,11 +1,11 @@
 """Export jobs as rows: requested through the API, claimed by one process at a time.
 
 The process that claims a job holds a lease under a token and renews it while it works. The lease of
-a killed process runs out; one that was only slow finds its token replaced and discards its file.
+a killed process expires. A process that was only slow finds its token replaced and discards its file.
 
     request ──▶ claim ──▶ read and write ──▶ complete
-                  ▲            │ somebody in it is erased: the lease is taken away
-                  └────────────┘ from now on it holds off the Space's erasures while it works
+                  ▲            │ a contact in it is erased: the lease is revoked
+                  └────────────┘ from now on the job blocks the Space's erasures while it runs
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, expor
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """The Spaces with jobs that nobody works on."""
+    """Return the Spaces with unclaimed jobs."""
     return sorted({row[0] for row in connection.execute(queries["waiting"], _WAITS)})
 
 
@@ -90,7 +90,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
             **_WAITS,
         }
         with connection.transaction():
-            # While somebody is being erased: what is read afterwards is read without them.
+            # An erasure is under way; rows read after it no longer contain the person.
             lock_shared(connection, space_id)
             row = connection.execute(queries["claim"], values).fetchone()
         if row is None:
@@ -123,8 +123,8 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
 
 
 def discard(storage: Storage, files: Iterable[str]) -> bool:
-    """Remove files that nobody is to have. Returns True when all are removed. A place that cannot
-    be written to makes a job fail, and must not end the process that records the failure.
+    """Remove files. Returns True when all are removed. An unwritable folder makes the job fail; it must not
+    end the process that records the failure.
     """
     file = ""
     try:
@@ -164,12 +164,12 @@ def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
 
 
 def release(connection: Connection[Any], job: ClaimedJob) -> None:
-    """Release a job to another process, as this one must stop."""
+    """Release a job to another process because this one must stop."""
     connection.execute(queries["release"], _of(job))
 
 
 def end_holds(connection: Connection[Any]) -> None:
-    """Let erasures go on whatever exports were under way when a copy of the database was made."""
+    """Let erasures continue, regardless of exports that were running when the database was copied."""
     connection.execute(queries["end_holds"])
 
 

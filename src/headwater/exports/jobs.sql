@@ -14,8 +14,8 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
   AND x.schedule_id IS NULL;
 
 -- name: waiting
--- For the operator's side: jobs nobody works on, the oldest first, and what their last attempt may
--- have left behind.
+-- For the operator: unclaimed jobs, the oldest first, and the files that their last attempt may have
+-- left.
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
@@ -26,13 +26,13 @@ WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pa
     JOIN exports held ON held.space_id = e.space_id AND held.was_withdrawn
         AND e.requested_at <= held.leased_until
     WHERE e.space_id = x.space_id AND e.erased_at IS NULL AND e.retry_at <= now()))
--- What somebody waits for comes before what a schedule makes.
+-- Requested jobs come before scheduled ones: a person is waiting.
 ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
 -- name: claim
--- Take a job, unless somebody else has by now. One whose tries are used up has failed: the last
--- process that worked on it was killed, and unless an earlier one said why it failed, all were.
+-- Claim a job unless another process has. A job without attempts left has failed: the last process that
+-- worked on it was killed, and all were, unless an earlier one recorded an error.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
     error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(exhausted)s) END,
@@ -67,13 +67,13 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s
 -- The files are in place.
 UPDATE exports x
 SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,
-    -- Files of a schedule are not this job's any more.
+    -- Files of a schedule no longer belong to this job.
     file = CASE WHEN x.folder IS NULL THEN x.file END,
     error = NULL, lease = NULL, leased_until = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: put_back
--- An attempt failed: try again later, or no more.
+-- An attempt failed: retry later, or give up.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'queued' ELSE 'failed' END,
     error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = now()
@@ -86,11 +86,11 @@ SET status = 'queued', attempts = x.attempts - 1, lease = NULL, leased_until = n
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: end_holds
--- For the operator's side: no export holds off erasures any more.
+-- For the operator: exports stop blocking erasures.
 UPDATE exports x SET leased_until = now() WHERE x.was_withdrawn AND x.leased_until > now();
 
 -- name: spaces_to_tidy
--- For the operator's side: Spaces with files that nobody may have any more.
+-- For the operator: Spaces with expired files.
 SELECT DISTINCT x.space_id FROM exports x
 WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
 

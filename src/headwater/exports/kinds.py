@@ -78,7 +78,7 @@ class ExportKind:
 
     own_parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
     times: tuple[tuple[str, ...], ...]
-    """The parameters that say which time, as groups of which one is required."""
+    """The parameters of the time range, in groups; one parameter of each group is required."""
     read_dates: Callable[[Input, Space], TimeRange]
     check: Callable[[Input, Space], object]
     """A function that reads the other parameters, to find errors in them."""
@@ -117,8 +117,8 @@ class ExportKind:
 
 
 async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
-    """The request with the name of the fit that its model goes by, if it needs one: the file is
-    made later, when another may be current. Raises Invalid where there is none.
+    """Return the request with the name of the fit that its model uses, if it needs one: another may be
+    current when the file is made. Raises Invalid without a fit.
     """
     if request.kind != "events":
         return request

@@ -16,7 +16,7 @@ _EXPIRES = re.compile("[0-9]{1,12}")
 
 @dataclass(frozen=True)
 class Download:
-    """A file in the local folder, and the name under which it is saved."""
+    """A file in the local folder, and its name for saving."""
 
     file: str
     download_name: str
@@ -27,7 +27,7 @@ class Download:
         return f"{base_url}{PATH}/{self.file}/{quote(self.download_name)}?{query}"
 
     def admits(self, signing_key: bytes, query: dict[str, str], now: float) -> bool:
-        """True when this query is of a link to this file that has not expired."""
+        """Return whether this query is an unexpired link to this file."""
         expires = query.get("expires", "")
         if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
             return False

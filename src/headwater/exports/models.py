@@ -18,7 +18,7 @@ class ExportRequest:
     kind: str
     """events, contacts or companies."""
     body: dict[str, Any]
-    """The body of the request, as it was sent."""
+    """The body of the request, unchanged."""
     time: TimeRange
     form: FileForm
     rows_per_file: int | None
@@ -70,7 +70,7 @@ class ClaimedJob:
     """The number of files that are there from an earlier run."""
 
     def names(self, number: int) -> tuple[str, str]:
-        """The name of a file, from number 1, and the name under which it is saved."""
+        """Return the name of a file, numbered from 1, and its name for saving."""
         file = part_names(self.file, number)[-1]
         return file, download_name(self.request.kind, self.request.body, file)
 

@@ -28,8 +28,8 @@ COMPRESSION = "zstd(1)"
 
 
 def write_parquet(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
-    """Write lines of JSON as a Parquet file. Raises ParquetMissingError, and whatever `batches` and
-    `sink` raise.
+    """Write lines of JSON as a Parquet file. Raises ParquetMissingError, and the errors of `batches` and
+    `sink`.
     """
     try:
         from arro3 import io as arrow  # noqa: PLC0415 # an extra, and large
@@ -117,4 +117,4 @@ class _SafeSink(_Stream):
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: the file is flushed by whoever opened it."""
+        """Do nothing: the opener of the file flushes it."""

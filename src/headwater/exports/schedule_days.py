@@ -1,10 +1,9 @@
-"""The times of scheduled exports, and the days that a run writes, on the clock of the Space. Pure.
+"""The times of scheduled exports, and the days that a run writes, in the Space's time zone. Pure.
 
     daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
     hourly, one day rewritten, at any hour of 14 May:                   [13] [14]  until now
 
-A day of which there is no whole file yet is always among them, so a service that was away makes up
-for its days.
+Days without a complete file are always included, so a service that was down catches up.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class ScheduleDays:
     cadence: ExportCadence
     first_day: date
     next_day: date
-    """The first day of which there is no whole file yet."""
+    """The first day without a complete file."""
     rewritten_days: int
 
     def last_day(self, now: datetime, zone: ZoneInfo) -> date:
@@ -52,7 +51,7 @@ class ScheduleDays:
         return list(each_day(max(first, self.first_day), last))
 
     def next_day_after(self, now: datetime, zone: ZoneInfo) -> date:
-        """The first day of which there is no whole file after a run."""
+        """The first day without a complete file after a run."""
         last = self.last_day(now, zone)
         unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
         return max(self.next_day, unfinished)

@@ -28,7 +28,7 @@ from headwater.spaces.models import Space
 
 LONGEST_PAST = timedelta(days=3660)
 _NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
-"""Blank is none."""
+"""Blank means none."""
 
 
 def _parse_name(text: str) -> str:

@@ -103,7 +103,7 @@ async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSc
         "most": MOST,
     }
     if await fetch_optional(connection, queries["has_name"], values) is not None:
-        raise Invalid.of("name", "is that of another schedule.")
+        raise Invalid.of("name", "is already used by another schedule.")
     row = await fetch_optional(connection, queries["create"], values)
     if row is None:
         raise Invalid.of("table", f"cannot be scheduled: there are {MOST}, remove one first.")

@@ -79,7 +79,7 @@ SET status = 'queued', attempts = 0, retry_at = now()
 WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s AND x.status = 'failed';
 
 -- name: advance
--- When a schedule is due next, and the first day of which there is no whole file then.
+-- Set when a schedule runs next, and the first day without a complete file by then.
 UPDATE export_schedules s
 SET next_at = %(next_at)s, next_day = %(next_day)s
 WHERE s.space_id = %(space_id)s AND s.id = %(schedule_id)s;

@@ -71,7 +71,7 @@ def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> 
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:
-    """A member's schema: null stands for an optional one that is absent."""
+    """Return a member's schema: null replaces an optional member that is absent."""
     schema: dict[str, Any] = parameter["schema"]
     if parameter["required"]:
         return schema

@@ -50,8 +50,8 @@ class LineReader:
         return not self._held
 
     def read(self, most: int | None) -> Iterator[list[str]]:
-        """The next lines in batches, at most so many. `progress` is called with the number of lines
-        so far when a batch is written; an exception that it raises ends the reading.
+        """Return the next lines in batches, at most `most`. `progress` is called with the number of lines so
+        far after each batch; an exception that it raises ends the reading.
         """
         end = None if most is None else self.done + most
         while self._held and self.done != end:

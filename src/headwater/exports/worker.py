@@ -97,7 +97,7 @@ def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt
 
 
 class ExportAttempt:
-    """An attempt at a job: its progress, and the lease under which it is this process's."""
+    """An attempt at a job: its progress, and the lease of this process."""
 
     def __init__(self, url: str, job: ClaimedJob) -> None:
         self.job = job
@@ -123,8 +123,8 @@ class ExportAttempt:
         self.parts = number
 
     def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
-        """Put the files of a schedule's run in the place of those of its last run. Raises
-        LeaseLostError when the job is another process's.
+        """Replace the files of a schedule's last run with those of this one. Raises LeaseLostError when
+        another process holds the job.
         """
         job = self.job
         if job.folder is None:
@@ -160,4 +160,4 @@ def reason_of(error: Exception) -> str:
         return f"{error}"
     if isinstance(error, psycopg.OperationalError):
         return "The database was unavailable."
-    return f"An internal error ({type(error).__name__}); the worker's log tells more."
+    return f"An internal error ({type(error).__name__}); see the worker's log."

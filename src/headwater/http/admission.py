@@ -1,8 +1,8 @@
-"""A bound on the bytes of request bodies that one process holds at a time.
+"""A limit on the bytes of request bodies that one process holds at a time.
 
-A body is admitted before it is read, by what its head declares, and counts until its request is
-answered, as what is made of it waits in memory just as long. So memory has a bound whatever is
-sent by however many clients; a body without room is answered 503, and its connection goes on.
+A body is admitted by its declared length before it is read, and counts until its request is answered, because
+the values parsed from it stay in memory until then. So memory is bounded for any number of clients. A body
+without room gets a 503, and its connection stays open.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_storable
 
 MEGABYTE = 1_000_000
 UPLOAD_SECONDS = 15 * 60.0
-"""The seconds in which a file has to arrive: 200 MB at 2 Mbit a second."""
+"""The seconds within which a file must arrive: 200 MB at 2 Mbit/s."""
 HELD_BYTES = 4 * 1024 * 1024
 """Of an upload, what may be held at a time: what is gathered to be written, and as much again."""
 
@@ -32,7 +32,7 @@ BODY_SECONDS = "headwater.body_seconds"
 
 
 class Disconnected(Problem):
-    """The client went away before its body was complete; nobody reads the answer."""
+    """The client disconnected before its body was complete; there is no reader for an answer."""
 
     def __init__(self) -> None:
         super().__init__("The request body was not complete.", 400)
@@ -69,8 +69,8 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
 
 
 async def read_json(request: Request, limit: int = MAX_BODY) -> dict[str, Any]:
-    """A request's JSON object of at most so many bytes; fractions arrive as Decimal. Raises
-    Invalid, or a 413 or 415.
+    """Return a request's JSON object of at most `limit` bytes; fractions become Decimal. Raises Invalid, or a
+    413 or 415.
     """
     refuse_encoding(request.headers.get("content-encoding"))
     raw = await read_body(request.receive, limit)

@@ -1,7 +1,7 @@
-"""Pages and the files that they load are sent compressed to browsers that read gzip.
+"""Pages and their files are sent compressed to browsers that accept gzip.
 
-A page that holds a secret and also repeats what its visitor asked for has to mask the secret anew
-in each answer: the length of a compressed page tells what the two have in common.
+A page that contains a secret and repeats text from its request must mask the secret anew in each answer: the
+compressed length reveals what the two have in common.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from headwater.http.exchange import Exchange, begin_exchange, final_answer
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
 WRITE_SECONDS = 30.0
-"""The seconds in which a client has to take LEAST_TAKEN bytes of its answer, or all of it."""
+"""The seconds within which a client must read LEAST_TAKEN bytes of its answer, or all of it."""
 LEAST_TAKEN = 16 * 1024
 LINGER_SECONDS = 2.0
-"""The seconds for which a client that was answered early may send nothing."""
+"""How many seconds a client may stay silent after an early answer."""
 DISCARD_SECONDS = 15.0
 MAX_DISCARDED = 64 * 1024 * 1024
 """The time and the bytes for the rest of a body whose request was answered before it arrived."""
@@ -113,8 +113,8 @@ class Protocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """Go on with the next request, or wait for one: as uvicorn does, but without a timer for
-        each request, as the round that ends what is overdue sees idle connections, too.
+        """Continue with the next request, or wait for one. Unlike uvicorn this starts no timer per request:
+        the periodic check for overdue connections also ends idle ones.
         """
         self.server_state.total_requests += 1
         if self.transport.is_closing():
@@ -172,9 +172,9 @@ class Protocol(HttpToolsProtocol):
             self._end()
 
     def _stay(self, rest: bytes) -> None:
-        """Read on after a request that offers to change the protocol, as Java's client does. The
-        parser stops there and takes even the body for the other protocol; a new one, with the
-        headers that frame the body, reads it.
+        """Keep reading after a request that offers to change the protocol, as Java's client sends. The parser
+        stops there and treats the body as the other protocol, so a new parser, given the headers that frame
+        the body, reads it.
         """
         framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in FRAMING]
         self.parser = httptools.HttpRequestParser(self)
@@ -290,9 +290,9 @@ class Protocol(HttpToolsProtocol):
         raise ValueError(status.phrase)
 
     def _end(self) -> None:
-        """Read nothing more, and answer what could not be taken with `fault`.
+        """Stop reading, and answer the input that could not be parsed with `fault`.
 
-        A request before it that is still being answered gets its answer, as the last.
+        An earlier request that is still being answered gets its answer first.
         """
         self.refused = True
         cycle = cast("Exchange | None", self.cycle)

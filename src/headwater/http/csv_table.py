@@ -20,11 +20,11 @@ _NUMBER = re.compile(rf"[+-]?[\d\s().,-]+|{number_pattern()}", re.ASCII)
 
 
 def safe_cell(text: str) -> str:
-    """Return the text, with an apostrophe before it where a spreadsheet would run it as a formula:
-    names and pages come from anybody's browser. Numbers and telephone numbers stay as they are.
+    """Return the text, with a leading apostrophe if a spreadsheet would run it as a formula. Names and pages
+    come from browsers, so they are not trusted. Numbers and phone numbers stay unchanged.
 
-    A text that has apostrophes before such a beginning gets one more. To get the texts back, take
-    one apostrophe from each cell that begins with one and would run as a formula.
+    A text that already has apostrophes before a formula gets one more. To restore the texts, remove one
+    apostrophe from each cell that starts with one and would run as a formula.
     """
     return f"'{text}" if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
 

@@ -13,8 +13,8 @@ _ZERO = Decimal(0)
 
 
 def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) -> str:
-    """The pattern of a number in ASCII: at most so many digits on either side of the point, and in
-    its exponent, as the time to compute grows with both.
+    """Return the pattern of an ASCII number with a limited number of digits before and after the point and in
+    the exponent. Computing time grows with all three.
     """
     whole, fraction = rf"[0-9]{{1,{digits}}}", rf"\.[0-9]{{0,{digits}}}"
     part_alone = rf"\.[0-9]{{1,{digits}}}"
@@ -22,7 +22,7 @@ def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) 
 
 
 def decimal_text(number: Decimal, limit: Decimal, step: Decimal) -> str:
-    """`number` rounded half-even to `step`, as plain decimal text."""
+    """Return `number` rounded half-even to `step`, as plain decimal text."""
     if not number.is_finite() or not -limit <= number <= limit:
         raise ValueError(f"must be a finite number between -{limit:f} and {limit:f}.")
     rounded = number.quantize(step, ROUND_HALF_EVEN, _context).normalize(_context)

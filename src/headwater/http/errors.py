@@ -1,6 +1,6 @@
-"""The few ways a request can fail, and the one shape in which all of them are answered.
+"""The errors of a request, and the one shape of their answers.
 
-Domain functions raise these; `respond` is the only place that turns them into HTTP.
+Domain functions raise them; only `respond` turns them into HTTP.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def shorten(text: str, most: int = LONGEST_NAME) -> str:
 
 
 def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
-    """The first MAX_FAULTS of these rules, under names and in words of bounded length. No more
-    are taken from the iterator than are kept.
+    """Return the first MAX_FAULTS rules, with names and sentences shortened. The iterator is not read any
+    further than that.
     """
     kept: Errors = {}
     left = MAX_FAULTS
@@ -79,7 +79,7 @@ class NotFound(Problem):
 
 
 class Conflict(Problem):
-    """409: more than one answer, or a claim somebody else holds; `extra` says which."""
+    """409: several rows match, or another row holds the identifier; `extra` names them."""
 
     def __init__(self, message: str, **extra: Any) -> None:
         super().__init__(message, 409, extra)

@@ -24,7 +24,7 @@ from headwater.http.shared import Shared
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
-"""The seconds for which one check answers every request."""
+"""The seconds during which one check answers every request."""
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:
@@ -48,13 +48,13 @@ async def metrics(backlog: Shared[bytes], _: Request) -> Response:
     """Answer Prometheus text: this machine's counters, and the queue as the database has it."""
     publish_answers()
     text = render_counters()
-    with suppress(*UNAVAILABLE):  # the counters are of use without it
+    with suppress(*UNAVAILABLE):  # the counters are useful without it
         text += await backlog.get()
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
 async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
-    """The rows that wait in the database, as Prometheus text. Raises one of UNAVAILABLE."""
+    """Return the backlog of the database as Prometheus text. Raises one of UNAVAILABLE."""
     stored = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
         row = await fetch_optional(connection, queries["queue"])

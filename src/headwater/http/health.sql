@@ -1,7 +1,7 @@
 -- name: queue
--- The whole installation's backlog: rows waiting, the oldest one's age, rows rejected; erasures
--- waiting, the oldest one's age; the same of exports. The oldest row of a Space is its first one: of a
--- long queue no more is read for it than of a short one.
+-- The backlog of the whole installation: waiting rows, the age of the oldest, rejected rows; waiting
+-- erasures and the age of the oldest; the same for exports. The oldest row of a Space is its first,
+-- so a long queue takes no longer to read than a short one.
 SELECT (SELECT count(*) FROM inbox),
        coalesce((SELECT extract(epoch FROM now() - min(oldest.received_at))
                  FROM (SELECT (SELECT i.received_at FROM inbox i

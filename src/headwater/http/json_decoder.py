@@ -1,8 +1,7 @@
-"""JSON from strangers to values: one decoder for all bodies, one depth, bounded explanations.
+"""Decodes untrusted JSON: one decoder for all bodies, one depth limit, bounded error texts.
 
-JSON libraries differ in what they let through (NaN, lone surrogates, NUL, endless nesting), and
-each of those is a failure further in. Reading and explaining both take time linear in the body,
-and an explanation stays small whatever was sent.
+JSON libraries accept different things (NaN, lone surrogates, NUL, endless nesting), and each of those fails
+later. Decoding and explaining take time linear in the body, and an explanation stays small for any input.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class RateLimit:
 
     bucket: str
     per_minute: int
-    """The limit of a Space that has none of its own."""
+    """The limit of a Space without its own."""
 
     def for_space(self, own: Mapping[str, int], factor: float) -> int:
         """Return the limit of a Space, given its own limits by bucket; `factor` scales them all."""
@@ -36,7 +36,7 @@ class RateLimit:
 
 
 class QuotaRequest(msgspec.Struct, frozen=True):
-    """`cost` units of one Space's minute, of which it has `limit`."""
+    """Take `cost` units from one Space's minute, which has `limit` units."""
 
     space_id: int
     cost: int

@@ -16,14 +16,14 @@ from headwater.base.succession import RETIRE
 from headwater.http.connection import Protocol, State
 
 LAST_CALL_SECONDS = 1.0
-"""The seconds for which a stopping server still takes requests on open connections."""
+"""How many seconds a stopping server still takes requests on open connections."""
 GRACE_SECONDS = 6
 RETIREMENT_SECONDS = 60
 """The grace time of a server whose successor serves already: the longest report has room in it."""
 MAX_CONNECTIONS = 800
 NEW_OBJECTS = 10_000
-"""After so many the collector looks for garbage among them. The usual 700 are those of a few dozen
-requests under way at a time, most of them still needed: looking took a tenth of a request's time.
+"""New objects between two runs of the garbage collector. A few dozen concurrent requests create the usual
+700, most of them still in use: collecting took a tenth of a request's time.
 """
 
 
@@ -89,8 +89,8 @@ class Server(uvicorn.Server):
 def make_server(
     app: Any, max_connections: int = MAX_CONNECTIONS, began: Callable[[], None] | None = None
 ) -> Server:
-    """A server for `app`, to be run on listening sockets. One that is alone in its process has
-    `began` called once it accepts, and retires when told to.
+    """Return a server for `app` that runs on listening sockets. If it is alone in its process, it calls
+    `began` once it accepts connections, and retires on a signal.
     """
     config = uvicorn.Config(
         app,

@@ -1,1 +1,1 @@
-"""Telling people: the channels of a Space, and messages on their way to them."""
+"""Notifications: the channels of a Space, and the messages on their way to them."""

@@ -150,7 +150,7 @@ async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: i
 
 
 async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:
-    """Return the channels that are told of a rule's alerts."""
+    """Return the channels that receive a rule's alerts."""
     values = {"space_id": space_id, "rule": rule}
     return [row[0] for row in await fetch_all(connection, queries["for_rule"], values)]
 
@@ -164,7 +164,7 @@ async def note_result(
 
 
 def mail_token(key: bytes, space_id: int, channel_id: int) -> str:
-    """Return the token of the link with which somebody confirms or stops mail to their address."""
+    """Return the token of the link that confirms or stops mail to an address."""
     name = f"{space_id}.{channel_id}"
     signature = hmac.digest(key, b"mail channel " + name.encode(), "sha256")[:24]
     return f"{name}.{base64.urlsafe_b64encode(signature).decode()}"

@@ -46,13 +46,13 @@ UPDATE channels c SET sent_at = %(at)s, went_well = %(went_well)s, error = %(err
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s;
 
 -- name: for_rule
--- The channels that are told of alerts by a rule.
+-- The channels that receive a rule's alerts.
 SELECT c.id FROM channels c
 WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL AND c.confirmed_at IS NOT NULL
   AND %(rule)s = ANY(c.rules)
 ORDER BY c.id;
 
 -- name: is_member
--- Whether an address is that of a member.
+-- Whether an address belongs to a member.
 SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
                WHERE m.space_id = %(space_id)s AND u.email = %(address)s);

@@ -1,5 +1,5 @@
-"""The outbox: a message is written with what it tells of, in one transaction, and then sent by a
-process that takes it by a lease, as often as it needs.
+"""The outbox: a message is stored in the transaction of its cause. A process then leases it and retries until
+it is sent.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def announce_alerts(
 
 
 def alert_notice(space: Space, step: AlertStep) -> Notice:
-    """Return what people are told of a step of an alert."""
+    """Return the notice about a transition of an alert."""
     text, base = TEXTS[step.rule], f"/console/spaces/{space.id}"
     local = step.at.astimezone(space.zone)
     moment = f"{local:%d %b %Y, %H:%M} ({space.timezone})"

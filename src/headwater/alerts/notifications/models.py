@@ -1,4 +1,4 @@
-"""Notices, as they are before it is known by which way they go."""
+"""Notices, before a channel is chosen for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ReportTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that people are told: figures and words, and nothing of any contact."""
+    """A notification: figures and words, without data of any contact."""
 
     subject: str
     headline: str

@@ -1,4 +1,4 @@
-"""The test of a channel: a real message, sent while somebody waits for what becomes of it."""
+"""The test of a channel: a real message, sent while a user waits for the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def try_channel(database: Database, outlet: Outlet, space: Space, channel_
 
 
 def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
-    """Return what is asked of an address of nobody in the Space."""
+    """Return the confirmation request for an address outside the Space's members."""
     return Notice(
         subject=f"Do you want alerts and reports of {space.name}?",
         headline=f"Do you want alerts and reports of {space.name}?",

@@ -1,6 +1,4 @@
-"""Notices as mail and as messages of a webhook, as Slack, Mattermost, Teams and Discord take them.
-Pure.
-"""
+"""Notices as mail and as webhook messages that Slack, Mattermost, Teams and Discord accept. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True)
 class Envelope:
-    """From whom, to whom and when a mail is."""
+    """Sender, recipient and date of a mail."""
 
     sender: str
     recipient: str

@@ -29,7 +29,7 @@ from headwater.spaces.models import Space
 
 PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 2.0
-"""The time for which a process without work stays."""
+"""How long a process without work keeps running."""
 AT_ONCE = 4
 
 log = structlog.get_logger()
@@ -138,7 +138,7 @@ def message_duty(sender: MessageSender) -> WatcherDuty:
 
 
 async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
-    """Store the messages about what became of alerts, but for muted rules."""
+    """Store the messages about alert transitions, except for muted rules."""
     for step in steps:
         alert_steps.labels(step.rule, step.step).inc()
     choices = await watches.read_choices(connection, space.id)

@@ -36,7 +36,7 @@ MOST_EXAMPLES = 5
 LATE = timedelta(days=7)
 AHEAD = timedelta(minutes=5)
 WAITED = timedelta(days=30)
-"""The time for which a refund may wait for its order."""
+"""How long a refund may wait for its order."""
 APART = timedelta(minutes=10)
 """The longest time between two equal amounts of one contact that are probably one order."""
 
@@ -115,7 +115,7 @@ class EventChecks:
         return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
 
     async def _refunds(self) -> Finding:
-        """Find refunds that have waited for their orders too long, whatever the period is."""
+        """Find refunds that have waited for their orders too long, in any period."""
         values = {"space_id": self._space.id, "waited": WAITED, "most": MOST_EVENTS}
         rows = await fetch_all(self._connection, queries["refunds"], values)
         examples = tuple(

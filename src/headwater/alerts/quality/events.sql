@@ -115,7 +115,7 @@ ORDER BY count(*) DESC, r.reason, r.detail
 LIMIT %(examples)s;
 
 -- name: examples
--- Events by their ids, as examples.
+-- Example events, by their ids.
 SELECT e.id, e.contact_id, e.event_name, e.event_time, e.received_at, e.amount, e.currency,
        e.order_id
 FROM events e

@@ -59,9 +59,7 @@ class FindingPart:
     count: int
     examples: tuple[FindingExample, ...] = ()
     suggestion: str | None = None
-    """The listed source that a value of utm_source probably stands for, or the name of a network to
-    add for it.
-    """
+    """The listed source that a value of utm_source probably means, or the name of a network to add for it."""
     destination_id: int | None = None
     detail: str | None = None
     """In a platform's own words."""
@@ -73,9 +71,7 @@ class Finding:
 
     kind: FindingKind
     count: int
-    """Of rows concerned: as many as there are among those looked at, but for counts that end at
-    their bound.
-    """
+    """The number of affected rows among those checked; some counts stop at their limit."""
     is_bounded: bool = False
     """True when counting ended at `count`."""
     examples: tuple[FindingExample, ...] = ()
@@ -108,7 +104,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows that were looked at: the latest of a period, as far as a bound."""
+    """The rows that were checked: the latest of a period, up to a limit."""
 
     count: int
     since: datetime | None

@@ -19,9 +19,9 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "setup.sql")
 
 MOST_LATEST = 2_000
-"""The latest rows among which something is looked for."""
+"""How many of the latest rows are searched."""
 MOST_FIRST = 20_000
-"""The first events among which an order is looked for."""
+"""How many of the first events are searched for an order."""
 MOST_HOSTS = 10
 MOST_KEYS = 10
 SHARE_DAYS = 30
@@ -54,7 +54,7 @@ class KeyState:
 
 @dataclass(frozen=True)
 class HostSeen:
-    """A host of which a page was viewed."""
+    """A host with page views."""
 
     host: str | None
     seen_at: datetime
@@ -72,7 +72,7 @@ class DestinationState:
     test_ok: bool | None
     test_message: str | None
     delivered_at: datetime | None
-    """The time at which the platform took the latest conversion."""
+    """When the platform accepted the latest conversion."""
 
     @property
     def title(self) -> str:

@@ -1,6 +1,6 @@
 -- name: state
--- What has been set up, and what has come: each looked for among the latest rows, or the first, as far
--- as a bound.
+-- What has been set up, and what has arrived. Each is searched in the latest or the first rows, up to a
+-- limit.
 SELECT (SELECT count(*) FROM api_keys k
         WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
        (SELECT max(k.last_used_at) FROM api_keys k

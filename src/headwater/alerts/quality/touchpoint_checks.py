@@ -46,7 +46,7 @@ FEWEST_RETURNS = 3
 UNNAMED = ["paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER]
 """Rules that name a source without knowing what utm_source says."""
 PAYMENT_WORDS = ("pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie")
-"""Parts of the names of hosts at which people pay."""
+"""Parts of the host names of payment pages."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class TouchpointChecks:
         }
 
     def _unknown(self, groups: list[_Group]) -> list[_Group]:
-        """Return values of utm_source that nothing knows, as the rules read them."""
+        """Return the values of utm_source that no rule knows, as the rules read them."""
         merged: dict[str, _Group] = {}
         for group in groups:
             value = _read_value(group.value)
@@ -187,8 +187,8 @@ class TouchpointChecks:
 
 
 def suggest_source(value: str) -> str | None:
-    """Return the listed source that a value of utm_source probably stands for: that of its first
-    word which is known. A letter alone, such as X, is rarely meant.
+    """Return the listed source that a value of utm_source probably means: the one of its first known word. A
+    single letter, such as X, rarely names a source.
     """
     targets = (target_of(word) for word in words(value) if len(word) > 1)
     target = next((target for target in targets if target is not None), None)
@@ -217,8 +217,8 @@ def _is_excluded(host: str, exclusions: Exclusions) -> bool:
 
 
 def _is_payment(host: str, orders: int, interrupted: int) -> bool:
-    """Return whether people seem to come back from a host after paying: its name says so, or nearly
-    everybody who came from it and ordered had been on the way already.
+    """Return whether visitors seem to return from a host after paying: its name says so, or nearly all buyers
+    who came from it had visited before.
     """
     if any(word in label for word in PAYMENT_WORDS for label in host.split(".")):
         return True

@@ -1,8 +1,8 @@
 -- name: groups
--- What is noteworthy in the latest touchpoints, as far as %(most)s that came in before the end of a
--- time, by value: values of utm_source that the rule which named the source does not go by, campaigns
--- without one, hosts of unlisted sites, and sources whose click names no campaign. There is no index
--- by time; ids follow the order of arrival, and those of events are near enough to their times.
+-- Problems in the latest touchpoints, at most %(most)s that arrived before the end of a period, by value:
+-- values of utm_source that the rule which chose the source ignores, campaigns without one, hosts of
+-- unlisted sites, and sources whose click names no campaign. There is no index by time; ids follow the
+-- order of arrival, and those of events are close enough to their times.
 WITH bound AS MATERIALIZED (
     SELECT coalesce(max(e.id), 9223372036854775807) AS id
     FROM (SELECT e.id FROM events e
@@ -88,7 +88,7 @@ ORDER BY count(*) DESC, r.referrer_host
 LIMIT %(most_groups)s;
 
 -- name: examples
--- Touchpoints by their ids, as examples.
+-- Example touchpoints, by their ids.
 SELECT t.id, t.contact_id, t.occurred_at, t.url, t.referrer_host
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);

@@ -1,5 +1,5 @@
-"""The tracker in a page's HTML: its tags, its keys, its policies. Pure, and linear in the
-page's length, as anybody can write a page.
+"""The tracker in a page's HTML: its tags, keys and policies. Pure, and linear in the page's length because
+pages are untrusted.
 """
 
 from __future__ import annotations

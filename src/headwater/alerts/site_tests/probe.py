@@ -28,7 +28,7 @@ LONGEST_KEY = 100
 LONGEST_ADDRESS = 500
 CLICK_PARAMETER = "gclid"
 MARK = b"trkFingerprint"
-"""What the tracker's script has in it, whatever it is called."""
+"""A text that the tracker's script contains under any file name."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _UNSAFE = "%/:=&?~!$'()*+,;@[]"
 """Characters that quoting an address leaves as they are."""
@@ -50,7 +50,7 @@ class ProbeTarget:
 
 
 def with_click(url: str, click_id: str) -> str:
-    """Return the address by which a click on an ad would open a page."""
+    """Return the address that a click on an ad would open."""
     parts = urlsplit(url)
     pair = urlencode({CLICK_PARAMETER: click_id})
     query = f"{parts.query}&{pair}" if parts.query else pair
@@ -194,7 +194,7 @@ def is_local(url: str) -> bool:
 
 
 def _resolve(base: str, url: str) -> str | None:
-    """Return the address that a page leads to, as it is sent; None for what is none."""
+    """Return the address that a page links to, as browsers send it; None if it is invalid."""
     try:
         resolved = urljoin(base, url)
         parts = urlsplit(resolved)

@@ -1,1 +1,1 @@
-"""The one way out: every request of ours to somebody else's server."""
+"""The one way out: every request to another company's server."""

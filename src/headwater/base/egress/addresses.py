@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 
 
 class AddressRefusal(StrEnum):
-    """The reason for which an address is not connected to."""
+    """The reason an address is refused."""
 
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
@@ -103,7 +103,7 @@ def _literal(text: str, kind: type[IPAddress]) -> str | None:
 
 
 def refusal_of(address: IPAddress) -> AddressRefusal | None:
-    """Return the reason for which an address must not be connected to; None when it may be."""
+    """Return the reason to refuse an address; None when it may be connected to."""
     if isinstance(address, IPv4Address):
         return next((reason for network, reason in _REFUSED_V4 if address in network), None)
     for network in (_MAPPED, _TRANSLATED):
@@ -123,7 +123,7 @@ def first_refusal(addresses: Iterable[str]) -> AddressRefusal | None:
     for text in addresses:
         try:
             refusal = refusal_of(ip_address(text))
-        except ValueError:  # with a zone, as only link-local addresses have one
+        except ValueError:  # it has a zone; only link-local addresses do
             return AddressRefusal.LINK_LOCAL
         if refusal is not None:
             return refusal

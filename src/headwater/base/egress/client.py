@@ -43,7 +43,7 @@ LOOKUPS = 32
 """Lookups of names at a time. A name server that does not answer holds one for half a minute."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Returns a host's addresses, as text. Raises OSError."""
+"""Resolves a host to its addresses, as text. Raises OSError."""
 
 
 class Egress:
@@ -76,8 +76,8 @@ class Egress:
     async def send(
         self, call: EgressRequest, seconds: float | None = None, *, most_bytes: int | None = None
     ) -> EgressResponse:
-        """Send a request and return the response, whatever its status. `seconds` and `most_bytes`
-        stand in for the client's own bounds. Raises EgressError.
+        """Send a request and return the response with any status. `seconds` and `most_bytes` override the
+        client's own limits. Raises EgressError.
         """
         host, request = self._request(call)
         attributes = {"http.request.method": call.method, "server.address": host}

@@ -182,7 +182,7 @@ class _Dialogue:
 
 
 def _reply(text: bytes | str) -> str:
-    """Return what a server said, as far as it can be shown."""
+    """Return the readable part of a server's reply."""
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     plain = "".join(each if each.isprintable() else " " for each in words)
     return " ".join(plain.split())[:LONGEST_REPLY]

@@ -1,4 +1,4 @@
-"""A request to another server, its response, and the errors when there is none."""
+"""A request to another server, its response, and the errors of requests that failed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The files in which the processes of a machine share their counters, and the name that each has
-there. It needs the standard library alone, as the supervisor imports it.
+"""The files in which the processes of a machine share their counters, and the name of each process in them.
+It imports only the standard library because the supervisor uses it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headwater.base.files import make_private
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 """The variable with the directory of the files; it is the library's own."""
 PROCESS = "HEADWATER_PROCESS"
-"""The variable with the name of a process among those of its machine: `worker-1-forwarder`."""
+"""The variable with the name of a process on its machine, such as `worker-1-forwarder`."""
 
 
 def make_directory(folder: Path) -> dict[str, str]:
-    """Make the directory anew, as counters of an earlier start are not to be added to ours, and
-    return the variable that tells processes of it.
+    """Recreate the directory, so that counters of an earlier start are not added, and return the variable
+    that points processes to it.
     """
     shutil.rmtree(folder, ignore_errors=True)
     return keep_directory(folder)

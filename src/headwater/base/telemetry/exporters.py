@@ -32,8 +32,8 @@ _KINDS = {"internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": Sp
 
 @contextmanager
 def open_traces(described: Mapping[str, str]) -> Generator[SdkTracer]:
-    """Yield a tracer whose spans are sent to the collector, the last of them at the end of the
-    block. Libraries with spans of their own, as the assistants' protocol has, are traced, too.
+    """Yield a tracer that sends its spans to the collector, the last ones at the end of the block. Libraries
+    that create spans, such as the MCP server's, are traced too.
     """
     provider = TracerProvider(resource=_resource(described), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -67,7 +67,7 @@ class SdkTracer:
     def begin(
         self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> Generator[Span]:
-        """Return a span. Messages of errors are left out, as they may quote somebody's data."""
+        """Return a span. Error messages are left out because they may quote personal data."""
         context = propagate.extract(caller) if caller else None
         with self._tracer.start_as_current_span(
             name, context, _KINDS[kind], attributes, record_exception=False, set_status_on_exception=False

@@ -43,7 +43,7 @@ class _Period:
 
 @dataclass
 class _Buckets:
-    """A histogram under some labels, as it is gathered."""
+    """A histogram with its labels."""
 
     up_to: dict[float, float] = field(default_factory=dict[float, float])
     """Upper bound → everything up to it."""

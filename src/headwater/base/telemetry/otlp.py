@@ -1,9 +1,8 @@
-"""Traces and counters for a collector, by OpenTelemetry's protocol over HTTP, where the variables
-of its standard ask for them.
+"""Traces and counters for a collector, sent by OpenTelemetry's protocol over HTTP when the standard variables
+configure one.
 
-Its SDK is an extra (`headwater[otel]`), and imported only then: until a variable names a collector
-nothing here costs anything. The SDK reads the variables itself; what is checked here is what
-would otherwise fail later, or silently.
+The SDK is an extra (`headwater[otel]`) and is imported only when a variable names a collector. The SDK reads
+the variables; this module checks only what would otherwise fail later, or silently.
 """
 
 from __future__ import annotations

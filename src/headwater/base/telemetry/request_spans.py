@@ -1,5 +1,5 @@
-"""A span around every request: its method, the route's template, the status and the Space. Paths,
-queries and addresses are not in it, as they may name people.
+"""A span around every request: method, route template, status and Space. Paths, queries and addresses are
+left out because they may identify people.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machinery asks for, again and again."""
 OTHER = "_OTHER"
-"""In place of a method that nobody knows, by OpenTelemetry's conventions."""
+"""Replaces an unknown method, by OpenTelemetry's conventions."""
 _CONTEXT = (b"traceparent", b"tracestate")
 
 
@@ -57,7 +57,7 @@ class TracedRequests:
                     seen.note("headwater.space_id", space_id)
 
     def _route(self, scope: Scope) -> str | None:
-        """Return the template that a request's path fits; None when there is none."""
+        """Return the template of the route that a request matches; None without a match."""
         fixed = scope["path"] if scope["path"] in self._fixed_paths else None
         return route_template(scope) or fixed
 

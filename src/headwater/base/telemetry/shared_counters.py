@@ -26,11 +26,11 @@ from headwater.base.telemetry.counter_files import DIRECTORY, take_name
 
 
 def share_counters(command: str) -> None:
-    """Share the counters of this process, `headwater <command>`, where its parent wants that. Has
-    to come before any other counter is made.
+    """Share the counters of this process, `headwater <command>`, if its parent asks for that. Must run before
+    any other counter is created.
 
-    The library names files after process ids: those of processes that are gone would stay, and
-    cannot be removed, as their counts belong to the sums. Ours have the names of processes.
+    The library names files after process ids. Files of ended processes would pile up, and removing them would
+    lose their counts. Ours are named after processes, so a successor reuses the file.
     """
     name = take_name()
     if name is None:

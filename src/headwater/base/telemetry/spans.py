@@ -1,7 +1,7 @@
-"""Spans: what a process does when, for those who collect traces.
+"""Spans: timed operations, for operators who collect traces.
 
-Whoever does something worth seeing puts a span around it. Unless traces are collected, which only
-`otlp` brings about, that is one look at a variable: no library is imported for it.
+Code puts a span around each operation worth seeing. Unless `otlp` has turned tracing on, a span costs one
+look at a variable, and no library is imported.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Kind = Literal["internal", "server", "client"]
 
 
 class Span(Protocol):
-    """Something under way, as a collector is to see it. Its attributes never hold what is personal,
-    nor what somebody else has written.
+    """An operation under way, as the collector will see it. Attributes never hold personal data or text from
+    outside.
     """
 
     def note(self, name: str, value: Attribute) -> None:
         """Add an attribute."""
 
     def rename(self, name: str) -> None:
-        """Call it by another name, as of a request whose route is found."""
+        """Rename the span, for example once a request's route is known."""
 
 
 class Tracer(Protocol):
@@ -44,7 +44,7 @@ class Tracer(Protocol):
 
 
 class _Unseen:
-    """A span that nobody collects."""
+    """A span that is not collected."""
 
     def __enter__(self) -> Self:
         return self
@@ -88,21 +88,19 @@ def span(
     kind: Kind = "internal",
     caller: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Span]:
-    """Return a span around a block, inside the one that is under way, or inside that of which a
-    caller's headers tell.
-    """
+    """Return a span around a block, inside the current span or the one named in a caller's headers."""
     tracer = _Tracing.tracer
     return _UNSEEN if tracer is None else tracer.begin(name, kind, attributes, caller)
 
 
 def inner_span(name: str, attributes: Mapping[str, Attribute], kind: Kind) -> AbstractContextManager[Span]:
-    """Return a span around a block that is a part of another one; outside of spans it is of no
-    interest, as when a process looks for work.
+    """Return a span around a part of another span. Without a current span nothing is recorded, for example
+    while a process polls for work.
     """
     return span(name, attributes, kind=kind) if current_ids() else _UNSEEN
 
 
 def current_ids() -> Mapping[str, str]:
-    """Return `trace_id` and `span_id` of the span under way; nothing where there is none."""
+    """Return `trace_id` and `span_id` of the current span; empty without one."""
     tracer = _Tracing.tracer
     return {} if tracer is None else tracer.current_ids()

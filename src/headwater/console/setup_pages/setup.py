@@ -8,26 +8,25 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
-from headwater.console.pages import render
 from headwater.console.report_pages.figures import percent
 from headwater.console.setup_pages.remedies import advice_of, place_of_alert
 from headwater.console.site_pages.site import installation_of
-from headwater.console.visitor import HOME, enter, require_visitor
+from headwater.console.visits import SpacePages, Visit
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.endpoints.services import services
 from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
 from headwater.spaces.sites.snippets import Snippet
 
 queries = Queries(__name__, "setup.sql")
+
+ROUTES = SpacePages("/setup")
 
 DAYS = 14
 COUNTED = 10_000
@@ -80,44 +79,36 @@ def counted(number: int) -> str:
     return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
 
 
-async def show_setup(request: Request) -> Response:
-    """The page of a Space's setup, and of the state of its processing."""
-    visitor = await require_visitor(request)
-    shared = services(request)
-    async with shared.database.connection() as connection:
-        inside = await enter(connection, request, visitor)
-        setup = await read_setup(connection, inside.space)
-        backup = await fetch_latest(connection)
-        days = await read_days(connection, inside.space)
-        events = await read_latest(connection, inside.space.id)
-        state = await read_status(connection, inside.space.id)
+@ROUTES.page()
+async def show_setup(visit: Visit) -> Response:
+    """Show a Space's setup, and the state of its processing."""
+    connection, space, shared = visit.connection, visit.space, visit.services
+    setup = await read_setup(connection, space)
+    days = await read_days(connection, space)
     most = max((day.events for day in days), default=0)
-    bars = [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days]
     site_key = setup.state.site_key
-    snippet = Snippet(installation_of(shared), site_key).tag if site_key else None
-    return render(
-        request,
-        "setup.html",
-        setup=setup,
-        backup=backup,
-        backup_days=OLD.days,
-        days=days,
-        bars=bars,
-        height=BAR_HEIGHT,
-        events=events,
-        state=state,
-        base_url=shared.base_url,
-        snippet=snippet,
-        labels=inside.space.event_labels,
-        merge_alert=shared.settings.merge_alert,
-        share_days=SHARE_DAYS,
-        enough=ENOUGH,
-        advice_of=advice_of,
-        place_of_alert=place_of_alert,
-        percent=percent,
-        counted=counted,
-        base=f"{HOME}/spaces/{inside.space.id}",
-    )
+    values: dict[str, Any] = {
+        "setup": setup,
+        "backup": await fetch_latest(connection),
+        "backup_days": OLD.days,
+        "days": days,
+        "bars": [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days],
+        "height": BAR_HEIGHT,
+        "events": await read_latest(connection, space.id),
+        "state": await read_status(connection, space.id),
+        "base_url": shared.base_url,
+        "snippet": Snippet(installation_of(shared), site_key).tag if site_key else None,
+        "labels": space.event_labels,
+        "merge_alert": shared.settings.merge_alert,
+        "share_days": SHARE_DAYS,
+        "enough": ENOUGH,
+        "advice_of": advice_of,
+        "place_of_alert": place_of_alert,
+        "percent": percent,
+        "counted": counted,
+        "base": visit.path(),
+    }
+    return visit.render("setup.html", values)
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
@@ -137,6 +128,3 @@ async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus
     """The state of the Space now."""
     cursor = connection.cursor(row_factory=class_row(SpaceStatus))
     return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": COUNTED + 1})
-
-
-ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/setup", show_setup, methods=["GET"])]

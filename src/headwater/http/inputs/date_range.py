@@ -46,8 +46,8 @@ class DateRange:
         return self.start, self.end
 
     def read(self, query: Input) -> tuple[datetime, datetime] | None:
-        """Both date-times on the local clock; None when there are none, or something is wrong with
-        them, which is noted in the query. Neither stands without the other.
+        """Return both date-times in local time; None when both are missing, or when one is wrong or missing,
+        which is recorded in the query.
         """
         start, end = self.start.read(query), self.end.read(query)
         has_start, has_end = (
@@ -65,7 +65,7 @@ class DateRange:
         return start, end
 
     def read_time(self, query: Input, zone: ZoneInfo, otherwise: TimeRange) -> TimeRange:
-        """The range in a zone, or `otherwise` when there is none."""
+        """Return the range in a time zone, or `otherwise` without one."""
         local = self.read(query)
         return otherwise if local is None else between(*local, zone)
 

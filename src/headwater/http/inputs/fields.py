@@ -1,6 +1,6 @@
-"""The types of what people send: of each its JSON schema, and the one way in which a value is read,
-be it text of a query or JSON of a body. `parameters.py` makes queries of them, `objects.py` bodies;
-what JSON type a value has is looked at in these modules and nowhere else.
+"""The types of input values: for each its JSON schema, and the one way to read a value from the text of a
+query or the JSON of a body. `parameters.py` builds queries from them, `objects.py` builds bodies. Only these
+modules look at the JSON type of a value.
 
 A value that breaks a rule raises ValueError with the rest of the sentence "The <name> …".
 """
@@ -45,12 +45,12 @@ class FieldType(Generic[T]):
         return FieldType(self.schema, lambda value: parse(self.read(value)))
 
     def or_null(self) -> FieldType[T | None]:
-        """The type that takes null as well, as None."""
+        """Return the type that also accepts null, as None."""
         either = {"anyOf": [self.schema, NULL]}
         return FieldType(either, lambda value: None if value is None else self.read(value))
 
     def or_none(self) -> FieldType[T | None]:
-        """The type that takes null and blank text as well, as None."""
+        """Return the type that also accepts null and blank text, as None."""
         either = {"anyOf": [self.schema, BLANK, NULL]}
         return FieldType(either, lambda value: None if is_blank(value) else self.read(value))
 
@@ -68,7 +68,7 @@ def is_blank(value: object) -> bool:
 
 
 def unless_blank(value: str) -> str | None:
-    """Text that says something, as it is written; None for blanks only."""
+    """Text, unchanged; None for blank text."""
     return value if value.strip() else None
 
 
@@ -101,8 +101,8 @@ def text_up_to(
 
 
 def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:
-    """Values that are written as text, of which `parse` makes them. A whole number in JSON, and
-    true and false, count as the text of them.
+    """Return a type of values written as text and parsed by `parse`. Whole numbers and booleans in JSON are
+    read as their text.
     """
     return FieldType(schema, lambda value: parse(text_of(value)))
 
@@ -120,7 +120,7 @@ TEXT = written({"type": "string"}, str)
 
 
 def word_of(words: Sequence[str]) -> FieldType[str]:
-    """One of a few words, as text alone."""
+    """Return a type that accepts one of these words."""
 
     def read(value: object) -> str:
         if not isinstance(value, str) or value not in words:

@@ -64,7 +64,7 @@ def parse_iso(value: str) -> float:
 
 
 def _parts(text: str) -> tuple[str | None, ...]:
-    """Day, hour and minute, seconds, fraction and offset, as the extended format writes them."""
+    """Day, hour and minute, seconds, fraction and offset of the extended format."""
     match = _EXTENDED.fullmatch(text)
     if match is not None:
         return match.groups()

@@ -1,8 +1,8 @@
-"""Arrays and objects of fields: the types of JSON bodies, and the readers of whole inputs, be they
-a body or pairs that people type.
+"""Arrays and objects of fields: the types of JSON bodies, and readers of whole inputs, whether a body or
+pairs typed at a command line.
 
-Every broken rule is kept under the path of the field that breaks it, as `emails.0`, so one answer
-tells all of them.
+Every broken rule is recorded under the path of its field, such as `emails.0`, so one answer reports all of
+them.
 """
 
 from __future__ import annotations

@@ -106,10 +106,10 @@ class Page:
 
 
 def page_of(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
-    """The page among `rows`: up to `per_page` + 1 of them from `at` on, in reading order, each a
-    line followed by its sort values, of which `key_of` makes a key.
+    """Return the page in `rows`: up to `per_page` + 1 rows from a position in reading order, each a line
+    followed by its sort values. `key_of` turns those into a key.
 
-    The extra row, the last in the direction of travel, only tells that there is more.
+    The extra row, the last in the direction of travel, only shows that more rows follow.
     """
     more = len(rows) > per_page
     backward = at is not None and at.backward
@@ -145,7 +145,7 @@ def to_key(values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def from_key(key: tuple[int, ...]) -> list[datetime | int]:
-    """The sort values of a key in which every other number, from the first, is an instant."""
+    """Return the sort values of a key whose first, third, fifth … number is an instant."""
     return [
         _EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
         for place, number in enumerate(key)
@@ -153,9 +153,8 @@ def from_key(key: tuple[int, ...]) -> list[datetime | int]:
 
 
 def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
-    """The bound values with which a list in the order of (time, id) walks a range from a position
-    on: the places between which its rows lie. The position is inside the range, so it takes the
-    place of the end that is behind the reader.
+    """Return the values that bound a list ordered by (time, id) to a range, from a position in it. The
+    position replaces the end of the range behind the reader.
     """
     after, before = [time.start, 0], [time.end, 0]
     if at and at.backward:
@@ -193,8 +192,8 @@ def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLin
 
 
 def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None) -> bytes:
-    """The JSON body of a list, with members beside those of every list. `page.lines` are JSON
-    already and go in as they are.
+    """Return the JSON body of a list, with additional members. `page.lines` are JSON already and are inserted
+    unchanged.
     """
     after, before = (
         link.cursors.write(position) if position else None for position in (page.next, page.previous)

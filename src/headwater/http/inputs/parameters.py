@@ -1,8 +1,7 @@
-"""Parameters: named values of a query or of a JSON object, read by definitions that document them
-too.
+"""Parameters: named values of a query or of a JSON object. Their definitions read and document them.
 
-Every broken rule is collected under its parameter's name, so one answer tells all of them.
-Parameters that no definition reads are ignored.
+Every broken rule is collected under its parameter's name, so one answer reports all of them. Unknown
+parameters are ignored.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Input(ABC):
 
     @abstractmethod
     def texts(self, name: str) -> list[str]:
-        """The values of a parameter as text, in whatever form it was given."""
+        """Return the values of a parameter as text, from any form of input."""
 
     @abstractmethod
     def objects(self, name: str) -> dict[int, dict[str, str]]:
@@ -172,7 +171,7 @@ class JsonInput(Input):
         return objects
 
     def _items(self, name: str) -> list[object]:
-        """The items of an array, or the one value that stands in its place."""
+        """Return the items of an array, or a single value as a list."""
         single = [self._singles[name]] if name in self._singles else []
         return self._arrays.get(name, single)
 

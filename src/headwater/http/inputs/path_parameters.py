@@ -23,8 +23,8 @@ _ID = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 def parse_id(name: str, text: str) -> int:
-    """The id in a path segment. Raises Invalid naming it. With leading zeros it is nobody's: what
-    there is has one address.
+    """Return the id in a path segment. Raises Invalid with its name. An id with leading zeros matches no row,
+    so that every object has one address.
     """
     if not _ID.fullmatch(text):
         raise Invalid.of(name, "must be an integer of at most 18 digits.")
@@ -32,8 +32,8 @@ def parse_id(name: str, text: str) -> int:
 
 
 REST = "rest"
-"""Takes whatever a path ends with. Starlette's own `path` stops at a line break, so an address with
-one would be answered that there is no such path instead of what is wrong with it.
+"""Matches the rest of a path, line breaks included. Starlette's own `path` stops at a line break, so such an
+address would get "not found" instead of the actual fault.
 """
 
 

@@ -1,4 +1,4 @@
-"""Words for stretches of time, such as 'last month', as dates on a Space's clock. Pure."""
+"""Periods in words, such as 'last month', as dates in the Space's time zone. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DateSpan:
     first: date
     last: date
     unit: CalendarUnit | None = None
-    """The calendar unit that is under way, of which these are the days so far."""
+    """The current calendar unit, when these are its days so far."""
 
     @property
     def days(self) -> int:
@@ -95,9 +95,8 @@ def read_dates(words: str, today: date) -> DateSpan:
 def read_period(
     query: Input, period: Parameter[str], today: date, *, dated: bool, default: str = ""
 ) -> DateSpan | None:
-    """The days that a query's words mean on a certain day, those of `default` without words. None
-    when it has dates, when there are no words at all, or when something is wrong with them, which
-    is noted in the query.
+    """Return the days that a query's words mean on a certain day; without words those of `default`. None when
+    the query has dates, when `default` is empty, or when the words are wrong, which is recorded in the query.
     """
     words = None if query.single(period.name) is None else period.read(query)
     if dated:

@@ -1,8 +1,8 @@
-"""Suggestions for a misspelt name: those of a closed list that are near to it.
+"""Suggestions for a misspelled name from a closed list.
 
-Names are near when they differ in case and punctuation only, in one letter (too many, too few,
-wrong, or swapped with its neighbour), or when one begins with the other. All of that is looked up
-in tables made beforehand, as whoever writes a thousand wrong names should not cost more than that.
+A name is suggested when it differs only in case and punctuation, in one letter (added, missing, wrong, or
+swapped with its neighbour), or when one begins with the other. The lookup tables are built once, so that a
+request with a thousand wrong names costs little.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Names:
         return f"did you mean {listed}?" if near else ""
 
     def refusal(self, word: str, near: Sequence[str] | None = None) -> str:
-        """The rest of the sentence "The <field> …" for a word that is none of the names; `near` are
-        the names to suggest, if they are known.
+        """Return the rest of the sentence "The <field> …" for an unknown word; `near` are the names to
+        suggest, if the caller has them.
         """
         rule = f"must be one of {self._written}."
         question = self.question(word, near)

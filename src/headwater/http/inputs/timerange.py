@@ -66,14 +66,14 @@ def parse_day(text: str) -> date:
 
 
 def first_instant(local: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant at which the clock reads `local`; a time in a gap is shifted forward."""
+    """Return the first instant with the local time `local`. A time in a gap is shifted forward."""
     return _instant(local, zone, fold=0)
 
 
 def last_instant(local: datetime, zone: ZoneInfo) -> datetime:
-    """The last instant at which the clock reads `local`; a time in a gap is shifted forward.
+    """Return the last instant with the local time `local`. A time in a gap is shifted forward.
 
-    In a repeated hour the second reading (`fold=1`) is the later one, in a gap the first is.
+    In a repeated hour the second reading (`fold=1`) is the later one; in a gap the first is.
     """
     return max(_instant(local, zone, fold=0), _instant(local, zone, fold=1))
 
@@ -93,15 +93,15 @@ def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
 
 
 def months_after(day: date, months: int) -> date:
-    """Return the first day of the month so many months after that of a day; before it if negative.
-    Raises ValueError where the calendar ends.
+    """Return the first day of the month `months` after a day's month; negative goes back. Raises ValueError
+    outside the calendar.
     """
     place = day.year * 12 + day.month - 1 + months
     return date(place // 12, place % 12 + 1, 1)
 
 
 def months_between(first: date, last: date) -> int:
-    """Return how many months the month of one day is before that of another."""
+    """Return the number of months from one day's month to another's."""
     return 12 * (last.year - first.year) + last.month - first.month
 
 

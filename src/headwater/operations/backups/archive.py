@@ -1,8 +1,8 @@
-"""A backup as a file: a zip archive that any tool can open, with the dump as compressed SQL, the
-manifest behind it, and the secret key where it was wanted.
+"""A backup file: a zip archive that any tool can open, with the dump as compressed SQL, the manifest behind
+it, and the secret key if requested.
 
-The manifest comes last, as only then what it says is known. The directory of a zip archive is at
-its end, too: one that was cut short is seen at once.
+The manifest comes last because it describes what was written. The directory of a zip archive is also at its
+end, so a truncated file is noticed at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_KEY_BYTES = 4096
 MAX_RATIO = 200
 """Bytes of SQL for each byte of the file. Dumps have 5 to 30; a bomb has a thousand and more."""
 FREE_OF_RATIO = 64 * 1024 * 1024
-"""Bytes of SQL that are unpacked whatever the ratio, as an empty database packs well."""
+"""Bytes of SQL that are unpacked at any ratio, because an empty database compresses well."""
 PIECE_BYTES = 4 * 1024 * 1024
 """Bytes of SQL that are unpacked at a time."""
 _DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
@@ -157,9 +157,9 @@ class Archive:
             return entry.read(MAX_KEY_BYTES).decode().strip()
 
     def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
-        """Yield the dump's SQL piece by piece; `progress` is called with the compressed bytes read.
-        Raises BackupError, at the end at the latest, unless it is what was written, and before the
-        SQL is larger than a dump of this size can be.
+        """Yield the dump's SQL in chunks; `progress` is called with the compressed bytes read. Raises
+        BackupError when the SQL differs from what was written (at the end at the latest), and before it grows
+        larger than a dump of this size can be.
         """
         checksum, read, unpacked = hashlib.sha256(), 0, 0
         most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
@@ -190,7 +190,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Generator[Archive]:
-    """Open a backup. Raises BackupError for what is none, was cut short or cannot be read."""
+    """Open a backup. Raises BackupError when the file is not a backup, is truncated or cannot be read."""
     try:
         archive = ZipFile(path)
     except FileNotFoundError:

@@ -1,5 +1,5 @@
 -- name: snapshot
--- For a transaction of its own: the name under which pg_dump reads the same moment, and the moment.
+-- For a transaction of its own: the time, and the name under which pg_dump reads the same snapshot.
 SELECT pg_export_snapshot(), clock_timestamp(), current_setting('server_version');
 
 -- name: endure
@@ -36,8 +36,8 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
 LIMIT 1;
 
 -- name: sequences
--- The sequences that ids are drawn from which others keep, such as those of contacts and events:
--- columns' own only count what stays inside.
+-- The sequences of ids that other systems keep, such as those of contacts and events. Identity columns
+-- only number internal rows.
 SELECT c.oid::regclass::text FROM pg_class c
 WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
   AND NOT EXISTS (SELECT FROM pg_depend d
@@ -53,7 +53,7 @@ SELECT setval(%(sequence)s::regclass, nextval(%(sequence)s::regclass) + %(gap)s)
 ANALYZE;
 
 -- name: recovering
--- Whether PostgreSQL has not come to the end of its recovery, and the other sessions in the database.
+-- Whether PostgreSQL is still recovering, and the other sessions in the database.
 SELECT pg_is_in_recovery(),
        (SELECT count(*) FROM pg_stat_activity a
         WHERE a.datname = current_database() AND a.backend_type = 'client backend'
@@ -97,5 +97,5 @@ ORDER BY b.made_at DESC LIMIT 1;
 SELECT b.folder FROM backups b ORDER BY b.made_at DESC LIMIT 1;
 
 -- name: now
--- The database's clock, by which erasures have their times.
+-- The database's clock, which also dates the erasures.
 SELECT clock_timestamp();

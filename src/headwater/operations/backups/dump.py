@@ -80,7 +80,7 @@ def _write_dump(
 
 
 class _Report:
-    """The progress and the errors of pg_dump, as it reports them."""
+    """The progress and errors that pg_dump reports."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.table = ""

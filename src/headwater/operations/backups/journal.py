@@ -1,9 +1,9 @@
-"""The journal of erasures: a file beside the backups that names those erased since one was made,
-for a restore. It holds ids and times, nothing of anybody.
+"""The journal of erasures: a file beside the backups that lists the erasures since each backup, for a
+restore. It holds ids and times, and no personal data.
 
-Each line has a checksum before its JSON. The first names the installation; the others are erasures,
-each once when it was requested and once when it was carried out, and marks: moments up to which the
-journal is complete. Lines are only ever added, under a lock, and synced before it is released.
+Each line has a checksum before its JSON. The first line names the installation. The others are erasures,
+written once when requested and once when carried out, and marks: times up to which the journal is complete.
+Lines are only ever appended, under a lock, and synced before it is released.
 """
 
 from __future__ import annotations

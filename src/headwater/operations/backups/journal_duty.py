@@ -1,7 +1,7 @@
-"""The worker's duty to keep the journal of erasures up to date, in the folder of the backups: every
-erasure within seconds, so that one which is in no backup survives the loss of the database.
+"""The worker's background job that keeps the journal of erasures up to date in the folder of the backups.
+Every erasure is written within seconds, so it survives the loss of the database even when no backup has it.
 
-Every worker may do it, on any machine: the file itself tells what it lacks.
+Every worker on any machine may do it: the file itself shows what is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.privacy.erasures import list_changed
 
 LOOK_SECONDS = 5.0
 MARK_SECONDS = 3600.0
-"""Between two marks, by which a restore sees how long the journal was kept."""
+"""Seconds between two marks. A restore sees from them how long the journal was kept."""
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 OVERLAP = timedelta(hours=1)
 """More than the longest transaction takes: an erasure has its time before it can be seen."""
@@ -62,8 +62,8 @@ class JournalKeeper:
         return False
 
     def _find(self, connection: Connection[Any]) -> Path | None:
-        """The journal to keep: the folder that the settings name is made if need be; that of the
-        latest backup only counts where it has a journal already, as it may be another machine's.
+        """The journal to keep. The folder in the settings is created if missing; the folder of the latest
+        backup counts only if it has a journal already, because it may be on another machine.
         """
         if self._folder is not None:
             return self._folder.absolute() / journal.NAME
@@ -84,9 +84,8 @@ class JournalKeeper:
 def refresh(
     connection: Connection[Any], path: Path, since: datetime = BEGINNING, *, marks: bool = True
 ) -> datetime:
-    """Add to a journal what it lacks of the erasures since a moment, with a mark if so wanted.
-    Returns the moment up to which it is complete. One that is damaged is put aside and made anew.
-    Raises JournalError.
+    """Append the missing erasures since a moment to a journal, optionally with a mark. Returns the moment up
+    to which it is complete. A damaged journal is set aside and rebuilt. Raises JournalError.
     """
     row = connection.execute(queries["now"]).fetchone()
     assert row is not None
@@ -105,6 +104,6 @@ def refresh(
 
 
 def make_journal_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
-    """Make the duty, done every so many seconds."""
+    """Return the background job, which runs at this interval."""
     keeper = JournalKeeper(settings)
     return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=seconds)

@@ -1,5 +1,5 @@
-"""PostgreSQL's own programs, and how they are told of the database: passwords go by their
-environment, as a command line can be read by everybody on the machine.
+"""PostgreSQL's programs and their connection settings. Passwords go through the environment because command
+lines are visible to all users of the machine.
 """
 
 from __future__ import annotations

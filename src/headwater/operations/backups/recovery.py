@@ -1,5 +1,5 @@
-"""A database that PostgreSQL itself has brought back to an earlier moment, from a base backup and
-its log or a snapshot of its disk: what is left to do is what a restore from our own file does, too.
+"""A database that PostgreSQL has recovered to an earlier time, from a base backup and its log or a disk
+snapshot. The remaining steps are those of a restore from our own file.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from headwater.operations.backups.manifest import Manifest
 
 
 def remove_older(folder: Path, installation_id: str, keep: int) -> list[tuple[UUID, str]]:
-    """Remove all but the latest backups of an installation from a folder, and return their ids and
-    names. A file counts as one only by its manifest, whatever it is called. Raises BackupError.
+    """Remove all except the latest backups of an installation from a folder, and return their ids and names.
+    Files are recognised by their manifests, not their names. Raises BackupError.
     """
     ours: list[tuple[Manifest, Path]] = []
     for path in folder.glob(f"*{SUFFIX}"):

@@ -1,4 +1,4 @@
-"""One moment of a database: its row counts, and the name under which pg_dump reads the same."""
+"""A snapshot of a database: its row counts, and the name under which pg_dump reads the same one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.operations.backups.records import queries
 
 CONNECT_SECONDS = 10
 NOT_DUMPED = "installation"
-"""A table whose only row the manifest holds, as the dump must not hold the secret key."""
+"""A table whose only row is in the manifest, because the dump must not contain the secret key."""
 
 
 class Snapshot(NamedTuple):

@@ -1,4 +1,4 @@
-"""Facts about the database, as one connection sees it."""
+"""Facts about the database, read through one connection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ServerFacts:
     is_standby: bool
     now: datetime
     checkpoint_at: datetime
-    """When it last wrote a checkpoint, by its clock of then."""
+    """The time of the last checkpoint, by the database's clock."""
     is_remote: bool
     is_encrypted: bool
     is_superuser: bool
@@ -54,7 +54,7 @@ class AccountFacts:
 
 @dataclass(frozen=True)
 class BackupFacts:
-    """The latest backup, as the database has noted it."""
+    """The latest backup recorded in the database."""
 
     age: timedelta
     verified: bool

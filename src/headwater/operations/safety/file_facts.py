@@ -41,7 +41,7 @@ class FileFacts:
     backup_dir: Path | None
     """The folder of backups, if it is on this machine."""
     shares_disk: bool
-    """True when backups lie on the disk of the data."""
+    """True when backups are on the same disk as the data."""
     has_journal: bool
     old_clusters: tuple[Path, ...] = ()
     """Those that an upgrade of PostgreSQL has kept, or left half-made."""
@@ -90,7 +90,7 @@ def _is_open(path: Path, root: Path) -> bool:
 
 
 def _accounts(root: Path) -> set[int]:
-    """Those that may own what lies there: the one of the directory, and PostgreSQL's."""
+    """The users who may own these files: the owner of the directory, and PostgreSQL's user."""
     cluster = root / "postgresql"
     owners = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
     return {os.geteuid(), *owners}

@@ -10,7 +10,7 @@ class RiskSeverity(StrEnum):
     """The severity of a risk, the worst first."""
 
     CRITICAL = "critical"
-    """Data can be lost, or read by strangers, as things are now."""
+    """Data can be lost, or read by strangers."""
     WARNING = "warning"
     """One more fault, or one more mistake, is enough."""
     NOTICE = "notice"

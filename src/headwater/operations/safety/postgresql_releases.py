@@ -15,9 +15,7 @@ _THURSDAY = 3
 
 
 def missed_releases(version: int, today: date) -> list[date]:
-    """Return the days on which minor releases were due after this version, up to today. Empty for
-    a version that is not known.
-    """
+    """Return the due dates of minor releases after this version, up to today. Empty for an unknown version."""
     released = RELEASED.get(version)
     if released is None:
         return []

@@ -1,4 +1,4 @@
-"""The words of a start, for somebody who watches it and for programs that read the log."""
+"""The output of a start, for a person at a terminal and for programs that read the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADDRESSES = """\
 
 
 def note(log: Log, event: str, **values: Any) -> None:
-    """Write a line that nobody but a person at a terminal needs."""
+    """Write a line for a person at a terminal."""
     if log.is_text:
         log.write("info", event, **values)
 
@@ -43,8 +43,8 @@ def greet(log: Log, origin: str, set_up_link: str | None) -> None:
 
 
 def _boxed(*lines: str) -> str:
-    """Lines that stand out from the log. Nothing stands beside them, so that an address can be
-    copied whole, and all is ASCII, as a terminal's encoding may be any.
+    """Return lines that stand out from the log. An address has a line to itself so that it can be copied
+    whole. All is ASCII because terminals use any encoding.
     """
     rule = "-" * (max(map(len, lines)) + 4)
     return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])

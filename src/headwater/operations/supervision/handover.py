@@ -1,7 +1,7 @@
-"""The change of the supervisor into another version of itself without an end of the service.
+"""Replaces the supervisor by another version of itself while the service keeps running.
 
-It executes the program that is on disk in its own process, which keeps its id, its children, the
-listening socket and the lock of the data directory, and is told which is which:
+It executes the new program in its own process. Process id, children, listening socket and the lock of
+the data directory stay, and the new program is passed what they are:
 
     serve, version 1 ──exec──► serve, version 2       the same process
       ├─ postgresql              ├─ postgresql         untouched
@@ -50,7 +50,7 @@ class Handover:
 
 
 def own_command() -> list[str]:
-    """Return the command that this process was started by, as it would be typed again."""
+    """Return the command line that started this process."""
     words = [*sys.orig_argv[1:]]
     while OPTION in words:
         place = words.index(OPTION)

@@ -15,7 +15,7 @@ from headwater.database.migrator import MigrationError, migrate
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
 
 PREPARE = "--prepare"
-"""The option by which `serve` makes the database of a running service ready, and ends."""
+"""The option with which `serve` only prepares the database of a running service, and exits."""
 
 
 REFUSALS = (EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError)

@@ -26,7 +26,7 @@ class ServiceRecord:
 
 
 def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:
-    """Write the record into the lock file that this process holds; where there is none, nowhere."""
+    """Write the record into the lock file that this process holds, if any."""
     if lock is not None:
         lock.truncate(0)
         lock.write(json.dumps(asdict(record)).encode())
@@ -50,8 +50,8 @@ def was_killed(data_dir: Path) -> bool:
 
 
 def read_record(data_dir: Path) -> ServiceRecord | None:
-    """Return the record of the service that runs, or None: there is none, or it is a
-    restore's, or it is just being written.
+    """Return the record of the running service. None if there is no service, if a restore holds the lock, or
+    while the record is being written.
     """
     try:
         with (data_dir / LOCK).open("rb") as file:

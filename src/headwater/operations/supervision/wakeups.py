@@ -1,4 +1,4 @@
-"""The signals that the supervisor gets, none of which it may miss while it waits."""
+"""The supervisor's signals. None may be missed while it waits."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ REQUESTS = (signal.SIGTERM, signal.SIGINT, RELOAD)
 
 
 class Wakeups:
-    """Ends a wait when a child ends or the supervisor is told to stop or to reload, without a gap
-    in which a signal could be missed: the interpreter writes every signal into a pipe.
+    """Ends a wait when a child exits or the supervisor receives a stop or reload signal. No signal can be
+    missed in between, because the interpreter writes every signal into a pipe.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Wakeups:
             self.stopping = True
 
     def wait(self, seconds: float | None) -> None:
-        """Wait for a signal, or for so many seconds."""
+        """Wait for a signal, at most `seconds`."""
         select.select([self._read], [], [], seconds)
         with suppress(BlockingIOError):
             os.read(self._read, 4096)
@@ -50,5 +50,5 @@ def hold_back() -> None:
 
 
 def listen_again() -> None:
-    """Hear requests again, as this process did not become another program after all."""
+    """Accept requests again, because executing the new program failed."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)

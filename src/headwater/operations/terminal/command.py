@@ -45,7 +45,7 @@ class Command:
 
 
 class CommandGroup:
-    """Commands behind one word, in the order in which its `--help` lists them."""
+    """A group of commands, in the order of its `--help`."""
 
     def __init__(self) -> None:
         self._commands: dict[str, tuple[str, Command]] = {}

@@ -19,7 +19,7 @@ Steps = Callable[[Settings, Namespace], Coroutine[Any, Any, Output | Noted]]
 
 
 def prints(steps: Steps) -> Run:
-    """Make a command of a coroutine function: it prints the result, as JSON with `--json`. Raises
+    """Return a command that runs a coroutine function and prints its result, as JSON with `--json`. Raises
     Failure.
     """
 

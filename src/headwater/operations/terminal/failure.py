@@ -1,4 +1,4 @@
-"""The exception by which a command fails."""
+"""The exception of a failed command."""
 
 
 class Failure(Exception):

@@ -33,7 +33,7 @@ Service = Callable[[Database, asyncio.Event], Awaitable[None]]
 
 
 def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
-    """Work until no job waits, or somebody stops the process."""
+    """Work until no job waits, or the process is stopped."""
     _begin(settings)
     stop_on_signals()
     leash.hold(arguments)

@@ -23,12 +23,12 @@ PROCESSES = (
         "--pipelines", type=process_count, default=1, metavar="M", help="workers, which share the Spaces (1)"
     ),
 )
-"""How many there are of the processes that share the load."""
+"""The number of processes that share the load."""
 
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
 """A pipe held by the process that started this one: when that ends, so does standard input."""
 
 ANNOUNCE = Option("--announce", type=int, help=argparse.SUPPRESS)
-"""A pipe on which to say that the process has begun with its work."""
+"""A pipe through which the process reports that it has started its work."""
 
 FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")

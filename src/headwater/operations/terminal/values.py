@@ -73,7 +73,7 @@ def seconds(text: str) -> float:
 
 
 def moment(text: str) -> datetime:
-    """A moment with its distance from UTC, as ISO 8601 has it."""
+    """A time with its offset from UTC, in ISO 8601."""
     parsed = datetime.fromisoformat(text)
     if parsed.tzinfo is None:
         raise argparse.ArgumentTypeError("must say its time zone, such as 2026-11-22T03:30:00Z")

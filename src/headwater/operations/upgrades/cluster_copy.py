@@ -18,13 +18,13 @@ OUTPUT = "pg_upgrade_output.d"
 
 
 def copy_cluster(old: Embedded, new: Embedded) -> None:
-    """Fill a new cluster from an old one, neither of which runs. Raises UpgradeError, with what
-    `pg_upgrade` says; the rest is in the log of PostgreSQL's upgrade.
+    """Fill a new cluster from an old one; neither may run. Raises UpgradeError with the message of
+    `pg_upgrade`. Details are in PostgreSQL's upgrade log.
     """
     new.make_socket_directory()
-    give_to_server(new.root)  # its working directory, in which it leaves a script
+    give_to_server(new.root)  # its working directory, where it leaves a script
     log = old.root / "postgresql.upgrade.log"
-    # Whatever of it outlives us keeps this lock: no server is started beside it.
+    # Child processes that outlive this one keep the lock, so no server is started beside them.
     with old.hold() as lock, log.open("wb") as output:
         close_to_others(log)
         ran = subprocess.run(
@@ -71,7 +71,7 @@ def _add_notes(folder: Path, log: Path) -> None:
 
 
 def _find_fault(log: Path) -> str:
-    """The first line of the program's output that tells of a fault."""
+    """Return the first line of the program's output that reports an error."""
     lines = log.read_text(errors="replace").splitlines()
     faults = (line for line in lines if line.endswith("fatal") or "error" in line.lower())
     return " ".join(next(faults, "it failed").split())

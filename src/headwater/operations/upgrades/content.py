@@ -17,11 +17,9 @@ from headwater.operations.safety.database_rules import judge_database
 from headwater.operations.upgrades.errors import UpgradeError
 
 FORM = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex"
-"""How values are written, whatever the configuration files say."""
+"""How values are written, regardless of the configuration files."""
 PASSING = {"clock_off", "clock_set_back", "old_backup", "postgresql_behind"}
-"""Risks that come and go with the time, and with Headwater's own version, whatever is done to a
-cluster.
-"""
+"""Risks that depend on the time or on Headwater's version, not on the cluster."""
 queries = Queries(__name__, "upgrades.sql")
 
 

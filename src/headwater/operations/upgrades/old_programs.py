@@ -20,7 +20,7 @@ SYSTEM_FOLDERS = (
 """Where packages of systems put the server's programs."""
 SITE = f"lib/python*/site-packages/{PACKAGE}/pginstall*/bin"
 INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
-"""Where they lie in a named folder: PostgreSQL's own, or that of an older Headwater."""
+"""Their folders below a given one: PostgreSQL's own, or an older Headwater's."""
 
 
 def find_programs(major: int, named: Path | None) -> Programs:

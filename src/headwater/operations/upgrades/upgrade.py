@@ -1,12 +1,12 @@
-"""Bring the embedded PostgreSQL's cluster from the major version that made it to this one.
+"""Upgrades the embedded PostgreSQL's cluster from an older major version to this one.
 
-    postgresql/               the cluster, of 16
-    postgresql.upgrading/     where a new one is made, filled and checked; a kill leaves rubbish
-    postgresql.upgraded/      the new one, whole: from this renaming on the upgrade is done, and
-                              whoever comes next renames the rest into its place
+    postgresql/               the cluster, version 16
+    postgresql.upgrading/     where a new one is created, filled and checked; a kill leaves rubbish
+    postgresql.upgraded/      the complete new one: after this rename the upgrade is done, and the
+                              next start renames the rest into place
     postgresql.16/            the old cluster, until it is removed
 
-Up to that renaming the old cluster is only read, so the version of before can go on with it.
+Before that rename the old cluster is only read, so the old version can continue with it.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Upgraded:
     """The result of an upgrade."""
 
     before: int
-    """The major version of before."""
+    """The old major version."""
     tables: int
     """Tables whose rows were compared."""
     settings_left: list[str]
     """Settings that were changed in configuration files, and are as they come again."""
     kept: Path
-    """The cluster of before."""
+    """The old cluster."""
 
 
 def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:

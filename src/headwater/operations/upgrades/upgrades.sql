@@ -7,7 +7,7 @@ WHERE c.relkind = 'r' AND c.relpersistence = 'p'
 ORDER BY 1, 2;
 
 -- name: digest
--- The rows of a table, and a sum over all of them in which a change of any shows.
+-- The number of rows of a table, and a checksum over all of them that changes with any row.
 SELECT count(*) || ' rows, sum ' || coalesce(sum(hashtextextended(t::text, 0)), 0)
 FROM {table} t;
 
@@ -64,7 +64,7 @@ SELECT 'setting', coalesce(d.datname, 'all') || ' ' || coalesce(s.setrole::regro
 FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase;
 
 -- name: configured
--- What stands in the configuration files and is in force.
+-- The settings in the configuration files that are in force.
 SELECT s.name, s.setting FROM pg_settings s WHERE s.source = 'configuration file';
 
 -- name: analyze
