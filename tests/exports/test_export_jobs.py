@@ -175,7 +175,7 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
          "Export files cannot be written (Permission denied)."),
         (psycopg.OperationalError("secret"), "The database was unavailable."),
         (GenericError("secret"), "The object store did not take the file (GenericError)."),
-        (ValueError("secret"), "An internal error (ValueError); the worker's log tells more."),
+        (ValueError("secret"), "An internal error (ValueError); see the worker's log."),
     ],
 )  # fmt: skip
 def test_every_reason_is_told_in_words(error: Exception, told: str) -> None:

@@ -61,7 +61,7 @@ UNSTATED = re.compile(
     r"|cannot be amount with sources\."
     r"|cannot be given with whole_range\."
     r"|cannot be gzip with parquet, which is compressed inside\."
-    r"|is that of another schedule\."
+    r"|is already used by another schedule\."
     r"|must not be in the future, or more than ten years back\."
     r"|must not be more than ten years later\."
     r"|must not contain NUL characters\."

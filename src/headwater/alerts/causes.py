@@ -34,8 +34,8 @@ _SENDERS = {
     Sender.SIGNED_BROWSER: "from the shop's pages",
 }
 _REFUSALS = {
-    "origin": "Reports of visits are refused: they come from {}, which is none of the site's.",
-    "key": "Reports of visits are refused: they name the site key {}, which no site has.",
+    "origin": "Reports of visits are refused: they come from {}, which is not an address of the site.",
+    "key": "Reports of visits are refused: they have the unknown site key {}.",
     "clock": "Reports of visits are refused: the clocks of their browsers, or the server's, are wrong.",
     "invalid": "Reports of visits are refused: their field {} is not valid.",
 }
@@ -110,13 +110,12 @@ async def _of_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     if judgement.is_severe:
         still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
         return (
-            f"Hardly a page reports visits any more{still}: the tag is probably gone from the "
-            "pages, or its address does not answer."
+            f"Almost no page reports visits{still}. The tag was probably removed from the pages, or its "
+            "address does not respond."
         )
     return (
-        "Some pages, or some browsers, do not report visits any more: typical of a consent banner "
-        "that does not answer, of a tag missing from a part of the pages, or of a script that is "
-        "blocked."
+        "Some pages or browsers stopped reporting visits. Typical causes: a consent banner that does "
+        "not respond, a tag missing from some pages, or a blocked script."
     )
 
 
@@ -124,7 +123,7 @@ async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement)
     (count,) = await fetch_one(evidence.connection, queries["refused"], values)
     if count:
-        return f"Webhooks' deliveries are refused, {count:,} of them: their pages say why."
+        return f"{count:,} webhook deliveries were refused. The webhooks' pages show why."
     key = await fetch_optional(evidence.connection, queries["keys"], values)
     if key is not None:
         return f"The API key “{key[0]}” was revoked shortly before."
@@ -141,12 +140,12 @@ async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     last = max(moment for _, _, moment in senders).astimezone(evidence.space.zone)
     if judgement.is_severe:
         return (
-            f"Orders came mostly {way}, the last one on {last:%d %b, %H:%M}. Visits come as usual: "
-            "whatever reports the orders has probably stopped."
+            f"Orders came mostly {way}, the last one on {last:%d %b, %H:%M}. Visits are normal, so the "
+            "system that reports orders has probably stopped."
         )
     return (
-        f"Only some of the orders come, which came mostly {way} before, while visits come as usual:"
-        " one of several senders, or one way of paying, has probably stopped."
+        f"Only some orders arrive, mostly {way} until now, while visits are normal. One of several "
+        "senders, or one payment method, has probably stopped."
     )
 
 
@@ -155,18 +154,17 @@ async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
     extra, noise = _other_visits(evidence.counts, judgement)
     if extra > noise:
         return (
-            f"There are as many visits as ever, so those of {title} now count as another "
-            "source's: a redirect, or a change of the links, has probably stripped their "
-            "parameters or click ids."
+            f"The total number of visits is normal, so visits from {title} now count for another source. "
+            "A redirect or a changed link has probably removed their parameters or click ids."
         )
     if extra < -noise:
         return (
-            f"These visits are missing altogether: {title} probably sends nobody, as its campaigns "
-            "are paused, out of budget or refused, or its links lead elsewhere."
+            f"These visits are missing altogether. {title} probably sends no visitors: its campaigns are "
+            "paused, out of budget or rejected, or its links lead elsewhere."
         )
     return (
-        f"Either {title} sends nobody, as its campaigns are paused, out of budget or refused, or a "
-        "redirect strips the parameters of its links, so that its visits count as another source's."
+        f"Either {title} sends no visitors (its campaigns are paused, out of budget or rejected), or a "
+        "redirect removes the parameters of its links, so that its visits count for another source."
     )
 
 
@@ -187,7 +185,7 @@ def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, flo
 async def _of_revenue(_: CauseEvidence, judgement: Judgement) -> str:
     return (
         f"{title_of(judgement.subject)} was credited with far fewer orders than on the same "
-        "weekdays before, while the other sources did as usual."
+        "weekdays of earlier weeks, while other sources were normal."
     )
 
 
@@ -196,8 +194,8 @@ async def _of_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str
     known = [Sender(sender) for sender, _, _ in senders if sender]
     way = f" {_SENDERS[known[0]]}" if known else ""
     return (
-        f"Orders come{way} without what ties them to visits: probably they do not name the "
-        "visitor's token or e-mail address any more."
+        f"Orders come{way} without a link to a visit. They have probably stopped including the visitor's "
+        "token or e-mail address."
     )
 
 

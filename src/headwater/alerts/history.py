@@ -191,7 +191,7 @@ class AlertHistory:
 
     async def _go_on(self, alert: StoredAlert, sign: Sign, at: datetime) -> None:
         if sign.figures is not None and at - alert.opened_at > NEW_USUAL:
-            cause = "It has been so for a week: this is what is usual now."
+            cause = "This has lasted a week and now counts as normal."
             ended = replace(alert, well=0, ended_at=at, cause=cause)
             await self._change(ended, StepKind.ENDED, sign, at)
         elif sign.is_out and sign.is_severe and not alert.is_severe:

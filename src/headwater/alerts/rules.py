@@ -74,9 +74,9 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.SUBSCRIPTION_INACTIVE: RuleText(
         "Subscription inactive",
         "API keys and tokens of the Space are refused.",
-        "Whoever runs the service can activate it:",
+        "The operator can activate it:",
         "/settings",
-        "Whoever runs the service can activate it.",
+        "The operator can activate it.",
     ),
     Rule.VISITS_FELL: RuleText(
         "Visits stopped or fell",
@@ -141,7 +141,7 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",
-        "A far larger share of a platform's deliveries fail for good than usual.",
+        "A far larger share of a platform's deliveries fails permanently than usual.",
         "See why the platform refuses them, mend it, and replay those that failed.",
         "/platforms",
     ),
@@ -160,15 +160,15 @@ TEXTS: dict[Rule, RuleText] = {
     ),
     Rule.SOURCE_VISITS_FELL: RuleText(
         "Visits of a source stopped",
-        "Far fewer visits of a source than usual, while those of the others came as usual.",
+        "Far fewer visits from a source than usual, while other sources are normal.",
         "Look whether the ads run, and whether their links still carry their parameters through "
         "every redirect.",
         "/links",
     ),
     Rule.SOURCE_REVENUE_FELL: RuleText(
         "Revenue of a source low",
-        "Revenue credited to a source by last touch is far below that of the same weekdays before.",
-        "Compare the campaigns of the source with those of the weeks before.",
+        "Revenue credited to a source by last touch is far below the same weekdays of earlier weeks.",
+        "Compare the campaigns of the source with earlier weeks.",
         "",
     ),
 }

@@ -55,5 +55,5 @@ def read_sender(text: str) -> tuple[str, str]:
     name, address = parseaddr(text)
     local, at, domain = address.rpartition("@")
     if not (at and local and domain) or not text.isprintable() or not address.isascii():
-        raise ValueError("must be an e-mail address, as alerts@example.com or Name <address>")
+        raise ValueError("must be an e-mail address, such as alerts@example.com or Name <address>")
     return name, address

@@ -26,8 +26,8 @@ from headwater.database.pool import Database
 
 WEBHOOK_SECONDS = 10.0
 NO_MAIL = (
-    "No mail server is set, so nothing was sent. Whoever runs the service has to set "
-    "HEADWATER_SMTP_URL and HEADWATER_MAIL_FROM."
+    "No mail server is configured, so nothing was sent. The operator must set HEADWATER_SMTP_URL and "
+    "HEADWATER_MAIL_FROM."
 )
 STOP = "/mail"
 _GONE = (404, 410)
@@ -86,7 +86,7 @@ class Outlet:
     async def _post(self, space_id: int, target: ChannelTarget, notice: Notice) -> Result:
         url = target.url(self.key, space_id)
         if url is None:
-            error = "Its address cannot be read any more: remove the channel and make it anew."
+            error = "Its address can no longer be decrypted. Remove the channel and add it again."
             return Result(datetime.now(UTC), error, is_final=True)
         call = EgressRequest(url=url, body=webhook_body(notice, self.base_url))
         try:

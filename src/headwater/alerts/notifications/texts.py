@@ -83,7 +83,7 @@ def _plain(notice: Notice, base_url: str, envelope: Envelope) -> str:
         parts.append(_aligned(notice.table))
     parts.append(f"{notice.link_text}: {base_url}{notice.link}")
     if envelope.stop_link:
-        parts.append(f"No more of these: {envelope.stop_link}")
+        parts.append(f"Stop these messages: {envelope.stop_link}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -99,7 +99,7 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
         parts.append(f'<table cellpadding="4"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     parts.append(f'<p><a href="{escape(base_url + notice.link)}">{escape(notice.link_text)}</a></p>')
     if envelope.stop_link:
-        parts.append(f'<p><a href="{escape(envelope.stop_link)}">No more of these</a></p>')
+        parts.append(f'<p><a href="{escape(envelope.stop_link)}">Stop these messages</a></p>')
     return "<!doctype html><html><body>" + "\n".join(parts) + "</body></html>\n"
 
 

@@ -219,13 +219,13 @@ _WORDS = {
     FindingKind.UNKNOWN_UTM_SOURCES: _Words(
         Severity.WARNING,
         "Values of utm_source that no rule knows",
-        "Such visits count as referrals, or as organic, whatever the link was made for.",
-        "Say which source each value stands for. It counts for what arrives from then on.",
+        "These visits count as referrals or as organic, although the links may belong to ads.",
+        "Choose the source of each value. It applies to visits that arrive from then on.",
     ),
     FindingKind.NO_UTM_SOURCE: _Words(
         Severity.WARNING,
         "Links with a campaign and no utm_source",
-        "Without it nothing says where the link stood, and the visit is a referral.",
+        "Without it the place of the link is unknown, and the visit is a referral.",
         "Add `utm_source` to these links.",
     ),
     FindingKind.UNTAGGED_CLICKS: _Words(
@@ -246,7 +246,7 @@ _WORDS = {
     FindingKind.ORDERS_WITHOUT_VISIT: _Words(
         Severity.WARNING,
         "Orders without a visit before them",
-        "Nothing ties them to what brought the buyer, so that they are unattributed.",
+        "They are not linked to a visit, so they are unattributed.",
         "Pass the visitor's `trk_token`, or the e-mail address that the page has identified, with "
         "the order, and see that the snippet is on every page, the checkout included.",
     ),
@@ -259,10 +259,10 @@ _WORDS = {
     FindingKind.LEFT_OUT_MONEY: _Words(
         Severity.BAD,
         "Amounts left out of reports",
-        "No exchange rate is known, or the amount is too large to be believed. The events count, "
-        "their money does not.",
+        "The exchange rate is missing, or the amount is implausibly large. The events count, their "
+        "money does not.",
         "Add exchange rates (`PUT /rates`, or `headwater rates import`), and correct or delete "
-        "events that nobody meant.",
+        "mistaken events.",
     ),
     FindingKind.FUTURE_EVENTS: _Words(
         Severity.WARNING,

@@ -176,10 +176,10 @@ def _of_the_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault
     origin = f"{parts.scheme}://{parts.netloc}"
     refusal = evidence.refusals.get(RefusalReason.ORIGIN)
     if not is_among(origin, evidence.site.origins):
-        about = f"The page is at `{_quoted(origin)}`, which is none of the site's addresses."
+        about = f"The page is at `{_quoted(origin)}`, which is not an address of the site."
     elif refusal is not None:
         origin = refusal.detail
-        about = f"Pages of `{_quoted(origin)}` report, which is none of the site's addresses."
+        about = f"Pages of `{_quoted(origin)}` report visits, but it is not an address of the site."
     else:
         return
     yield SiteFault(
@@ -199,16 +199,16 @@ def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.CLICK_ID_LOST,
             "A redirect drops the click id",
-            f"`{_quoted(before)}` leads to `{_quoted(after)}` without the `gclid` it was opened"
-            " with, so visits from ads look like visits from nowhere.",
-            "Have the redirect keep the address's query, or let ads lead to the final address.",
+            f"`{_quoted(before)}` redirects to `{_quoted(after)}` without the `gclid`, so visits from"
+            " ads look like direct visits.",
+            "Make the redirect keep the query, or let ads link to the final address.",
         )
     elif not arrivals.page_views and arrivals.other_views and waited > PATIENCE_SECONDS:
         yield SiteFault(
             FaultKind.CLICK_ID_LOST,
             "Page views come in without the test's click id",
-            "Page views of the site have come in since the start, and none has the `gclid` of this"
-            " test: they are other visitors', or the page drops it.",
+            "Page views of the site have arrived since the start, but without the `gclid` of this test."
+            " They belong to other visitors, or the page drops it.",
             "Open the page by the link and see whether `gclid=` is still in the address; a script"
             " of the shop that changes the address has to keep it.",
         )
@@ -217,7 +217,8 @@ def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
             FaultKind.PROCESSING_LATE,
             "What came in is not processed yet",
             f"Something has waited for {arrivals.waiting_seconds:.0f} seconds to be processed.",
-            "Wait a moment; if it stays so, tell whoever runs this installation to see that its worker runs.",
+            "Wait a moment. If nothing changes, ask the operator of this installation whether its"
+            " worker runs.",
         )
 
 
@@ -227,18 +228,18 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.COOKIE_BLOCKED,
             "The browser keeps no cookie",
-            "The page view came in without the visitor's token: the browser, or the page, lets"
-            " neither a cookie nor local storage be kept.",
-            "Open the shop in a window of its own and not in a frame, allow cookies for it, and"
-            " serve the tracker from the shop's own domain.",
+            "The page view arrived without the visitor's token. The browser or the page allows"
+            " neither cookies nor local storage.",
+            "Open the shop in its own window, not in a frame. Allow cookies for it, and serve the"
+            " tracker from the shop's domain.",
         )
     clock = refusals.get(RefusalReason.CLOCK)
     if clock is not None:
         yield SiteFault(
             FaultKind.CLOCK_WRONG,
             "A clock is wrong",
-            f"An item of the page was refused as the time in `{_quoted(clock.detail)}` cannot be right.",
-            "Set the clock of the server that signs who is logged in, and that of the computer you test on.",
+            f"An item of the page was refused because the time in `{_quoted(clock.detail)}` cannot be right.",
+            "Set the clocks of the server that signs logins and of the computer you test on.",
         )
     invalid = refusals.get(RefusalReason.INVALID)
     if invalid is not None:
@@ -246,8 +247,8 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
             FaultKind.ITEM_INVALID,
             "Something that the page reported was refused",
             f"An item was refused for its `{_quoted(invalid.detail)}`.",
-            "Open the browser's tools for developers, Network: the answer to the report has the"
-            " rule that is broken.",
+            "Open the browser's developer tools, Network: the response to the report names the broken"
+            " rule.",
         )
 
 
@@ -260,10 +261,9 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
             yield SiteFault(
                 FaultKind.ORDER_WITHOUT_TOKEN,
                 "An order came in without a visit",
-                f"The order {_named(stray[-1])} is tied to nobody who visited: it came without the"
-                " `trk_token`.",
-                "Send the cookie `trk_token` of the request that orders along with the order; for"
-                " a shop system, see its steps on the page of the snippet.",
+                f"The order {_named(stray[-1])} is not linked to a visit: it has no `trk_token`.",
+                "Send the cookie `trk_token` of the buyer's request with the order. For a shop"
+                " system, follow its steps on the page of the snippet.",
             )
     if arrivals.repeated:
         latest = arrivals.repeated[-1]
@@ -271,9 +271,9 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
             "An order number came twice",
-            f"The order number {number} had come in before, so it counts once, as event {latest.event_id}.",
-            "Test with a number of its own; if the shop counts anew, or two shops share numbers,"
-            " put something before them that tells them apart.",
+            f"The order number {number} had arrived before, so it counts once, as event {latest.event_id}.",
+            "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
+            " a prefix that distinguishes them.",
         )
     wrong = [ahead for order in orders if (ahead := _seconds_off(order))]
     if wrong and RefusalReason.CLOCK not in evidence.refusals:

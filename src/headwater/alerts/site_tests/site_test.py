@@ -45,8 +45,8 @@ def read_page_url(text: str, site: Site) -> str:
     if "*" in origin or origin == OPAQUE or not is_among(origin, site.origins):
         known = ", ".join(site.origins[:3])
         refusal = (
-            f"{origin} is none of the site's addresses ({known}): write one of these, or add it to"
-            " the site's settings first."
+            f"{origin} is not an address of the site ({known}). Use one of these, or add it in the"
+            " site's settings first."
         )
         raise Invalid({"url": [refusal]})
     rest = pasted.partition("://")[2] or pasted

@@ -74,7 +74,7 @@ class _Dialogue:
         except smtplib.SMTPSenderRefused as error:
             raise MailError(
                 f"{server.host} does not send for {self.sender} ({_reply(error.smtp_error)}). "
-                "Whoever runs the service has to set HEADWATER_MAIL_FROM to an address that it "
+                "The operator must set HEADWATER_MAIL_FROM to an address that it "
                 "may send for, or a user name and password in HEADWATER_SMTP_URL."
             ) from None
         except smtplib.SMTPNotSupportedError:
@@ -89,7 +89,7 @@ class _Dialogue:
         except ssl.SSLError as error:
             reason = getattr(error, "verify_message", "") or "they have no protocol in common"
             raise MailError(
-                f"TLS with {server.name} failed: {reason}. Whoever runs the service has to check "
+                f"TLS with {server.name} failed: {reason}. The operator must check "
                 "the host in HEADWATER_SMTP_URL, which the certificate must name, and whether the "
                 "port is one of smtps:// or of smtp://."
             ) from None
@@ -110,9 +110,9 @@ class _Dialogue:
             client.ehlo()
         elif server.starttls == "required":
             raise MailError(
-                f"{server.name} does not offer TLS, so nothing was sent. Whoever runs the service "
-                "can name another port in HEADWATER_SMTP_URL, or add ?tls=optional to it where the "
-                "way to the server is their own network."
+                f"{server.name} does not offer TLS, so nothing was sent. The operator can choose "
+                "another port in HEADWATER_SMTP_URL, or add ?tls=optional to it if the connection "
+                "stays within their own network."
             )
 
     def _log_in(self, client: smtplib.SMTP) -> None:
@@ -124,7 +124,7 @@ class _Dialogue:
             reply = _reply(getattr(error, "smtp_error", b"")) or "it takes no passwords"
             raise MailError(
                 f"{self.server.host} refuses the user name or password in HEADWATER_SMTP_URL "
-                f"({reply}). Whoever runs the service has to correct them."
+                f"({reply}). The operator must correct them."
             ) from None
 
     @contextmanager
@@ -176,7 +176,7 @@ class _Dialogue:
         else:
             reason = "the connection was cut"
         return MailError(
-            f"{self.server.name} cannot be reached ({reason}). Whoever runs the service has to "
+            f"{self.server.name} cannot be reached ({reason}). The operator must "
             "check the host and port in HEADWATER_SMTP_URL."
         )
 
