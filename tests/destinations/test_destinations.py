@@ -26,7 +26,7 @@ from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.reading_fixtures import Api
 
 COLLAPSED = (
-    "complete_registration, sign_up all reach Probe as Registration: whoever does two of them counts twice."
+    "complete_registration, sign_up all reach Probe as Registration: a person who does two of them counts twice."
 )
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -169,7 +169,7 @@ def test_secrets_are_sealed_to_their_row(api: Api, forwarder: Forwarder) -> None
         secrets_of(forwarder, first)
     response = api.send("POST", f"/destinations/{first}/test")
     assert response.status_code == 422
-    assert "have to be given anew" in response.json()["errors"]["secrets"][0]
+    assert "must be entered again" in response.json()["errors"]["secrets"][0]
     changed = api.send("PUT", f"/destinations/{first}", json={"secrets": {"token": "3"}})
     assert changed.status_code == 200
     assert secrets_of(forwarder, first) == {"token": "3"}

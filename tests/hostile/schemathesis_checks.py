@@ -72,7 +72,7 @@ UNSTATED = re.compile(
     r"|^The (settings|secrets)\..* (is none|is required\.|is not a value|must (not )?\w+ )"
     r"|^The event_names\.\w+ must be (the id of .*|null or a text of at most 255 characters\.)$"
     r"|^The name must be a text of 1 to 255 characters without control characters\.$"
-    r"|^The secrets (have to be given anew|cannot be used): "
+    r"|^The secrets (must be entered again because HEADWATER_SECRET_KEY has changed|cannot be used): "
     r"|^The delivery_ids must "
     r"|^The model markov needs a fit: "
     r"|^There (is no fit by this name|is a fit by the name of|are current fits of)"

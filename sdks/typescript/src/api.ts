@@ -489,7 +489,7 @@ export type GetDeliveryAnswer = {
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** What the platform tells repeats by. */
+  /** The id by which the platform deduplicates. */
   dedup_id: string;
   status: Status3;
   /** Of a skipped one. */
@@ -504,7 +504,7 @@ export type GetDeliveryAnswer = {
   error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** The event's part of what was sent, without what tells who it was. */
+  /** The part of the request about the event, without personal data. */
   request: Record<string, unknown> | null;
   /** The beginning of the platform's answer. */
   answer: string | null;
@@ -549,7 +549,7 @@ export type ListDestinationsRow = {
   deliveries: Deliveries;
   /** Nothing is sent before. */
   wait_until: string | null;
-  /** Of the last test; null when there was none since its setup was changed. */
+  /** The last test; null if there was none since the last change. */
   tested_at: string | null;
   /** Whether the platform took the test event. */
   test_ok: boolean | null;
@@ -568,7 +568,7 @@ export type Platform = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "p
 
 export type CreateDestinationBody = {
   platform: Platform;
-  /** What people call it; the platform's title unless told. */
+  /** Its name; by default the platform's title. */
   name?: string;
   /** All of them: those left out have their defaults. */
   settings?: Record<string, unknown>;
@@ -581,7 +581,7 @@ export type CreateDestinationBody = {
 };
 
 export type UpdateDestinationBody = {
-  /** What people call it; the platform's title unless told. */
+  /** Its name; by default the platform's title. */
   name?: string;
   /** All of them: those left out have their defaults. */
   settings?: Record<string, unknown>;
@@ -602,7 +602,7 @@ export type ListDeliveriesRow = {
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** What the platform tells repeats by. */
+  /** The id by which the platform deduplicates. */
   dedup_id: string;
   status: Status3;
   /** Of a skipped one. */

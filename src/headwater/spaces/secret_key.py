@@ -72,5 +72,5 @@ def _read(file: Path) -> str:
         reason = f"holds no key of at least {LEAST_LENGTH} characters"
     raise SecretKeyError(
         f"the secret key's file {file} {reason}; bring it back from a backup of the data directory,"
-        " or set HEADWATER_SECRET_KEY: with another key, stored secrets have to be given anew"
+        " or set HEADWATER_SECRET_KEY: with another key, stored secrets must be entered again"
     )

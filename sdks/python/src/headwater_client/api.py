@@ -499,7 +499,7 @@ class GetDeliveryAnswer(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """What the platform tells repeats by."""
+    """The id by which the platform deduplicates."""
     status: Status2
     reason: str | None
     """Of a skipped one."""
@@ -514,7 +514,7 @@ class GetDeliveryAnswer(TypedDict):
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
-    """The event's part of what was sent, without what tells who it was."""
+    """The part of the request about the event, without personal data."""
     answer: str | None
     """The beginning of the platform's answer."""
     history: list[History]
@@ -557,7 +557,7 @@ class ListDestinationsRow(TypedDict):
     wait_until: str | None
     """Nothing is sent before."""
     tested_at: str | None
-    """Of the last test; null when there was none since its setup was changed."""
+    """The last test; null if there was none since the last change."""
     test_ok: bool | None
     """Whether the platform took the test event."""
     test_message: str | None
@@ -579,7 +579,7 @@ Platform: TypeAlias = Literal[
 class CreateDestinationBody(TypedDict):
     platform: Platform
     name: NotRequired[str]
-    """What people call it; the platform's title unless told."""
+    """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
     """All of them: those left out have their defaults."""
     secrets: NotRequired[dict[str, str | None]]
@@ -592,7 +592,7 @@ class CreateDestinationBody(TypedDict):
 
 class UpdateDestinationBody(TypedDict):
     name: NotRequired[str]
-    """What people call it; the platform's title unless told."""
+    """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
     """All of them: those left out have their defaults."""
     secrets: NotRequired[dict[str, str | None]]
@@ -628,7 +628,7 @@ class ListDeliveriesRow(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """What the platform tells repeats by."""
+    """The id by which the platform deduplicates."""
     status: Status2
     reason: str | None
     """Of a skipped one."""

@@ -247,8 +247,7 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
             FaultKind.ITEM_INVALID,
             "Something that the page reported was refused",
             f"An item was refused for its `{_quoted(invalid.detail)}`.",
-            "Open the browser's developer tools, Network: the response to the report names the broken"
-            " rule.",
+            "Open the browser's developer tools, Network: the response to the report names the broken rule.",
         )
 
 

@@ -1,7 +1,7 @@
 -- name: waiting
--- Deliveries that wait, each with its event, none when that has been deleted, and with what is known
--- of the event's person now: of the name also how it divides, where somebody said so. An erasure
--- counts from when it was asked for, also under the id of a contact that has been merged since.
+-- Waiting deliveries, each with its event (NULL when that has been deleted) and the current data of the
+-- event's person, including the parts of the name where they were sent. An erasure counts from its
+-- request, and also under the id of a contact that has been merged since.
 SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        e.id AS event_id, e.event_name, l.label AS configured_name,
        floor(extract(epoch FROM e.event_time) * 1000)::bigint AS event_time,

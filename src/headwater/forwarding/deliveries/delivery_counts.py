@@ -1,6 +1,5 @@
-"""Counts of deliveries: by day and status, what waits, and by cause. All are bounded, however many
-deliveries there are: those of days are kept by the database beside the log
-(migration 0039), the others are counted up to a limit.
+"""Counts of deliveries: by day and status, waiting, and by cause. All are bounded for any number of
+deliveries: the database keeps the counts of days beside the log, the others stop at a limit.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Cause:
-    """One cause for which a destination's deliveries did not get there."""
+    """A reason for which a destination's deliveries failed."""
 
     status: str
     reason: str | None
@@ -80,8 +79,8 @@ async def count_by_day(
 async def find_span(
     connection: AsyncConnection, space_id: int, destination_id: int, time: TimeRange
 ) -> tuple[int, int]:
-    """Return the first and the last id that a destination's deliveries of some time can have, so
-    that a list of them reads no others. The time must lie in the last MOST_DAYS.
+    """Return the first and the last id of a destination's deliveries in a period, so that a list reads no
+    others. The period must be within the last MOST_DAYS.
     """
     values = {"space_id": space_id, "destination_id": destination_id, "start": time.start, "end": time.end}
     first, last = await fetch_one(connection, queries["span"], values)
@@ -89,7 +88,7 @@ async def find_span(
 
 
 async def forget_old_counts(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Delete a destination's counts of before MOST_DAYS."""
+    """Delete a destination's counts older than MOST_DAYS."""
     values = {"space_id": space_id, "destination_id": destination_id, "days": MOST_DAYS + 1}
     await connection.execute(queries["forget"], values)
 

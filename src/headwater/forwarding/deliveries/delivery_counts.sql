@@ -8,7 +8,7 @@ GROUP BY 1, 2, 3
 HAVING sum(c.deliveries) > 0;
 
 -- name: span
--- The ids between which a destination's deliveries of some time lie.
+-- The first and last id of a destination's deliveries in a period.
 SELECT min(c.first_id), max(c.last_id)
 FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
@@ -28,7 +28,7 @@ CROSS JOIN LATERAL (
 ) waiting;
 
 -- name: forget
--- Counts of days that nobody looks at any more.
+-- Delete counts of days that are no longer shown.
 DELETE FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter < now() - make_interval(days => %(days)s);

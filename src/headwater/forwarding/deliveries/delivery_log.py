@@ -59,10 +59,10 @@ class DeliveryFilter:
     platform: str | None = None
     start: datetime | None = None
     end: datetime | None = None
-    """The time in which they were written, as their events were stored; `end` is not in it."""
+    """The period in which they were created; `end` is exclusive."""
     first_id: int | None = None
     last_id: int | None = None
-    """Ids outside of which there are none, as `delivery_counts.find_span` tells of a time."""
+    """The first and last id to look at, from `delivery_counts.find_span`."""
 
     def conditions(self) -> Composable:
         """Return the conditions on deliveries `d`."""
@@ -98,7 +98,7 @@ class ReplayResult:
 
     queued: int
     too_old: int
-    """Not replayed, as the platform takes no events of that age."""
+    """Not replayed because the platform rejects events of that age."""
     more: bool
     """True when there may be others, for another request."""
 

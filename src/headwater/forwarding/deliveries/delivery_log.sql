@@ -1,6 +1,6 @@
 -- name: page
--- Deliveries, the latest first, each as a line of JSON. {only} names what is looked for, so that the
--- index made for it is walked; an event that was deleted since has no name any more.
+-- Deliveries, the latest first, each as a line of JSON. {only} is the filter, chosen so that its index is
+-- used. An event that was deleted since has no name.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT d.id, d.destination_id, d.platform, d.event_id, d.event_name, d.dedup_id,
                    d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
@@ -77,7 +77,7 @@ FROM chosen
 WHERE d.space_id = %(space_id)s AND d.id = chosen.id;
 
 -- name: too_old
--- How many of them the platform would not take any more, counted as far as %(limit)s.
+-- How many of them are too old for the platform, counted up to %(limit)s.
 SELECT count(*) FROM (
     SELECT
     FROM deliveries d

@@ -63,7 +63,7 @@ class DeliveryServices:
     """Platform → the origin of its interface."""
     sealing_key: bytes
     clock: Callable[[], float]
-    """Unix seconds. Due times are its; leases go by the database's."""
+    """Unix seconds, for due times. Leases use the database's clock."""
     random: Callable[[], float] = field(default=random.random)
 
 
@@ -136,9 +136,11 @@ class DeliveryLoop:
             destination = unseal_destination(self._services.sealing_key, key, leased, platform, url)
         except msgspec.ValidationError:
             problems = settings_problems(platform, leased.settings)
-            return DestinationSuspension(f"The settings have to be given anew. {problems}")
+            return DestinationSuspension(f"Enter the settings again. {problems}")
         except Unsealable:
-            return DestinationSuspension("The tokens have to be given anew: they cannot be read any more.")
+            return DestinationSuspension(
+                "Enter the tokens again: the stored ones can no longer be decrypted."
+            )
         return _Target(platform, destination, leased.failures)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
@@ -162,7 +164,7 @@ class DeliveryLoop:
         return True
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
-        """Make one call with those of the deliveries that still wait, and return its outcome."""
+        """Make one call with the deliveries that still wait, and return its outcome."""
         now = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:

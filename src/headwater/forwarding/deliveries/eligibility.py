@@ -12,10 +12,10 @@ from headwater.forwarding.platforms.models import Conversion, Destination, SkipR
 from headwater.forwarding.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
-"""The seconds for which a delivery is tried again."""
+"""How many seconds a delivery is retried."""
 AGE_MARGIN = 60.0
-"""Seconds before a platform's limit of age at which an event is no longer sent: a call has
-to arrive before it. A limit on the future has the same margin, as clocks differ.
+"""Events are no longer sent this many seconds before a platform's age limit, because a call must arrive
+before it. A limit on future events has the same margin, because clocks differ.
 """
 
 
@@ -25,7 +25,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     attempts: int
     queued_at: float
-    """Unix seconds of the time from which it is tried."""
+    """Unix seconds of the first attempt."""
     conversion: Conversion | None
     """None when the event has been deleted. Its click is the last paid touch, of any platform."""
     do_not_capi: bool = False
@@ -33,13 +33,13 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """True when its person has been erased, or erasing them has been requested."""
 
     def ends_at(self, platform: Platform) -> float:
-        """Return the Unix time after which the delivery is not tried again."""
+        """Return the Unix time of the last possible attempt."""
         assert self.conversion is not None
         too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """Return the Unix time before which the platform would refuse an event of the future."""
+        """Return the Unix time before which the platform would reject the event as a future one."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
@@ -55,7 +55,7 @@ class Expired(NamedTuple):
 
 
 class Later(NamedTuple):
-    """The event's time lies in the future: the decision is made again at this Unix time."""
+    """The event's time is in the future: decide again at this Unix time."""
 
     at: float
 

@@ -29,7 +29,7 @@ GRACE_SECONDS = 8.0
 """The seconds that calls under way have left when the process stops."""
 MOST_TASKS = 200
 FAULT_SECONDS = 30.0
-"""The seconds for which a destination is left alone after an error in our own code."""
+"""Seconds that a destination is skipped after an error in our own code."""
 CLOCK_SECONDS = 60.0
 
 log = structlog.get_logger()

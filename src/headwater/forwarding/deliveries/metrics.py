@@ -1,4 +1,4 @@
-"""Gauges of deliveries and destinations for /metrics, as the database has them."""
+"""Gauges of deliveries and destinations for /metrics, read from the database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GAUGES = (
 
 
 async def delivery_gauges(connection: AsyncConnection) -> list[Metric]:
-    """Return gauges by platform; a platform without destinations has none."""
+    """Return gauges by platform, for platforms with destinations."""
     families = [GaugeMetricFamily(name, description, labels=["platform"]) for name, description in _GAUGES]
     for platform, *figures in await fetch_all(connection, queries["figures"]):
         for family, figure in zip(families, figures, strict=True):

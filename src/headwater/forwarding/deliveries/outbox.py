@@ -116,7 +116,7 @@ def deliveries_of(
 
 
 def dedup_id_of(space_id: int, event_id: int) -> str:
-    """Return the id under which an event without an idempotency key is always sent."""
+    """Return the constant delivery id of an event without an idempotency key."""
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 

@@ -10,8 +10,8 @@ FROM json_to_recordset(%(deliveries)s::json)
 ON CONFLICT (space_id, event_id, destination_id) DO NOTHING;
 
 -- name: hand_over
--- An event's place is taken by another: what a platform has of it, or is to get, becomes the
--- other's, under the same id for telling repeats, unless the other already has as much.
+-- An event is replaced by another. Its deliveries move to the new event under the same id for
+-- deduplication, unless the new event already has such a delivery.
 UPDATE deliveries d SET event_id = %(successor_id)s
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
   AND d.status = ANY(%(statuses)s)
@@ -20,9 +20,8 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
                     AND known.destination_id = d.destination_id);
 
 -- name: withdraw
--- What an event that is gone, or whose place another has taken, still has of deliveries: they are
--- over, and nothing is kept of what was told about it, as erasing its person would no longer find
--- it.
+-- End the remaining deliveries of an event that was deleted or replaced, and clear what was sent: an
+-- erasure of its person would no longer find it.
 UPDATE deliveries d
 SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,

@@ -20,7 +20,7 @@ from headwater.forwarding.destinations.leases import DestinationKey, Destination
 queries = Queries(__name__, "queue.sql")
 
 OUTAGE = 2
-"""Failed calls in a row after which the destination is at fault, and not an event."""
+"""After this many failed calls in a row the destination is at fault, not an event."""
 
 
 StatusChange = Literal["held", "recovered"]
@@ -52,11 +52,11 @@ class CallRecord(NamedTuple):
     answer: str | None = None
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
-    """True when the destination was called; it is well then if `destination` is None."""
+    """True when the destination was called; the call succeeded if `destination` is None."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
-    """Return the database's time, as Unix seconds."""
+    """Return the database's time in Unix seconds."""
     row = await fetch_one(connection, queries["clock"])
     return row[0]
 

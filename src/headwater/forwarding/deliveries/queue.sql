@@ -1,10 +1,9 @@
 -- name: clock
--- The database's time: leases go by it, and so do all that send.
+-- The database's time. Leases and all senders use it.
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: destinations_due
--- For the operator's side: destinations with deliveries that are due and that nobody works on. One
--- probe of an index for each destination.
+-- For the operator: unclaimed destinations with due deliveries. One index probe for each destination.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -56,8 +55,8 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- What became of deliveries, except where somebody else has ended them meanwhile. One without a
--- status stays as it was.
+-- Store the outcome of deliveries, except those that another process has ended meanwhile. A delivery
+-- without a status stays unchanged.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,

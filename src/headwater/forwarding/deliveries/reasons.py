@@ -10,7 +10,7 @@ STATUSES = {
     "queued": "waits to be sent",
     "retrying": "did not arrive, and will be sent again",
     "delivered": "the platform took it",
-    "failed": "the platform refused it for good",
+    "failed": "the platform rejected it",
     "expired": "it could not be delivered in time",
     "skipped": "it is not sent",
 }
@@ -34,8 +34,7 @@ REASONS = {
         "give it a name (event_names), then replay",
     ),
     SkipReason.NO_IDENTIFIER: SkipMeaning(
-        "nothing is known that the platform could recognize somebody by",
-        "send an e-mail or a phone number with events",
+        "it has no identifier that the platform could match", "send an e-mail or a phone number with events"
     ),
     SkipReason.NO_CONSENT: SkipMeaning(
         "consent was denied, and the platform has no way to be informed", None

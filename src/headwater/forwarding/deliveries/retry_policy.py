@@ -40,7 +40,7 @@ class DeliveryAttempt(NamedTuple):
     attempts: int
     """Before this one."""
     ends_at: float
-    """The Unix time after which it is not tried again."""
+    """The Unix time of the last possible attempt."""
 
 
 class DeliveryResult(NamedTuple):
@@ -178,7 +178,7 @@ def _retry(
 
 
 def step_after(attempts: int) -> float:
-    """Return the seconds to wait after so many attempts, before jitter."""
+    """Return the seconds to wait after this many attempts, without jitter."""
     return climb(LADDER, attempts)
 
 

@@ -1,4 +1,4 @@
-"""The bodies and answers of the endpoints of deliveries, as JSON schemas for the document."""
+"""The request and answer bodies of the delivery endpoints, as JSON schemas for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DELIVERY: dict[str, Schema] = {
     "platform": TEXT,
     "event_id": WHOLE,
     "event_name": {**TEXT_OR_NULL, "description": "Null once the event is deleted."},
-    "dedup_id": {**TEXT, "description": "What the platform tells repeats by."},
+    "dedup_id": {**TEXT, "description": "The id by which the platform deduplicates."},
     "status": {"type": "string", "enum": list(DELIVERY_STATUSES)},
     "reason": {**TEXT_OR_NULL, "description": "Of a skipped one."},
     "attempts": WHOLE,
@@ -62,7 +62,7 @@ DELIVERY: Schema = answer(
             **_DELIVERY,
             "request": {
                 "type": ["object", "null"],
-                "description": "The event's part of what was sent, without what tells who it was.",
+                "description": "The part of the request about the event, without personal data.",
             },
             "answer": {**TEXT_OR_NULL, "description": "The beginning of the platform's answer."},
             "history": {"type": "array", "items": _ATTEMPT},

@@ -1,4 +1,4 @@
-"""Personal values in a call, so that they can be masked wherever the platform quotes them. Pure."""
+"""Personal values in a call, collected so that they can be masked when the platform quotes them. Pure."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def seal_secrets(key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]) -> bytes | None:
-    """Return secrets in the form in which they are stored; None when there are none."""
+    """Return secrets in their stored form; None without secrets."""
     if not secrets:
         return None
     return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))

@@ -1,8 +1,8 @@
-"""Destinations: created, listed, changed, paused, resumed and ended. Their tokens are sealed and
-never returned.
+"""Destinations: created, listed, changed, paused, resumed and removed. Their tokens are encrypted and never
+returned.
 
-A change of whether events are queued for a destination locks the Space first, as the pipeline does:
-a batch then sees a destination in one state, and no event is queued during the change.
+A change that starts or stops queueing events locks the Space first, as the pipeline does. A batch then sees a
+destination in one state, and no event is queued during the change.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class DestinationRow:
     """The Space's names of its custom events."""
     created_at: str
     wait_until: str | None
-    """The time before which nothing is sent."""
+    """Nothing is sent before this time."""
     tested_at: str | None
     """The time of the last test; None while it was not tested as it is set up now."""
     test_ok: bool | None
@@ -94,8 +94,8 @@ async def create_destination(
 async def list_destinations(
     connection: AsyncConnection, space_id: int, most_counted: int | None = None
 ) -> list[DestinationRow]:
-    """Return a Space's destinations, the oldest first. Of each status `most_counted`
-    deliveries are counted at most, MOST_COUNTED unless told.
+    """Return a Space's destinations, the oldest first. Each status is counted up to `most_counted`
+    deliveries.
     """
     return await _read(connection, space_id, None, most_counted)
 
@@ -168,7 +168,7 @@ async def open_destination(
     try:
         return platform, credentials.unseal_destination(key, row, columns, platform, url)
     except Unsealable:
-        rule = "have to be given anew: HEADWATER_SECRET_KEY has changed since."
+        rule = "must be entered again because HEADWATER_SECRET_KEY has changed."
         raise Invalid.of("secrets", rule) from None
 
 

@@ -10,7 +10,7 @@ VALUES (%(space_id)s, %(platform)s, %(name)s, %(all_events)s, %(settings)s, %(ev
 RETURNING id;
 
 -- name: put_secrets
--- A destination's tokens, and what they are called. A test with others tells nothing of them.
+-- Store a destination's tokens and their names, and clear the last test: it used the old tokens.
 UPDATE destinations d
 SET secrets = %(secrets)s, secret_names = %(names)s,
     tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
@@ -56,7 +56,7 @@ SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.a
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: forget_test
--- A test of other settings or event names tells nothing of the new ones.
+-- Clear the last test: it used the old settings or event names.
 UPDATE destinations d
 SET tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
@@ -73,7 +73,7 @@ UPDATE destinations d SET status = 'paused', status_reason = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: resume
--- Events are sent again, at once: whatever made it wait is over.
+-- Send events again at once: the reason to wait is over.
 UPDATE destinations d
 SET status = 'active', status_reason = NULL, wait_until = '-infinity', failures = 0
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';

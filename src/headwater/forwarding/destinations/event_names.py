@@ -13,7 +13,7 @@ OwnNames = Mapping[str, str | None]
 
 
 class EventName(NamedTuple):
-    """The name under which the events of one name are sent."""
+    """The name under which events with one name are sent."""
 
     event_name: str
     sent_as: str | None
@@ -42,7 +42,7 @@ def warnings(platform: Platform, mapped: list[EventName]) -> list[str]:
         if name.sent_as is not None:
             ours.setdefault(name.sent_as, []).append(name.event_name)
     return [
-        f"{', '.join(names)} all reach {platform.title} as {theirs}: whoever does two of them counts twice."
+        f"{', '.join(names)} all reach {platform.title} as {theirs}: a person who does two of them counts twice."
         for theirs, names in ours.items()
         if len(names) > 1
     ]

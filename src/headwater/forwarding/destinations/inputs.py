@@ -1,5 +1,5 @@
-"""A destination as people describe it, checked against what its platform needs. Every field at
-fault is named; no error repeats a value, as it may be a token. Pure.
+"""A destination as users describe it, checked against its platform's requirements. Every wrong field is
+named. No error repeats a value, because it may be a token. Pure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DestinationChange:
 
     name: str | None = None
     settings: dict[str, Any] | None = None
-    """All settings, as the platform's model has them."""
+    """All settings, in the platform's model."""
     secrets: dict[str, str | None] | None = field(default=None, repr=False)
     """The secrets that change; None removes one."""
     event_names: dict[str, str | None] | None = None
@@ -201,5 +201,5 @@ def _refuse_unknown(group: str, names: Collection[str], known: Collection[str], 
     for name in names:
         if name not in known:
             listed = ", ".join(known) if len(known) < len(EVENT_NAMES) else "our event names"
-            rule = f"is none of {listed}." if known else "is none: there are none here."
+            rule = f"is none of {listed}." if known else "is not a setting of this platform."
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]

@@ -95,7 +95,7 @@ async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> boo
 
 
 async def postpone(connection: AsyncConnection, lease: DestinationLease, until: float, failures: int) -> None:
-    """Make a destination wait until a Unix time, after so many failures in a row."""
+    """Let a destination wait until a Unix time after `failures` failures in a row."""
     values = {**lease.values(), "until": until, "failures": failures}
     await connection.execute(queries["postpone"], values)
 

@@ -1,5 +1,5 @@
 -- name: take
--- A destination, unless somebody else has it by now, or it waits.
+-- Lease a destination, unless another process holds it or it waits.
 UPDATE destinations d
 SET lease = %(token)s, leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
@@ -16,12 +16,12 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(to
 RETURNING d.platform, d.settings, d.secrets, d.event_names, d.all_events, d.failures;
 
 -- name: renew
--- Still at work, in the middle of a call, whatever has been changed meanwhile.
+-- Extend the lease in the middle of a call, whether or not the destination has changed.
 UPDATE destinations d SET leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
 
 -- name: release
--- Let anybody go on.
+-- Let any process continue.
 UPDATE destinations d SET lease = NULL, leased_until = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
 
@@ -46,7 +46,7 @@ UPDATE destinations d SET wait_until = to_timestamp(%(until)s), failures = %(fai
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: suspend
--- The destination's credentials are not accepted: its deliveries stay queued until somebody resumes
+-- The platform rejected the destination's credentials: its deliveries stay queued until a user resumes
 -- it.
 UPDATE destinations d
 SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())

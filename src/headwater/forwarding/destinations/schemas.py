@@ -1,4 +1,4 @@
-"""The bodies and answers of the endpoints of destinations, as JSON schemas for the document, and
+"""The request and answer bodies of the destination endpoints, as JSON schemas for the OpenAPI document, and
 the JSON of platforms and destinations.
 """
 
@@ -124,7 +124,7 @@ _NAME: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_NAME,
-    "description": "What people call it; the platform's title unless told.",
+    "description": "Its name; by default the platform's title.",
 }
 _EVENT_NAMES: Schema = {
     "type": "object",
@@ -211,7 +211,7 @@ _DESTINATION: Schema = object_schema(
         "wait_until": {**MOMENT_OR_NULL, "description": "Nothing is sent before."},
         "tested_at": {
             **MOMENT_OR_NULL,
-            "description": "Of the last test; null when there was none since its setup was changed.",
+            "description": "The last test; null if there was none since the last change.",
         },
         "test_ok": {"type": ["boolean", "null"], "description": "Whether the platform took the test event."},
         "test_message": {**TEXT_OR_NULL, "description": "How the test went, in words."},

@@ -21,7 +21,7 @@ class HttpSender(Protocol):
     """A client of other servers."""
 
     async def send(self, call: EgressRequest) -> EgressResponse:
-        """Send a request and return the answer, whatever its status. Raises EgressError."""
+        """Send a request and return the answer with any status. Raises EgressError."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""Identifiers by which the ad platforms recognise a person, in the forms they compare: normalised,
-then hashed with SHA-256. Pure. Platforms differ in the normal form, so each chooses its own. A
-value that is already a hash is passed on as it is, as a hash of a hash matches nobody.
+"""Identifiers by which the ad platforms recognise a person, in the forms they compare: normalised, then
+hashed with SHA-256. Pure. Platforms differ in the normal form, so each chooses its own. A value that is
+already a hash is sent unchanged, because the hash of a hash matches no person.
 """
 
 from __future__ import annotations

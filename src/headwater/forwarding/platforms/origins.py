@@ -15,8 +15,8 @@ def url_of(settings: Settings, platform: Platform) -> str:
 
 
 def named_hosts(settings: Settings) -> frozenset[str]:
-    """Return the hosts that the operator named instead of the platforms' own. These may have
-    private addresses, as the operator of the service names them, and not a Space.
+    """Return the hosts with which the operator replaced the platforms' own. They may have private addresses
+    because the operator chose them, not a Space.
     """
     platforms = registry.PLATFORMS.values()
     urls = {url_of(settings, platform) for platform in platforms} - {p.url for p in platforms}

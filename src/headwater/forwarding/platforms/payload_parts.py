@@ -23,7 +23,7 @@ def present(**fields: Any) -> dict[str, Any]:
 
 
 def list_of(value: str | None) -> list[str] | None:
-    """Return a list of one value, for fields of which platforms take several."""
+    """Return a value as a list, for fields that accept several."""
     return None if value is None else [value]
 
 

@@ -28,10 +28,11 @@ class Limits:
     batch: int
     """Events in one call."""
     age: float
-    """Seconds after which the platform does not take an event any more."""
+    """The platform rejects events older than this many seconds."""
     ahead: float = 0
-    """Seconds that an event's time may lie in the future. Where the platform publishes none, 0: the
-    event waits until its time has come."""
+    """How many seconds in the future an event's time may be. 0 where the platform publishes no limit: the
+    event then waits until its time.
+    """
     size: int | None = None
     """Bytes of a call's body, where the platform limits them."""
 
@@ -70,8 +71,9 @@ class Platform(ABC):
     kept_urls: ClassVar[frozenset[str]] = frozenset()
     """Fields of a part with a URL, which is kept without its query."""
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of an answer in which the platform repeats what it was sent. Their values are masked
-    before anything of the answer is kept."""
+    """Fields of an answer that repeat values from the request. Their values are masked before the answer is
+    stored.
+    """
 
     test_code: ClassVar[str | None] = None
     """The setting with the code of test events, on a platform where they count without a code."""
@@ -88,7 +90,7 @@ class Platform(ABC):
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """Return the verdict of an answer to a call with so many parts."""
+        """Return the verdict of an answer to a call with this many parts."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Return the reason why this platform cannot take a conversion, if any. Rules of all
@@ -126,7 +128,7 @@ class Platform(ABC):
         return None
 
     def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
-        """Return the access token and its lifetime in seconds, or the verdict why there is none."""
+        """Return the access token and its lifetime in seconds, or the verdict of the failed attempt."""
         return oauth.read_token(answer)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
@@ -142,17 +144,15 @@ class Platform(ABC):
         return f"Set {self.test_code} first ({self.test_code_place}): without it a trial counts."
 
     def name_of(self, conversion: Conversion, destination: Destination) -> str | None:
-        """Return the platform's name or id for a conversion's event; None when it has none and the
-        event is not sent.
-        """
+        """Return the platform's name or id for a conversion's event; None when the event is not sent."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 
     def sent_as(
         self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
     ) -> str | None:
-        """Return the platform's name or id for events of this name, for which the Space may have a
-        `label`: the destination's own, else the platform's; None when they are not sent.
+        """Return the platform's name or id for events with this name, which the Space may have given a
+        `label`: the destination's own choice, else the platform's default. None when they are not sent.
         """
         if event_name in own_names:
             return own_names[event_name] or None

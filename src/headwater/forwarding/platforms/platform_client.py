@@ -42,8 +42,8 @@ class PlatformClient:
     async def call(
         self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
     ) -> PlatformCall:
-        """Send events. A token that the platform no longer accepts is replaced once, as it may have
-        been revoked; only the refusal of a new one as well is a fault of the credentials.
+        """Send events. A rejected token is replaced once, because it may have been revoked; only when the new
+        one is rejected too are the credentials wrong.
         """
         had_token = self._tokens.has(destination)
         result = await self._call_once(platform, destination, parts, now)

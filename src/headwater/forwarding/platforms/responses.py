@@ -1,5 +1,5 @@
-"""Functions for reading any platform's answer: its body as JSON whatever the status, the verdict of
-a status alone, and the text of errors without secrets. Pure.
+"""Reads the answers of any platform: the body as JSON for any status, the verdict from a status alone, and
+error texts without secrets. Pure.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MOST_READ = 16 * 1024
 # beginning of a word, so that the time is linear in the length of the answer.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
-"""Characters of a quoted value; a shorter one identifies nobody."""
+"""Characters of a quoted value; a shorter one identifies no person."""
 
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
 _ABOUT_CONTENT = frozenset({400, 413, 422})
-"""Other refusals would be the same for every event, as that of an account there is not."""
+"""Other refusals would be the same for every event, for example an unknown account."""
 
 
 def succeeded(answer: EgressResponse) -> bool:
@@ -43,9 +43,7 @@ def succeeded(answer: EgressResponse) -> bool:
 
 
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
-    """Return the body as a JSON object, empty where there is none; None when it is something else,
-    such as a proxy's page.
-    """
+    """Return the body as a JSON object, empty without a body; None for anything else, such as a proxy's page."""
     if not answer.body.strip():
         return {}
     try:
@@ -56,7 +54,7 @@ def read_object(answer: EgressResponse) -> dict[str, Any] | None:
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """Return whether a value is a whole number; true and false are none."""
+    """Return whether a value is an integer; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -95,10 +93,9 @@ def refused(error: str, count: int) -> Verdict:
 
 
 def by_status(answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
-    """Return the verdict where the body names no error. `message` is its text for people;
-    `confirmed` is True when it says in the platform's own way that the events were taken. A success
-    without that may be a proxy's or a captive portal's: sending again is safe, as the platforms
-    know an event by its id.
+    """Return the verdict for a body without an error. `message` is its text; `confirmed` is True when it says
+    in the platform's own way that the events were accepted. A success without that may come from a proxy or a
+    captive portal: sending again is safe, because platforms deduplicate events by id.
     """
     status = answer.status
     error = error_text(f"HTTP {status}", message)
@@ -113,9 +110,9 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
 
 
 def unreadable(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict for a body that is no JSON object. That of a success proves nothing: it
-    may be a proxy's page. Sending again is safe, as the platforms know an event by its id. A body
-    that was cut becomes readable with fewer events.
+    """Return the verdict for a body that is not a JSON object. A success proves nothing because it may be a
+    proxy's page. Sending again is safe, because platforms deduplicate events by id. A truncated body becomes
+    readable with fewer events.
     """
     if succeeded(answer):
         error = f"HTTP {answer.status} with a body that cannot be read."

@@ -24,14 +24,14 @@ def matching(pattern: str, rule: str, example: str) -> Meta:
 
 
 def digits(least: int, most: int, example: str) -> Meta:
-    """Return the rule of so many digits."""
+    """Return the rule for a number of digits."""
     count = str(most) if least == most else f"{least} to {most}"
     rule = f"must be {count} digits and nothing else"
     return matching(rf"\A[0-9]{{{least},{most}}}\Z", rule, example)
 
 
 def code(least: int, most: int, example: str, signs: str = "") -> Meta:
-    """Return the rule of so many letters, digits and signs."""
+    """Return the rule for a number of letters, digits and signs."""
     kinds = ["letters", "digits", *signs]
     allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
     rule = f"must be {least} to {most} {allowed}, without spaces"
@@ -67,7 +67,7 @@ ConsentDenied = Annotated[
 ]
 LimitedDataUse = Annotated[
     Literal["denied", "always"],
-    Meta(description="Which events are sent for limited data use: those of a denial, or all."),
+    Meta(description="Which events are sent for limited data use: those with denied consent, or all."),
 ]
 
 

@@ -26,8 +26,7 @@ MOST_ACTIONS = 10
 
 _CLICK_IDS = ("gclid", "gbraid", "wbraid")
 _SECRETS = {
-    "service_account_json": "Key file of a service account, as JSON: Google Cloud, IAM, Service"
-    " accounts, Keys.",
+    "service_account_json": "JSON key file of a service account: Google Cloud, IAM, Service accounts, Keys.",
     "client_id": "Client id of an OAuth client, with client_secret and refresh_token.",
     "client_secret": "Client secret of the OAuth client.",
     "refresh_token": "Refresh token of a user who may send to the account.",
@@ -150,7 +149,7 @@ def _click(conversion: Conversion) -> dict[str, str]:
 
 
 def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
-    # An address counts only with a postal code, which is not known, so names are of no use.
+    # Google uses an address only with a postal code. We have none, so names are useless.
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
     return [

@@ -30,7 +30,7 @@ class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
     api_version: Annotated[Version, Meta(description="Version of the Data Manager API.")] = "v1"
     event_source: Annotated[
         Literal["WEB", "APP", "IN_STORE", "PHONE", "MESSAGE", "OTHER"],
-        Meta(description="Where events happen, as Google names it."),
+        Meta(description="Where events happen, in Google's words."),
     ] = "WEB"
     consent_denied: Annotated[
         ConsentDenied,

@@ -21,7 +21,7 @@ _SECRETS = {
     "access_token": "Access token with rw_conversions, used as it is until it expires.",
     "client_id": "Client id of the app, with client_secret and refresh_token.",
     "client_secret": "Client secret of the app.",
-    "refresh_token": "Refresh token, by which access tokens are had as they expire.",
+    "refresh_token": "Refresh token, used to renew expired access tokens.",
 }
 
 
@@ -97,7 +97,7 @@ def _user_ids(conversion: Conversion) -> list[dict[str, str]]:
 
 
 def _user_info(conversion: Conversion) -> dict[str, Any]:
-    """Return both names in clear text or neither, as LinkedIn refuses one alone."""
+    """Return both names in plain text or neither, because LinkedIn rejects one alone."""
     person = conversion.person
     if not person.first_name or not person.last_name:
         return {}

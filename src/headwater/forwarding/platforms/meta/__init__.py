@@ -17,7 +17,7 @@ from headwater.forwarding.platforms.payload_parts import event_seconds, json_cal
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
-"""Milliseconds after which Meta does not take a click id any more."""
+"""Meta rejects click ids older than this many milliseconds."""
 
 _NEEDS_AMOUNT = "Purchase"
 # Each of these alone may identify a person; a user agent or a country does not.
@@ -139,7 +139,7 @@ def _fbc(conversion: Conversion) -> str | None:
     if click is not None and (id_ := click.ids.get("fbclid")):
         clicked_at = click.occurred_at
     elif id_ := conversion.url_click_ids.get("fbclid"):
-        # Nobody saw the click itself; the event is the first that is known of it.
+        # The time of the click is unknown; the event is the first sign of it.
         clicked_at = conversion.event_time
     else:
         return None

@@ -33,7 +33,7 @@ _CLEAR_STATUSES = frozenset({401, 403, 413})
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with so many events."""
+    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return CallDeferred(error_text(f"HTTP {answer.status} with a body that cannot be read."))

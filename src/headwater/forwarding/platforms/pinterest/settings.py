@@ -15,7 +15,7 @@ class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
     ad_account_id: Annotated[
         str,
         digits(1, 18, "549755885175"),
-        Meta(description="The ad account's number, as in the address of Ads Manager."),
+        Meta(description="The ad account's number, found in the address of Ads Manager."),
     ]
     api_version: Annotated[Version, Meta(description="The version of Pinterest's API.")] = "v5"
     consent_denied: Annotated[

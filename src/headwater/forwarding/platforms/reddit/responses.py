@@ -24,7 +24,7 @@ _POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with so many events."""
+    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)

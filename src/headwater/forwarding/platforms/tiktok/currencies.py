@@ -1,4 +1,4 @@
-"""The currencies TikTok counts values in, as its own app events library lists them."""
+"""The currencies that TikTok accepts, listed in its app events library."""
 
 from __future__ import annotations
 
