@@ -149,7 +149,7 @@ def create_app(
 def serve(
     settings: Settings, database_url: str, listener: socket.socket, base_url: str, began: Callable[[], None]
 ) -> None:
-    """Serve on an open listening socket until told to stop; `began` is called once it does."""
+    """Serve on an open listening socket until stopped; `began` is called once it serves."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
     cache.resize(settings.report_memory_mb * MEGABYTE)
@@ -200,7 +200,7 @@ def _headwater(shared: Services, database_url: str) -> Headwater:
 
 
 def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
-    """Return the endpoints beside those of the API that are served before the routes."""
+    """Return the other endpoints that are served before the routes."""
     settings = headwater.services.settings
     script = ScriptEndpoint(settings.tracker_script, settings.tracker_endpoint)
     ingest = Ingest(headwater.services.keys, headwater.hits)

@@ -1,9 +1,9 @@
 """`headwater serve`: starts PostgreSQL, the API and the workers, and keeps them running.
 
-It imports little, as it stays in memory as long as the service. A process that dies is started
-again, at once the first time and ever more slowly after that. Each child holds one end of a pipe
-as standard input, its leash: if the supervisor is killed, the leash ends and so do they. Told to
-reload, it becomes the version that is on disk, and replaces its processes one after the other.
+It imports little because it stays in memory as long as the service. It restarts a process that dies, at once
+the first time and more slowly after that. Each child holds one end of a pipe as standard input: if the
+supervisor is killed, the pipe closes and the children exit. On a reload it becomes the version on disk, and
+replaces its processes one after the other.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class ServePlan:
     pipelines: int = 1
     """Workers, which share the Spaces."""
     welcome: bool = True
-    """True to say what to open: the link for the first account while there is none, and where
-    people go.
-    """
+    """True to print what to open: the link for the first account while there is none, and the console."""
 
 
 @dataclass
@@ -89,7 +87,7 @@ class Supervisor:
         self.record = ServiceRecord(os.getpid(), __version__)
 
     def run(self) -> None:
-        """Serve until told to stop. Raises ServeError when that cannot even begin."""
+        """Serve until stopped. Raises ServeError when the start fails."""
         try:
             if self.handover is None:
                 self._begin()
@@ -141,11 +139,11 @@ class Supervisor:
         )
 
     def _origin(self) -> str:
-        """The origin under which people reach the service."""
+        """The public origin of the service."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _share_counters(self) -> dict[str, str]:
-        """Return the variable by which any API process tells the counters of all processes."""
+        """Return the variable with which any API process reports the counters of all processes."""
         folder = self.plan.settings.data_dir.absolute() / "metrics"
         return make_directory(folder) if self.handover is None else keep_directory(folder)
 
@@ -290,7 +288,7 @@ class Supervisor:
             self._turn(1.0)
 
     def _stop(self) -> None:
-        """End the API and the workers, then, with nobody left to write, PostgreSQL."""
+        """Stop the API and the workers, and then PostgreSQL."""
         self.bound.close()  # or new connections would wait, unanswered, as long as it is open
         children = [*self.children.values(), *self.predecessors]
         for child in children:

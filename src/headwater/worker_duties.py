@@ -1,6 +1,6 @@
-"""The duties of a worker, from all packages.
+"""The background jobs of a worker, from all packages.
 
-It is imported once it is settled where the process counts, as it makes the counters.
+Import it only after the process has its place for counters, because it creates them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RATES_SECONDS = 6 * 3600.0
 
 
 def make_duties(settings: Settings) -> list[Duty]:
-    """Return the duties of a worker, in the order in which it does them."""
+    """Return the background jobs of a worker, in the order in which it runs them."""
     return [
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_DUTY,

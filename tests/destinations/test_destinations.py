@@ -26,7 +26,7 @@ from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.reading_fixtures import Api
 
 COLLAPSED = (
-    "complete_registration, sign_up all reach Probe as Registration: a person who does two of them counts twice."
+    "complete_registration, sign_up all reach Probe as Registration: a person who does two counts twice."
 )
 
 pytestmark = pytest.mark.usefixtures("probe")

@@ -115,7 +115,7 @@ def test_a_signature_is_of_somebody(made: tuple[Site, str]) -> None:
     """A page may well be signed for visitors who are not logged in."""
     site, secret = made
     (rule,) = refusal(site, {**signed(secret), "full_name": "Ada"})["signature"]
-    assert "of nobody" in rule
+    assert "email or a tracking_id" in rule
 
 
 def test_without_a_signature_it_is_the_page_s(made: tuple[Site, str]) -> None:

@@ -82,7 +82,7 @@ def test_of_a_removed_member(
         "DELETE FROM memberships WHERE space_id = %s AND user_id = %s", (space_id, person.user.id)
     )
     why = refused(installation.exchange(assistant, code), "invalid_grant")
-    assert why == "The user is no member of the Space any more."
+    assert why == "The user is no longer a member of the Space."
 
 
 def test_a_code_lives_a_minute(

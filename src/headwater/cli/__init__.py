@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Raise SettingError for a variable whose name is nearly that of a setting."""
+    """Raise SettingError for a variable whose name is close to a setting's."""
     names = {name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)}
     unknown = {name: full for name, full in names.items() if name not in READERS}
     if not unknown:

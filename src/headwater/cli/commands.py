@@ -64,7 +64,7 @@ COMMANDS = (
     CommandEntry("delivery", "see what became of forwarded events", "deliveries:group"),
     CommandEntry("completion", "print a shell's completion script", "completion:command"),
 )
-"""In the order in which `headwater --help` lists them."""
+"""In the order of `headwater --help`."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:

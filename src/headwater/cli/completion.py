@@ -1,4 +1,4 @@
-"""`headwater completion SHELL`: the script by which a shell completes Headwater's commands."""
+"""`headwater completion SHELL`: prints the script with which a shell completes Headwater's commands."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ from headwater.spaces.spaces import fetch_space
 _COLUMNS = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
 _STANDARD_INPUT = "@-"
 _VISIBLE = (
-    "headwater: --secret KEY=VALUE shows the value to everybody on this machine while the command"
-    " runs, and stays in the shell's history; use KEY=@FILE or KEY=@-"
+    "headwater: --secret KEY=VALUE is visible to all users of this machine while the command runs,"
+    " and stays in the shell's history; use KEY=@FILE or KEY=@-"
 )
 
 DESTINATION = Option("--destination", type=row_id, required=True, metavar="ID")
@@ -193,7 +193,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
     return 0 if trial.ok else 1
 
 
-group.add("pause", "send nothing any more", _apply(destinations.pause_destination), *EXISTING)
+group.add("pause", "stop sending", _apply(destinations.pause_destination), *EXISTING)
 group.add("resume", "send again", _apply(destinations.resume_destination), *EXISTING)
 
 
@@ -222,8 +222,8 @@ def _change_names(
 
 
 def read_secrets(texts: list[str]) -> dict[str, str]:
-    """Read KEY=VALUE arguments. A VALUE of @FILE or @- is read from there, as arguments are visible
-    to other users. Raises Failure, which never repeats a value.
+    """Read KEY=VALUE arguments. A VALUE of @FILE or @- is read from a file, because arguments are visible to
+    other users. Raises Failure, which never repeats a value.
     """
     if any("=" not in text for text in texts):
         raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")

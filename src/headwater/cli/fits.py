@@ -85,7 +85,7 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "monthly",
-    "have a fit made on the first day of every month, and go by it",
+    "make a fit on the first day of every month, and use it",
     SPACE,
     Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
     Option("--off", action="store_true", help="stop making them"),

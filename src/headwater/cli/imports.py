@@ -62,8 +62,8 @@ OPTIONS = (
 SPEND_OPTIONS = (
     *_FILE,
     Option("--layout", choices=tuple(BY_NAME), help="whose export it is (known by its header)"),
-    Option("--currency", metavar="C", help="of rows that name none"),
-    Option("--platform", metavar="P", help="of rows that name none"),
+    Option("--currency", metavar="C", help="default for rows without one"),
+    Option("--platform", metavar="P", help="default for rows without one"),
     Option("--timezone", metavar="Z", help="the ad account's, which is stored"),
     Option("--as-of", metavar="T", help="when it was exported (the file's time)"),
     *_WRITTEN,
@@ -141,7 +141,7 @@ def _prepare_spend(
 
 
 def _read_moment(text: str) -> str:
-    """A moment as it was written. Raises Failure for one that is none, or that is yet to come."""
+    """Return a time as it was written. Raises Failure for an invalid or future one."""
     try:
         read_as_of(parse_iso(text), datetime.now(UTC))
     except ValueError as error:
@@ -152,7 +152,7 @@ def _read_moment(text: str) -> str:
 
 
 def _time_of_file(file: str) -> str:
-    """The time at which a file was last written, now for standard input."""
+    """Return when a file was last written; now for standard input."""
     now = time.time()
     seconds = now if file == STANDARD_INPUT else min(now, Path(file).stat().st_mtime)
     return datetime.fromtimestamp(seconds, UTC).isoformat()
@@ -211,7 +211,7 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 
 def _explain_local_times(job: Import) -> str:
-    """The zone in which they were read, and the option that changes it."""
+    """Return the time zone of the rows, and the option that changes it."""
     zone, own = job.zone.key, job.space.timezone
     many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
     hint = "" if zone == own else f" The Space's own zone is {own}: --timezone {own} reads them so."

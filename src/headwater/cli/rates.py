@@ -58,8 +58,8 @@ async def import_rates(settings: Settings, arguments: Namespace) -> Row:
 
 @group.command("fetch", "the same from the bank's own server", JSON, LEASH)
 def fetch(settings: Settings, arguments: Namespace) -> int:
-    """Store the latest rates; at a worker's leash what becomes of that is logged. Raises Failure
-    when there are none to be had.
+    """Store the latest rates; below a worker the result is logged. Raises Failure when no rates can be
+    fetched.
     """
     # The client takes its time to import, and only this command sends something.
     from headwater.spend.rates.download import RatesUnavailableError  # noqa: PLC0415

@@ -24,8 +24,8 @@ group = CommandGroup()
 
 @group.command("check", "compare the data of reports with the events", SPACES, JSON)
 def check(settings: Settings, arguments: Namespace) -> int:
-    """Return 0 when every report is right, 1 when one would be wrong. Days that reports read
-    straight from the tables, as they are pending, damaged or missing, are not wrong.
+    """Return 0 when every report is right, 1 when one would be wrong. Days that reports read from the tables,
+    because they are pending, damaged or missing, are not wrong.
     """
     lines: list[dict[str, object]] = []
     with autocommit_connection(settings) as connection:

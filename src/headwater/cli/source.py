@@ -25,7 +25,7 @@ group = CommandGroup()
 
 @group.command(
     "explain",
-    "tell where a visit comes from",
+    "show the source of a visit",
     Option("url", metavar="URL", help="the page that was opened"),
     Option("referrer", nargs="?", metavar="REFERRER", help="what led to it"),
     JSON,

@@ -92,7 +92,7 @@ async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
         type=node_address,
         required=True,
         metavar="HOST[:PORT]",
-        help="the node, as the cluster names it",
+        help="the node's name in the cluster",
     ),
     DRY_RUN,
     JSON,

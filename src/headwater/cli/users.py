@@ -68,7 +68,7 @@ async def list_members(settings: Settings, arguments: Namespace) -> Output:
     return [asdict(member) for member in listed]
 
 
-@group.command("invite", "make a link that lets somebody in", ROLE, EMAIL, SPACE, JSON)
+@group.command("invite", "create a link to log in with", ROLE, EMAIL, SPACE, JSON)
 @prints
 async def invite(settings: Settings, arguments: Namespace) -> Row:
     role = Role(arguments.role)

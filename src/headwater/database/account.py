@@ -16,9 +16,9 @@ NOBODY = 65534
 
 
 def server_account() -> list[str]:
-    """Return the prefix of commands that run as the server's account. PostgreSQL refuses to run
-    as root. With a user namespace, root appears to it as `nobody`, so that directories only
-    root may enter keep working; without one it runs as the real `nobody`.
+    """Return the prefix of commands that run under the server's account. PostgreSQL refuses to run as root.
+    With a user namespace the server sees root as `nobody`, so directories that only root may enter keep
+    working; without one it runs as the real `nobody`.
     """
     if not _is_root():
         return []

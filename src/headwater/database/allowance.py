@@ -1,7 +1,7 @@
-"""The time that one request may spend on the database, however many connections it takes.
+"""The time that one request may spend on the database, over all its connections.
 
-Each wait alone is bounded, but a request has several. So it has one allowance, to which every wait
-is charged; reading a slow client's body or calling another service costs none of it.
+Each wait is bounded, but a request has several, so all of them are charged to one allowance. Reading a slow
+client's body or calling another service is not charged.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def charge(seconds: float) -> None:
 
 
 class spend:
-    """Charge the block's time to the request. Yields the moment, on the monotonic clock, at which
-    an allowance of `seconds` ends. Raises PoolTimeout when it has ended.
+    """Charge the block's time to the request. Yields the end of an allowance of `seconds`, on the monotonic
+    clock. Raises PoolTimeout when it has passed.
 
-    A class, as a generator would cost every request several microseconds.
+    A class, because a generator would cost every request several microseconds.
     """
 
     __slots__ = ("_allowance", "_seconds", "_started")

@@ -1,9 +1,9 @@
-"""Many values as one parameter, encoded quickly: an array, or rows that `json_to_recordset` reads
-back as named columns; and many rows as a list of parameters, for what a cluster sends node by node.
+"""Many values as one parameter, encoded quickly: an array, or rows that `json_to_recordset` turns back into
+named columns; and many rows as a list of parameters, which a cluster sends to one node after the other.
 
-The driver quotes each element of an array in Python; for thousands of numbers and plain words a
-second that is most of a request's cost. One parameter of rows keeps a set-based statement readable
-and prepared once whatever the set's size, and costs a tenth of what an array per column would.
+The driver quotes each element of an array in Python. For thousands of numbers and plain words a second that
+is most of a request's cost. One parameter of rows keeps a set-based statement readable, prepared once for any
+number of rows, and costs a tenth of one array per column.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A data directory as a whole: the lock of whatever serves on it or restores into it, and what a
-restore or an upgrade of PostgreSQL that has not finished leaves in it.
+"""A data directory as a whole: the lock of the service or restore that uses it, and the leftovers of an
+unfinished restore or upgrade of PostgreSQL.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def lock_directory(data_dir: Path) -> IO[bytes]:
 
 
 def restoration_directory(root: Path) -> Path:
-    """The directory in which a restore makes what becomes the data directory's cluster."""
+    """The directory in which a restore builds the new cluster of the data directory."""
     return root / "postgresql.restoring"
 
 
@@ -58,19 +58,17 @@ def explain_other_major(root: Path, major: int) -> str | None:
 
 
 def upgrading_directory(root: Path) -> Path:
-    """The directory in which an upgrade makes a cluster of another major version."""
+    """The directory in which an upgrade builds a cluster of another major version."""
     return root / "postgresql.upgrading"
 
 
 def upgraded_directory(root: Path) -> Path:
-    """The name of a cluster that an upgrade has finished and checked. Once it is there, the upgrade
-    is done but for renaming.
-    """
+    """A cluster that an upgrade has finished and checked. Once it exists, only renames are left."""
     return root / "postgresql.upgraded"
 
 
 def kept_directory(root: Path, major: int) -> Path:
-    """The directory in which an upgrade keeps the former cluster."""
+    """The directory in which an upgrade keeps the old cluster."""
     return root / f"postgresql.{major}"
 
 
@@ -82,8 +80,8 @@ def list_kept(root: Path) -> list[Path]:
 
 
 def complete_upgrade(root: Path) -> None:
-    """Rename what an upgrade has made into its place, if one has got so far: whoever comes next
-    after a kill goes on here. Two renames, of which the first may have been done.
+    """Rename the result of an upgrade into place, if there is one. After a kill the next start continues
+    here. Two renames, the first of which may be done already.
 
         postgresql          -> postgresql.16
         postgresql.upgraded -> postgresql

@@ -64,9 +64,8 @@ log_min_error_statement = panic
 
 
 class Embedded:
-    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`.
-
-    `programs` are those of another major version, if it is of one; by default our own.
+    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`. `programs` are
+    those of the cluster's major version if it is not ours.
     """
 
     def __init__(self, data_dir: Path, programs: Programs | None = None) -> None:
@@ -214,7 +213,7 @@ class Embedded:
         """Make the directory of the socket. Raises EmbeddedError for one that is not ours alone."""
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         if self.sockets == sockets.inside(self.root):
-            close_to_others(self.sockets)  # nobody else could have used it there
+            close_to_others(self.sockets)  # no other process could have used it there
         self._refuse_open(self.sockets)
         give_to_server(self.sockets)
 
@@ -280,8 +279,8 @@ class Embedded:
             connection.execute("CREATE DATABASE headwater")
 
     def _wait_until_ready(self, timeout: float = 120) -> None:
-        """Wait until the server accepts connections. The limit is long, as crash recovery can take
-        a while. Raises EmbeddedError at once when the server has ended.
+        """Wait until the server accepts connections. The limit is long because crash recovery can take a
+        while. Raises EmbeddedError at once when the server has exited.
         """
         url = self.url.replace("@/headwater?", "@/postgres?")
         deadline = time.monotonic() + timeout
@@ -311,7 +310,7 @@ class Embedded:
         return directory
 
     def _refuse_open(self, directory: Path) -> None:
-        """Raise EmbeddedError for a directory in which other accounts could put a socket."""
+        """Raise EmbeddedError for a directory in which other accounts could place a socket."""
         fault = sockets.find_fault(directory, {os.geteuid(), self.cluster.stat().st_uid})
         if fault is not None:
             raise EmbeddedError(

@@ -23,7 +23,7 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 
 
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
-    """Store the addresses of a service with these settings, and those of the platforms it calls."""
+    """Store the addresses of a service with these settings, and of the platforms that it calls."""
     values = {
         "base_url": base_url,
         "tracker_script": settings.tracker_script,
@@ -33,8 +33,8 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
 
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
-    """Return `settings` with the addresses of the service in place of the command's own. The
-    command's own stay where no `serve` has stored any, as when processes are started one by one.
+    """Return `settings` with the addresses of the running service. The command's own addresses stay if no
+    `serve` has stored any, for example when processes are started one by one.
     """
     row = await (await connection.execute(queries["addresses"])).fetchone()
     assert row is not None
@@ -95,7 +95,7 @@ def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
 def restore_description(
     connection: Connection[Any], description: dict[str, Any], secret_key: str | None
 ) -> None:
-    """Insert the row of a backup, marked as that of a restore which has not finished."""
+    """Insert the row of a backup, marked as an unfinished restore."""
     values = {"description": Jsonb(description), "secret_key": secret_key}
     connection.execute(queries["restore"], values)
 

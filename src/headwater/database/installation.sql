@@ -28,7 +28,7 @@ SELECT * FROM jsonb_populate_record(
         'singleton', true, 'restoring', true, 'secret_key', %(secret_key)s::text));
 
 -- name: begin_restore
--- The database is that of an earlier moment: until the restore is through it is no installation.
+-- Mark the database as a restore of an earlier time: services refuse to start until it is finished.
 UPDATE installation SET restoring = true;
 
 -- name: finish_restore

@@ -49,6 +49,6 @@ class Lines:
     columns: tuple[LineColumn, ...]
     """The members of every line, in their order."""
     parts: Iterable[Mapping[str, Any]] = ({},)
-    """The values that the query of the lines binds besides or instead, part after part: all lines
-    are those of its parts. One that reads them from the database does so between two parts.
+    """Additional or replaced values of the query, part by part: all lines are the lines of its parts. Values
+    that come from the database are read between two parts.
     """

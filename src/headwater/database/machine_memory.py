@@ -9,11 +9,11 @@ MEGABYTE = 1024 * 1024
 LEAST_BUFFERS, MOST_BUFFERS = 128, 512
 """Megabytes: what PostgreSQL comes with, and from where on more hardly shows."""
 SHARE = 16
-"""PostgreSQL's buffers are one part in so many of the memory. The usual fourth is for a machine
-that does nothing else; the system keeps what the buffers have no room for.
+"""PostgreSQL's buffers take this fraction of the memory. The usual quarter is for a dedicated machine; the
+system caches what does not fit into the buffers.
 """
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Files in which Linux has the bound of a container's memory, in octets, or a word for none."""
+"""Files in which Linux reports a container's memory limit, in bytes, or a word for no limit."""
 
 
 def machine_memory() -> int:
@@ -23,7 +23,7 @@ def machine_memory() -> int:
 
 
 def buffer_megabytes(memory: int) -> int:
-    """Return the size of PostgreSQL's shared buffers on a machine with so many octets of memory."""
+    """Return the size of PostgreSQL's shared buffers on a machine with this much memory."""
     return min(max(memory // SHARE // MEGABYTE, LEAST_BUFFERS), MOST_BUFFERS)
 
 

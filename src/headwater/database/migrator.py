@@ -1,12 +1,12 @@
-"""The migration of a database to the schema of this version: ordered SQL files, each applied once.
+"""Migrates a database to the schema of this version: ordered SQL files, each applied once.
 
-Every file runs in a transaction of its own together with the row that records it, so a killed
-migration leaves either all of a file or nothing. An advisory lock lets one process migrate at a
-time; it is held by the connection, so a killed process never leaves it behind.
+Every file runs in a transaction of its own together with the row that records it, so a killed migration
+leaves either all of a file or nothing. An advisory lock lets one process migrate at a time; it belongs to the
+connection, so a killed process cannot leave it behind.
 
-A migration expands the schema: the version before goes on working on it, beside this one. One that
-takes away what nothing uses any more contracts it. Its file ends in `.contract.sql`, and its first
-line names the version since which that holds: `-- Unused since 0.2.0: the column notes.colour.`
+A migration expands the schema: the previous version keeps working on it, beside this one. A migration that
+removes something unused contracts it. Its file ends in `.contract.sql`, and its first line names the version
+that stopped using it: `-- Unused since 0.2.0: the column notes.colour.`
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headwater.database.row_security import protect
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 LOCK_SECONDS = 1.0
-"""A migration's wait for a table: whoever comes after it for the same table waits behind it."""
+"""How long a migration waits for a table. Other statements on the table wait behind it."""
 PAUSE_SECONDS = 2.0
 """Between two such waits, so that those who queued get their turn."""
 PATIENCE_SECONDS = 600.0
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 600.0
 _COMMENT = re.compile(r"--[^\n]*")
 _WORDS = re.compile(r"\w")
 _END = re.compile(r"\$(\w*)\$.*?\$\1\$|--[^\n]*|'(?:[^']|'')*'|(?P<end>;)", re.DOTALL)
-"""The end of a statement, and what may hold a semicolon that is none."""
+"""The end of a statement, and constructs in which a semicolon does not end one."""
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations (
@@ -56,7 +56,7 @@ TAKE_ALONG = (
     "export what it holds with the version that made it (`headwater export`), and import that into"
     " a new installation of this version (`headwater import`)"
 )
-"""The way out of a schema of before the first release, which no migration leads on from."""
+"""What to do about a schema from before the first release, which no migration can upgrade."""
 
 
 class MigrationError(RuntimeError):
@@ -183,8 +183,8 @@ def _is_foreign(applied: dict[str, _Applied]) -> bool:
 
 
 def _persist(name: str, step: Callable[[], None]) -> None:
-    """Take a step that changes tables, again and again while others use them. Without an end to
-    each wait, whoever came after it would wait behind it for as long.
+    """Retry a step that changes tables while others use them. Each wait is bounded, because later statements
+    would wait behind it.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

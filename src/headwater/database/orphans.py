@@ -1,8 +1,8 @@
-"""Servers that outlived the process that started them, and the lock files that dead ones left.
+"""Finds servers that outlived their parent process, and lock files of dead servers.
 
-PostgreSQL's lock files name a process by its number, which can meanwhile be another program's, or
-that of a dead process that was never reaped: PostgreSQL then refuses to start. So a
-server also inherits a lock that the system holds for as long as any process of it lives.
+PostgreSQL's lock files name a process by its number. By now that may be another program, or a dead process
+that was never reaped, and PostgreSQL then refuses to start. So a server also inherits a lock that the system
+holds as long as any of its processes lives.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class ServerLock:
         return True
 
     def _signals(self, *, in_order: bool) -> set[tuple[int, signal.Signals]]:
-        """Return the signals to send, by process. A fast shutdown is requested of the postmaster
-        alone: SIGINT has other meanings for the rest, which only get SIGQUIT, as after a crash.
+        """Return the signals to send, by process. A fast shutdown goes only to the postmaster: SIGINT means
+        something else to the other processes, which get SIGQUIT, as after a crash.
         """
         processes, postmaster = self._processes(), self._recorded_pid()
         if in_order and postmaster is not None and postmaster in processes:
@@ -70,8 +70,8 @@ class ServerLock:
         return {(pid, signal.SIGQUIT) for pid in processes}
 
     def _is_alive(self) -> bool:
-        """Return whether a server of the cluster runs. The lock alone does not prove that none
-        does, as one that was started by hand holds none.
+        """Return whether a server of the cluster runs. The lock alone cannot rule it out, because a server
+        that was started by hand has no lock.
         """
         try:
             with self.file.open("ab") as file:
@@ -81,8 +81,8 @@ class ServerLock:
         return bool(self._processes())
 
     def _processes(self) -> list[int]:
-        """Return the server's living processes, as far as they can be seen: PostgreSQL's programs
-        whose working directory is the cluster's. A dead process has none.
+        """Return the server's visible processes: PostgreSQL programs whose working directory is the
+        cluster's. Dead processes have no working directory.
         """
         if not CAN_SEE_PROCESSES:
             pid = self._recorded_pid()
@@ -92,7 +92,7 @@ class ServerLock:
         return [pid for pid in pids if _works_in(cluster, pid)]
 
     def _recorded_pid(self) -> int | None:
-        """Return the process in PostgreSQL's lock file; after a power cut there may be none."""
+        """Return the process in PostgreSQL's lock file; after a power failure it may be empty."""
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         except (OSError, ValueError):
@@ -104,10 +104,10 @@ class ServerLock:
             return client.connect_ex(str(self.sockets / sockets.NAME)) == 0
 
     def _remove_stale_files(self) -> None:
-        """Remove the lock files of a server that is gone, whatever process they name.
+        """Remove the lock files of a dead server, whichever process they name.
 
-        Where processes cannot be seen, a server that was started without our lock could be
-        missed: PostgreSQL itself has to decide there.
+        Where processes are not visible, a server without our lock could be missed: there PostgreSQL has to
+        decide.
         """
         if not CAN_SEE_PROCESSES:
             return

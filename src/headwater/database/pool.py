@@ -34,7 +34,7 @@ POOL_SIZE = 8
 HEAVY_PLACES = 3
 """Connections of a pool that heavy work may hold at a time."""
 MARGIN_SECONDS = 0.25
-"""Seconds by which PostgreSQL ends a long statement before we end its connection, at more cost."""
+"""PostgreSQL ends a long statement this many seconds before we end its connection, which costs more."""
 
 UNAVAILABLE = (
     OperationalError,
@@ -60,14 +60,14 @@ class PooledConnection(AsyncConnection):
     """A connection of a pool, which knows the Space that its session is confined to."""
 
     space_role: str | None = None
-    """The role of confined sessions; None where there is none to be taken on."""
+    """The role of confined sessions; None if the session cannot switch to it."""
     _confined_to: int | None = None
     _is_known = True
     """False when the last change of that has not come to its end."""
 
     async def confine(self, space_id: int | None) -> None:
-        """Confine the session to a Space, or to none. Inside a transaction, to which a Space is
-        then only confined until its end.
+        """Confine the session to a Space, or to none. Inside a transaction the confinement lasts until its
+        end.
         """
         if self.space_role is None or (self._is_known and space_id == self._confined_to):
             return
@@ -180,7 +180,7 @@ class Database:
 
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
-        """Yield a connection, and the moment at which it is ended."""
+        """Yield a connection, and the time at which it is closed."""
         with inner_span("postgresql", _SYSTEM, "client"), spend(seconds) as deadline:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:

@@ -13,7 +13,7 @@ SELECT set_config('statement_timeout', %(patience)s::text, false),
 SELECT set_config('client_connection_check_interval', '1000', false);
 
 -- name: bound_statements
--- How long each statement of this transaction may take, and the wait for it, in milliseconds. No
--- query, as after one the transaction could no longer be given an isolation level.
+-- Limits, in milliseconds, for each statement of this transaction and for its wait. This is not a query,
+-- because after a query the transaction could no longer set its isolation level.
 SET LOCAL statement_timeout = {patience};
 SET LOCAL idle_in_transaction_session_timeout = {patience};

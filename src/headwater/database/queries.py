@@ -53,7 +53,7 @@ class Statement:
     """
 
     text: bytes
-    """As PostgreSQL has it: `$1` stands for the first value."""
+    """In PostgreSQL's form: `$1` is the first value."""
     names: tuple[str, ...]
     """The names of the values, in their order."""
 
@@ -92,7 +92,7 @@ async def fetch_optional(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> Row | None:
-    """Return the first row of a query, or None when there is none."""
+    """Return the first row of a query; None without rows."""
     return await (await source.execute(query, values)).fetchone()
 
 

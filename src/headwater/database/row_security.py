@@ -1,13 +1,14 @@
-"""Row-level security: the second wall between Spaces, under the statements, which bind `space_id`.
+"""Row-level security: the second wall between Spaces, beneath the statements, which bind `space_id`.
 
-Every table of Spaces' rows has a policy that shows the rows of one Space: the one that the session
-is confined to. It holds for a role that owns nothing, which a session takes on with the Space:
+Every table of Spaces' rows has a policy that shows the rows of one Space: the Space to which the
+session is confined. It applies to a role without tables, to which a session switches together with
+the Space:
 
-    session user    owns the tables: migrations, backups, and what is of no Space or of all
+    session user    owns the tables: migrations, backups, and rows of no Space or of all
     <database>_space    the same session, confined: one Space's rows, and no others
 
-A statement without its `space_id` then finds the rows of the Space it serves, and a session that
-takes on the role without a Space finds none.
+A statement without its `space_id` then finds only rows of the Space that it serves, and a session that
+switches to the role without a Space finds nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +39,7 @@ class SpaceRole(NamedTuple):
 
 
 def served_space() -> int | None:
-    """Return the Space that the present task works for; None before it is known, and for work
-    that is of no Space.
-    """
+    """Return the Space of the current task; None before it is known, and for tasks without a Space."""
     return _served.get()
 
 

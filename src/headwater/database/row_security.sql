@@ -24,10 +24,10 @@ CREATE POLICY space ON {table}
 USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
 
 -- name: role
--- The role of sessions that are confined to a Space: one for each database of a server, as roles
--- are the server's and a name that two databases shared would lead from one into the other. Null
--- where sessions cannot take it on, where it is above policies, and in a cluster (Citus), whose nodes
--- do not hear of a session's Space.
+-- The role of sessions confined to a Space. Each database of a server has its own, because roles belong
+-- to the server, and a shared name would lead from one database into another. Null where sessions cannot
+-- switch to it, where it bypasses policies, and in a cluster (Citus), whose nodes do not receive a
+-- session's Space.
 SELECT left(current_database(), 57) || '_space' AS name,
        (SELECT r.rolname FROM pg_roles r
         WHERE r.rolname = left(current_database(), 57) || '_space'
@@ -39,13 +39,13 @@ SELECT left(current_database(), 57) || '_space' AS name,
                WHERE r.rolname = left(current_database(), 57) || '_space') AS exists;
 
 -- name: create_role
--- Nobody logs in as it: sessions of Headwater's own user take it on.
+-- It cannot log in: sessions of Headwater's own user switch to it.
 CREATE ROLE {role} NOLOGIN;
 GRANT {role} TO CURRENT_USER;
 
 -- name: unentered
--- The database and the schema, if the role may not yet look names up in it or make temporary
--- tables, as everybody may unless an operator has taken that away.
+-- The database and the schema, if the role lacks the right to look up names in them or to create
+-- temporary tables. All roles have these rights unless an operator has revoked them.
 SELECT current_database(), current_schema()
 WHERE NOT (has_schema_privilege(%(role)s, current_schema(), 'USAGE')
            AND has_database_privilege(%(role)s, current_database(), 'TEMPORARY'));
@@ -56,8 +56,8 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
--- The tables, views and sequences that the role may not use yet, those of the installation left out: it
--- has no business with the secret key and the schema.
+-- Tables, views and sequences without grants to the role. Those of the installation are left out: the
+-- role must not read the secret key or the schema.
 SELECT c.relname, c.relkind = 'S' AS is_sequence
 FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
@@ -72,7 +72,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
 ORDER BY c.relname;
 
 -- name: grant_table
--- The rows of a table, as far as its policy goes.
+-- Access to a table's rows, limited by its policy.
 GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role};
 
 -- name: grant_sequence

@@ -35,9 +35,7 @@ def choose_directory(root: Path) -> Path:
 
 
 def recorded_directory(cluster: Path) -> Path | None:
-    """Return the directory that a running server has recorded. The environment of the process that
-    started it need not be that of this one.
-    """
+    """Return the directory recorded by a running server, whose parent's environment may differ from ours."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
     except (OSError, UnicodeDecodeError):

@@ -65,7 +65,7 @@ def restated(rows: list[Payload], now: datetime) -> list[Payload]:
 
 
 def question(now: datetime) -> list[tuple[str, str]]:
-    """Return what the reports are about, as the pages of the console ask."""
+    """Return the subjects of the reports, as the console's pages query them."""
     first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
     dates = [("start_date", f"{first} 00:00:00"), ("end_date", f"{last} 23:59:59")]
     return [*dates, *(("event_names", name) for name in SALES_EVENTS)]

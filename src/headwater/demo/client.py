@@ -39,7 +39,7 @@ class HttpClient:
     def send(
         self, method: str, path: str, body: str | bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
-        """Send a request and return its answer, whatever it is."""
+        """Send a request and return its answer with any status."""
         self._connection.request(method, path, body, dict(headers))
         answer = self._connection.getresponse()
         return HttpAnswer(answer.status, dict(answer.headers), answer.read())

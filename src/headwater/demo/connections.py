@@ -68,7 +68,7 @@ async def write_notes(settings: Settings, space_id: int, user_id: int, now: date
 
 
 async def view_names(settings: Settings, space_id: int, user_id: int) -> list[str]:
-    """Return the names of the views that somebody has saved."""
+    """Return the names of all saved views."""
     async with transaction(settings) as connection:
         return [view.name for view in await views_of(connection, space_id, user_id)]
 
@@ -82,8 +82,8 @@ async def save_views(settings: Settings, space_id: int, user_id: int, queries: M
 
 
 async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:
-    """Create the shop's webhook and return its path and its signing secret; None when there is one
-    already, whose address nobody knows any more.
+    """Create the shop's webhook and return its path and its signing secret; None if there is one already,
+    whose address is not stored.
     """
     secret, key = secrets.token_urlsafe(24), load_encryption_key(settings)
     async with transaction(settings) as connection:
@@ -96,8 +96,8 @@ async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, s
 
 
 def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None:
-    """Report orders as the shop does: two that are taken, one that has no status that counts, one
-    whose total is none, and one that is signed with another secret.
+    """Report orders as the shop does: two that are accepted, one without a status that counts, one without a
+    total, and one signed with another secret.
     """
     http = HttpClient(base_url)
     _post(http, path, secret, _order(90001, now))

@@ -26,7 +26,7 @@ NO_TAG = (timedelta(days=20), timedelta(days=16))
 NO_ADS = timedelta(days=8)
 """Before now: since when no click on a Google ad has come."""
 FILLING = timedelta(hours=1)
-"""The time after which a new Space is looked at in any case."""
+"""The latest time at which a new Space is first checked."""
 
 
 def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:

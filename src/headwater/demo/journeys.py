@@ -1,10 +1,9 @@
-"""Half a year of visits, sign-ups, orders and refunds, the same for every run. Pure.
+"""Half a year of visits, sign-ups, orders and refunds, identical in every run. Pure.
 
-Visits have the form in which browsers report them, a page and its referrer, so that Headwater
-itself finds their source.
+Visits are reported as browsers do, with a page and its referrer, so Headwater itself determines their source.
 
-Every event carries an idempotency key made of the shop and a number, so that sending them
-again, in this run or a later one, adds nothing.
+Every event has an idempotency key built from the shop and a number, so sending it again, in this or a later
+run, adds nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Payload = dict[str, Any]
 DAYS = 180
 """Days of the sample: two periods of ninety, so that the second can be compared with the first."""
 LATEST = 6
-"""People of the last minutes, so that a report of today shows something."""
+"""Visitors of the last minutes, so that a report of today has data."""
 FIRST = (
     "Anna",
     "Ben",
@@ -100,12 +99,12 @@ ANSWERS = (
 )
 """What people answer when the checkout asks how they heard of the shop."""
 ANSWERING = 3
-"""One person of so many answers."""
+"""One in this many visitors answers."""
 REGULARS = 0.2
 """The part of people who buy from month to month, so that cohorts have something to show."""
 REPEATED = 0.02
 ABROAD = 9
-"""One person of so many pays in another currency, where the shop sells abroad."""
+"""One in this many buyers pays in another currency, if the shop sells abroad."""
 
 
 @dataclass

@@ -40,7 +40,7 @@ def spend(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload]:
-    """Yield what an account reports of a day: each campaign, and fees that are of none."""
+    """Yield an account's report of a day: each campaign, and fees without a campaign."""
     base = {
         "date": f"{day}",
         "platform": account.platform,

@@ -1,5 +1,5 @@
-"""Orders by phone, as the shop's accounts export them: a CSV file in German notation with some rows
-that nobody can read, imported as one that was uploaded in the console.
+"""Orders by phone, exported by the shop's accounts: a CSV file in German notation with some unreadable rows,
+imported like a file uploaded in the console.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A pretend Meta and a pretend Google on loopback, for the demonstration alone: one takes most
-events, the other's token has expired. The service is told of them by the variables that name
-another origin for a platform, in the environment of the one process that the demonstration starts.
+"""A pretend Meta and a pretend Google on loopback, for the demo only: one accepts most events, the other's
+token has expired. Variables that replace a platform's origin point the service to them, in the environment of
+the one process that the demo starts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zlib import crc32
 PIXEL_ID, ACCESS_TOKEN = "1234567890123456", "pretend-token-of-the-demo"
 _EVENTS = re.compile(r"/v[0-9.]+/[0-9]+/events\?access_token=(.*)")
 _REFUSED_OF = 12
-"""One event of so many is refused."""
+"""One in this many events is refused."""
 
 
 class PretendPlatforms:

@@ -46,7 +46,7 @@ BATCH = 500
 SINGLY = 50
 PROCESS_SECONDS = 300.0
 RECENT = timedelta(days=7)
-"""The age up to which events are forwarded: as if ad platforms had been connected then."""
+"""Events up to this age are forwarded, as if the platforms had been connected then."""
 LOGIN = "demo@example.com"
 _READ = {"/changes": "/reports", "/campaigns/changes": "/reports/spend"}
 """The reports that pages of changes are about."""
@@ -73,7 +73,7 @@ class ServiceProcess:
         )
 
     def base_url(self) -> str:
-        """The address at which it serves, once it does. Raises Failure."""
+        """Return its address once it serves. Raises Failure."""
         assert self._process.stdout is not None
         word, _, url = self._process.stdout.readline().strip().partition(" ")
         if word != "ready":
@@ -189,7 +189,7 @@ class _Filling:
             client.put("/spend", {"spend": batch})
 
     def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
-        """Send all visits, the recent ones as page views, and the events of before."""
+        """Send all visits, the recent ones as page views, and the earlier events."""
         client = self._client(sample)
         if not _has_events(client, sample.space, self._now):  # of a run before, with own visits
             recent = [visit for visit in sent.visits if is_recent(visit, self._now)]
@@ -220,8 +220,8 @@ class _Filling:
         self._tracker(sample).report_visits(sample.shop, visits, self._now)
 
     def _change_reports(self, sample: SampleSpace, user_id: int) -> None:
-        """Read two reports, send what changes them, and keep the views that say why they have; in a
-        later run, send what changed them once more, as all that was before was sent again.
+        """Read two reports, send events that change them, and save views that explain the change. In a later
+        run, send those events again, because all earlier ones were sent again too.
         """
         client, shop = self._client(sample), sample.shop
         names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))

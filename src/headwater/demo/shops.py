@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel to a business, as browsers report it: its source is not named."""
+    """A channel of a business, as browsers report it: without the name of its source."""
 
     weight: float
     """Its relative frequency."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
-    """Parameters of its links; {campaign}, {advert} and {click} stand for those of one click."""
+    """Parameters of its links; {campaign}, {advert} and {click} are replaced for each click."""
     referrer: str | None = None
     campaigns: tuple[tuple[str, str], ...] = (("", ""),)
     """Campaign and ad of each link."""

@@ -1,5 +1,5 @@
-"""A test of a sample site that went through: the page, the login and the order of one visit. The
-page itself is not read, as there is none.
+"""A completed test of a sample site: the page view, the login and the order of one visit. The page itself
+does not exist, so it is not read.
 """
 
 from __future__ import annotations

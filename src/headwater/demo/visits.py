@@ -1,5 +1,5 @@
-"""Page views of the sample shops, reported as the tracker in a browser reports them: those of the
-last days from the sample journeys, and in every run a few visitors who have just come.
+"""Page views of the sample shops, reported as the tracker does: recent ones from the sample journeys, and in
+every run a few visitors who have just arrived.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from headwater.demo.journeys import Payload, SamplePerson
 from headwater.demo.shops import Shop
 
 RECENT = timedelta(days=6)
-"""The age up to which visits come as page views: a browser keeps unsent ones for a week."""
+"""Visits up to this age are sent as page views: a browser keeps unsent ones for a week."""
 WALK_INS = 9
-"""Visitors of the last half hour of whom nothing else is known."""
+"""Visitors of the last half hour without other data."""
 _BROWSERS = (
     (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"

@@ -71,7 +71,7 @@ def file_body(description: str) -> dict[str, Any]:
 
 
 def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation's `conflict`: when it comes, and what its body has beside `message`, each
-    with its schema, as every operation's conflict is its own.
+    """Return an operation's `conflict`: its condition, and the members of its body beside `message` with
+    their schemas, because every operation's conflict differs.
     """
     return answer(description, object_schema({"message": TEXT, **properties}))

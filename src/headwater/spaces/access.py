@@ -34,7 +34,7 @@ class Caller:
     """The Space's own paid networks."""
 
     def refusal(self, scope: str) -> Forbidden | None:
-        """The error by which the key is refused `scope`; None when it has the scope."""
+        """Return the error for a key without `scope`; None when it has the scope."""
         if not self.active:
             return Forbidden("The Space's subscription is inactive.")
         if scope not in self.scopes:

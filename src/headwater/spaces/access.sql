@@ -1,5 +1,5 @@
 -- name: callers
--- The callers behind these key hashes; which Space a key opens is what is being asked.
+-- The callers with these key hashes. The Space of a key is not known yet.
 SELECT k.key_hash, k.space_id, k.id, k.scopes, s.subscription = 'active',
        (SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
         WHERE l.space_id = k.space_id),

@@ -47,12 +47,12 @@ _SIGNS: Mapping[str, frozenset[str]] = {
     "s$": frozenset({"SGD"}),
     "mx$": frozenset({"MXN"}),
 }
-"""The currencies that a sign may stand for."""
+"""The currencies that a sign may mean."""
 _CODES = frozenset[str]().union(*_SIGNS.values())
 
 
 def find_currencies(mark: str) -> frozenset[str]:
-    """Return the currencies that a sign or a code may stand for; none for another word."""
+    """Return the currencies that a sign or a code may mean; empty for another word."""
     sign = _SIGNS.get(mark.lower())
     if sign is not None:
         return sign

@@ -1,5 +1,5 @@
-"""The custom fields of a Space's contacts: thirty numbered slots, for text, numbers and dates.
-Their numbers, names and types stand here and nowhere else, with the readers of their values.
+"""The custom fields of a Space's contacts: thirty numbered slots for text, numbers and dates. Only this
+module defines their numbers, names, types and readers.
 """
 
 from __future__ import annotations

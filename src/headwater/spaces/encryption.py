@@ -20,9 +20,9 @@ class Unsealable(Exception):
 
 
 def derive_key(installation_secret: str) -> bytes:
-    """The 256-bit key for secrets at rest, of every purpose: the purpose is part of `bound_to`, so
-    that no secret opens in another's place. The label is that of the first purpose: another label
-    would be another key, for which every stored secret would have to be sealed anew.
+    """The 256-bit key for all stored secrets. Their purpose is part of `bound_to`, so that a secret cannot be
+    decrypted in another's place. The label names the first purpose only: another label would mean another
+    key, and every stored secret would have to be encrypted again.
     """
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
     return kdf.derive(installation_secret.encode())

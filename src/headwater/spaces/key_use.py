@@ -35,7 +35,7 @@ class KeyUses:
         self._database = database
         self._unwritten: dict[Key, datetime] = {}
         self._tried: dict[Key, float] = {}
-        """The time on the monotonic clock at which a key's use was last to be written."""
+        """When a key's use was last due to be written, on the monotonic clock."""
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, key_id: int) -> None:
@@ -63,8 +63,8 @@ class KeyUses:
             await self.write()
 
     async def _write(self, keys: list[Key]) -> None:
-        """Write what can be. The rest is tried again with later uses, as the database may be away,
-        or a standby that takes no writes: no reason to bother anybody.
+        """Write the uses of keys. What fails is retried with later uses: the database may be down, or a
+        read-only standby, and the caller should not notice.
         """
         if not keys:
             return

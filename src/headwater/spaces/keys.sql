@@ -21,6 +21,6 @@ WHERE space_id = %(space_id)s AND id = %(key_id)s
 RETURNING id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by;
 
 -- name: revoke_made_by
--- Revoke the keys that somebody made.
+-- Revoke the keys that a user created.
 UPDATE api_keys SET revoked_at = now()
 WHERE space_id = %(space_id)s AND made_by = %(user_id)s AND revoked_at IS NULL;

@@ -31,7 +31,7 @@ _HOW_TO_ADD = (
 
 
 def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
-    """Return the rule that a word breaks which is none of a Space's sources, else None."""
+    """Return the rule that an unknown source breaks; None for a source of the Space."""
     if word in known:
         return None
     names = _names(known)
@@ -57,7 +57,7 @@ def _names(words: tuple[str, ...]) -> Names:
 
 
 def _meant(word: str) -> tuple[str, ...]:
-    """Return the sources that another name stands for, such as `meta`."""
+    """Return the sources that another name means, such as `meta`."""
     target = target_of(word)
     if target is None:
         return ()

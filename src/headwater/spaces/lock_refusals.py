@@ -1,5 +1,5 @@
-"""Requests that were refused because another change kept their Space for too long: told apart from
-those that the database had no answer for.
+"""Counts requests that were refused because another change held the lock of their Space too long, separately
+from those that failed with the database.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The lock of a Space, held until the end of a transaction: changes of its identities happen one at
-a time, and those of other Spaces never wait for them.
+"""The lock of a Space, held until the end of a transaction: changes of its identities happen one at a time,
+and never block other Spaces.
 
-Each Space has a row of `space_locks` for it, not its row of `spaces`: a cluster keeps that table on
-every node, where a lock of one row holds up all others.
+Each Space has a row in `space_locks` for it. The row in `spaces` would not do: a cluster keeps that table on
+every node, where locking one row blocks all others.
 """
 
 from __future__ import annotations

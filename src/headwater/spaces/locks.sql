@@ -1,5 +1,5 @@
 -- name: create
--- The row that stands for a Space in locks.
+-- Create the row that represents a Space in locks.
 INSERT INTO space_locks (space_id) VALUES (%(space_id)s);
 
 -- name: try
@@ -14,7 +14,7 @@ FOR NO KEY UPDATE SKIP LOCKED;
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR NO KEY UPDATE;
 
 -- name: share
--- Wait while somebody changes the identities of the Space, and keep others from it.
+-- Wait while another transaction changes the identities of the Space, and prevent new changes.
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR SHARE;
 
 -- name: bound_waiting

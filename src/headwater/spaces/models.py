@@ -31,18 +31,18 @@ class Space:
     heeded_referrers: list[str]
     """Hosts on the list that ships with Headwater which are sources here."""
     source_names: dict[str, str]
-    """Values of utm_source, in lower case, to the listed sources that they stand for here."""
+    """Lower-case values of utm_source → the listed sources that they mean in this Space."""
     networks: list[list[Any]]
     """The Space's own paid networks, as `sources` reads them."""
     answer_phrases: dict[str, str]
-    """Phrases of answers, as words_of writes them, to the self-reported sources that they stand for
-    here."""
+    """Phrases of answers, in the form of `words_of` → the self-reported sources that they mean in this Space.
+    """
     ad_consent: Literal["granted", "denied", "unknown"]
-    """The consent of events that have none of their own."""
+    """The consent of events that do not state one."""
     half_life_days: int
-    """The days by which an older touchpoint has half the credit of a later one, by time decay."""
+    """The half-life in days of the model time decay."""
     cost_rate: Decimal | None
-    """What is sold costs so many per cent of its revenue; None where nobody has said it."""
+    """The cost of goods in per cent of revenue; None if it is not set."""
     page_view_days: int | None
     """Days after which page views and visits are deleted; None keeps them."""
     event_labels: dict[str, str]

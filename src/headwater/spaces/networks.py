@@ -116,8 +116,8 @@ async def fetch_sources(connection: AsyncConnection, space_id: int) -> SourceNam
 
 
 def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
-    """Return the same for a job that somebody requested before, when removed networks may still
-    have been there.
+    """Return the same for a job that was requested earlier, when networks that are removed now may still have
+    existed.
     """
     rows = connection.execute(queries["fetch"], {"space_id": space_id}).fetchall()
     return read_source_names({}, [(*row[:-1], False) for row in rows])

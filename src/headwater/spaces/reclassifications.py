@@ -35,7 +35,7 @@ class Reclassification:
 
     @property
     def percentage(self) -> str:
-        """The share as it is written; never 100 %, as then it would not be there."""
+        """The share as text; never 100 %, because a finished job is deleted."""
         return f"{min(99, int(100 * self.share))} %"
 
 
@@ -68,7 +68,7 @@ async def list_reclassifications(connection: AsyncConnection, space_id: int) -> 
 
 
 async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    """Those of them that are values of utm_source."""
+    """Return those that concern values of utm_source."""
     left = await list_reclassifications(connection, space_id)
     return [each for each in left if network_in(each.name) is None]
 
@@ -76,7 +76,7 @@ async def list_reclassified_names(connection: AsyncConnection, space_id: int) ->
 async def list_reclassified_networks(
     connection: AsyncConnection, space_id: int
 ) -> dict[str, Reclassification]:
-    """Those of them that are paid networks of the Space's own, by the network."""
+    """Return those that concern the Space's paid networks, by network."""
     left = await list_reclassifications(connection, space_id)
     return {network: each for each in left if (network := network_in(each.name)) is not None}
 
@@ -95,8 +95,8 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 def finish_piece(
     connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
 ) -> int:
-    """Write down that names were applied up to `after_id`, and how many touchpoints each changed.
-    Returns the number of names for which nothing is left.
+    """Record that names were applied up to `after_id`, and how many touchpoints each changed. Returns the
+    number of finished names.
     """
     values = {"space_id": space_id, "names": names, "after_id": after_id}
     connection.execute(queries["advance"], values | {"changed": Jsonb(dict(changed))})

@@ -1,7 +1,6 @@
 -- name: request
--- Go through everything of the Space that a change of a name may matter for, from its beginning: up
--- to the last receipt given out, as what is processed after the change goes by it. The caller holds
--- the Space's lock.
+-- Go through all rows of the Space that a change of a name may affect, from the first up to the last
+-- receipt given out: later rows are processed with the new name. The caller holds the Space's lock.
 INSERT INTO reclassifications AS r (space_id, name, first_id, after_id, until_id, requested_at)
 SELECT %(space_id)s, %(name)s, span.first_id, span.first_id - 1, span.until_id, now()
 FROM (SELECT least((SELECT min(t.id) FROM touchpoints t WHERE t.space_id = %(space_id)s),

@@ -1,6 +1,6 @@
 -- name: request
--- Read the answers of every event from the first on, up to the last receipt given out: what is
--- processed after the change goes by it. The caller holds the Space's lock.
+-- Read the answers of every event again, from the first up to the last receipt given out: later events
+-- are processed with the change. The caller holds the Space's lock.
 INSERT INTO answer_rereadings (space_id, after_id, until_id)
 SELECT %(space_id)s, 0, r.last_value FROM receipt_ids r
 ON CONFLICT (space_id) DO UPDATE SET after_id = 0, until_id = excluded.until_id;
@@ -10,7 +10,7 @@ ON CONFLICT (space_id) DO UPDATE SET after_id = 0, until_id = excluded.until_id;
 SELECT space_id FROM answer_rereadings;
 
 -- name: fetch
--- Those of one Space.
+-- The requests of one Space.
 SELECT a.after_id, a.until_id FROM answer_rereadings a WHERE a.space_id = %(space_id)s;
 
 -- name: advance

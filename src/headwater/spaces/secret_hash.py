@@ -8,5 +8,5 @@ import hashlib
 
 
 def hash_secret(secret: str) -> bytes:
-    """The SHA-256 of a secret; any text has one, as anything can be sent as a token."""
+    """Return the SHA-256 of a secret. Works for any text, because any text can be sent as a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -70,7 +70,7 @@ ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
 DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
 
 -- name: put_source_name
--- Let a value of utm_source stand for a listed source. No row is written when it does already.
+-- Assign a value of utm_source to a listed source. Without a change no row is written.
 INSERT INTO source_names AS n (space_id, name, source)
 VALUES (%(space_id)s, %(name)s, %(source)s)
 ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source
@@ -85,7 +85,7 @@ DELETE FROM source_names WHERE space_id = %(space_id)s AND name = %(name)s;
 SELECT count(*) FROM source_names WHERE space_id = %(space_id)s;
 
 -- name: put_answer_phrase
--- Let a phrase of answers stand for a self-reported source. No row is written when it does already.
+-- Assign a phrase of answers to a self-reported source. Without a change no row is written.
 INSERT INTO answer_phrases AS a (space_id, phrase, source)
 VALUES (%(space_id)s, %(phrase)s, %(source)s)
 ON CONFLICT (space_id, phrase) DO UPDATE SET source = excluded.source
@@ -114,5 +114,5 @@ ON CONFLICT (space_id, bucket) DO UPDATE SET per_minute = excluded.per_minute;
 DELETE FROM space_limits WHERE space_id = %(space_id)s AND bucket = %(bucket)s;
 
 -- name: announce_access
--- Tell every API process, once this commits, to forget what it remembers about a Space's access.
+-- When this commits, let every API process drop its cached access data of a Space.
 SELECT pg_notify('headwater_access', %(space_id)s::text);

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 _WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
 _EXACT = 2.0**53
-"""Beyond it a float may stand for several whole numbers."""
+"""Above it one float can represent several integers."""
 
 
 def tidy(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Arguments as their schemas have them, where there is no doubt; the others stay as they are.
-    Fractions are Decimal, as in the bodies of the public API.
+    """Convert arguments to the types of their schemas where that is unambiguous; others stay unchanged.
+    Fractions become Decimal, as in the bodies of the public API.
     """
     return {name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()}
 

@@ -1,6 +1,6 @@
-"""Confirmation of what cannot be undone: a first call changes nothing and answers what would go,
-with a value that stands for exactly that; a second call with the value does it. The value is signed
-and holds for ten minutes, for one tool and for the present state of the item.
+"""Confirmation of irreversible actions. The first call changes nothing and returns what would be deleted,
+with a value for exactly that; a second call with the value does it. The value is signed and valid for ten
+minutes, for one tool and the current state of the item.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREVIEW: dict[str, Schema] = {
 
 _VALUE = re.compile(r"([0-9]{1,12})\.([0-9a-f]{64})")
 _ASK = (
-    "Nothing has changed. Show the person what would go; if they want it gone for good, call again "
+    "Nothing has changed. Show the person what would go; if they confirm, call again "
     "with this confirm within ten minutes."
 )
 _REFUSED = (

@@ -61,8 +61,8 @@ class ToolContext:
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """A transaction of at most so many seconds, confined to the Space, on one of the few places
-        for heavy work if it is some.
+        """Open a transaction of at most `seconds`, confined to the Space; heavy work takes one of the few
+        places reserved for it.
         """
         with serving(self.space_id):
             async with self.service.database.transaction(seconds, heavy=heavy) as connection:

@@ -35,7 +35,7 @@ LONGEST_TOKEN = 512
 _REPLACED_HEADERS = {
     # Checked by then, and the protocol's implementation is stricter about how it is written.
     b"content-type": b"application/json",
-    # By then it is decided; JSON is what every client of the protocol has to take.
+    # The outcome is decided by then; every client of the protocol accepts JSON.
     b"accept": b"application/json, text/event-stream",
 }
 
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 
 class AccessRefusal(StrEnum):
-    """The reason for which a request is refused; for the log, as assistants show people little."""
+    """The reason to refuse a request; for the log, because assistants show little of it."""
 
     HOST = "host"
     ORIGIN = "origin"
@@ -99,7 +99,7 @@ class SpaceEndpoint:
             raise Forbidden("Pages of this origin may not call this service.")
 
     async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
-        """The context of a request for which the Space's minute has room. Raises Problem."""
+        """Return the context of a request within the Space's rate limit. Raises Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None

@@ -1,6 +1,5 @@
-"""Hosts and origins from which the MCP resource may be called, so that a page somebody visits
-cannot reach it through their browser: under the service's own name, and by pages of its own or of
-the machine the browser runs on. Pure.
+"""Hosts and origins that may call the MCP resource, so that a page in a visitor's browser cannot reach it:
+the service's own name, and pages of the service or of the browser's machine. Pure.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ class AllowedHosts:
         return host.lower() in self.names
 
     def takes_origin(self, origin: str | None) -> bool:
-        """True when a page of this origin may call; a caller that is no page has none."""
+        """Return whether a page of this origin may call; callers other than pages have no origin."""
         return origin is None or origin.lower() == self.origin or _is_loopback(origin)
 
 
 def _is_loopback(origin: str) -> bool:
     try:
         parts = urlsplit(origin)
-        _ = parts.port  # raises ValueError for what is none
+        _ = parts.port  # raises ValueError for an invalid address
     except ValueError:
         return False
     bare = not (parts.path or parts.query or parts.fragment or parts.username)

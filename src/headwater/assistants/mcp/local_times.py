@@ -15,8 +15,8 @@ Members = dict[str, Any]
 
 
 def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
-    """Return an answer in which each member such as `event_time_utc` is followed by `event_time`,
-    the same moment on the Space's clock with its offset from UTC.
+    """Return an answer in which each member such as `event_time_utc` is followed by `event_time`: the same
+    time in the Space's time zone, with its offset.
     """
     if isinstance(answer, list):
         return [add_local_times(item, zone) for item in cast("list[Any]", answer)]

@@ -26,7 +26,7 @@ def paged(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
-    """A page of a list, as a tool answers it: rows leave out what is null, as most of a row is."""
+    """Return a page of a list as a tool's answer. Rows leave out null members, because most are null."""
     rows = [filled(msgspec.json.decode(line)) for line in page.lines]
     return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}
 

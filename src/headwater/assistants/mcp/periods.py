@@ -1,4 +1,4 @@
-"""The time of a list in words or dates, as assistants give it."""
+"""The period of a list, in words or dates."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from headwater.http.inputs.period_words import LONGEST_WORDS, UNREADABLE, DateSp
 from headwater.spaces.models import Space
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
-PERIOD = Parameter(name="period", kind=_WORDS, description="In words, as in query_report.")
+PERIOD = Parameter(name="period", kind=_WORDS, description="In words; see query_report.")
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
 PERIODS = (PERIOD, *DATES.parameters)
 """The arguments of a tool that lists what happened in a time."""
 
 
 def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: str = "") -> dict[str, Any]:
-    """The arguments with dates in place of words for a time; those of `default` where neither is
-    given. Raises Invalid.
-    """
+    """Replace the words of a period by dates; without words and dates those of `default`. Raises Invalid."""
     dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
     today = now.astimezone(space.zone).date()
@@ -32,5 +30,5 @@ def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: 
 
 
 def written(dates: DateSpan) -> dict[str, str]:
-    """Days as start_date and end_date, as the tools take them."""
+    """Return days as the arguments start_date and end_date."""
     return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}

@@ -34,7 +34,7 @@ class SpaceResource:
     mime_type: str = JSON
 
     async def read(self, context: ToolContext) -> str:
-        """Return its text as of now."""
+        """Return its current text."""
         return msgspec.json.encode(await self.content(context)).decode()
 
 

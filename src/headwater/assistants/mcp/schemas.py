@@ -20,7 +20,7 @@ LONG_LISTS: dict[frozenset[Any], str] = {
     frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
     "trk://event-names"
 }
-"""Lists of values that stand in a resource: the most usual ones, and where all are."""
+"""Long lists of values: the most common ones, and the resource that has all."""
 LONG_PATTERNS = {SOURCE["pattern"]: _SOURCES, REPORT_SOURCE["pattern"]: _SOURCES}
 """The same of values that a pattern describes."""
 
@@ -63,8 +63,8 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
 
 
 def outline(schema: Schema) -> Schema | None:
-    """The schema of an answer, to be listed: those of its members that need a word, which is not
-    what is inside them. None where all go without saying.
+    """Return the schema of an answer for the list of tools: only members with a description, without their
+    contents. None if no member has one.
     """
     members = cast("dict[str, Schema]", schema["properties"])
     described = {
@@ -110,7 +110,7 @@ def _long_list(schema: Schema) -> str | None:
 
 
 def _short_choice(schema: Schema) -> Schema:
-    """A choice between types as one list of types, where nothing else tells them apart."""
+    """Merge a choice between types into one list of types, if only the type differs."""
     choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
     rest = {name: part for name, part in schema.items() if name != "anyOf"}
     if any(choice.keys() != {"type"} for choice in choices):
@@ -147,7 +147,7 @@ def _short_object(schema: Schema) -> Schema:
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:
-    """Properties that differ in a number only, as patterns with the types of all of them."""
+    """Merge properties whose names differ only in a number into patterns with all of their types."""
     families: dict[str, list[str]] = {}
     for name in properties:
         match = _NUMBERED.fullmatch(name)

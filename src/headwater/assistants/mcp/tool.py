@@ -1,8 +1,7 @@
-"""The definition of a tool: a name and words that tell an assistant when to use it, its arguments,
-the shape of its answer, and the call of a domain function behind it.
+"""The definition of a tool: its name, its description, its arguments, the shape of its answer, and the domain
+function behind it.
 
-Arguments are described by the definitions that read them in the public API, so that the two cannot
-differ.
+The definitions that read parameters of the public API also describe the arguments, so the two cannot differ.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> Schema:
-        """The JSON schema of the arguments, as it is listed; there are no others."""
+        """Return the JSON schema of the arguments, without additional ones."""
         return short_arguments(
             {"type": "object", "properties": dict(self.arguments), "required": list(self.required)},
             with_null=self.clears,
@@ -63,12 +62,12 @@ class Tool:
 
     @cached_property
     def output_schema(self) -> Schema | None:
-        """The JSON schema of the answer, as it is listed: the members that need a word."""
+        """Return the JSON schema of the answer in the list of tools: the members with a description."""
         return outline(self.answer_schema)
 
     @cached_property
     def answer_schema(self) -> Schema:
-        """The JSON schema of the answer."""
+        """Return the JSON schema of the answer."""
         return inline_schema(self.answer) if isinstance(self.answer, type) else self.answer
 
     def check(self, arguments: Arguments) -> None:

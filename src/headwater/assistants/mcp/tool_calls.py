@@ -50,7 +50,7 @@ async def call_tool(
         answer = await tool.call(context, arguments)
         content = msgspec.to_builtins(answer) if isinstance(answer, msgspec.Struct) else answer
         answered = _answered(await _localize(context, content))
-    except Exception as error:  # noqa: BLE001 - an assistant gets words, whatever it was
+    except Exception as error:  # noqa: BLE001 - an assistant gets a sentence for any error
         tool_calls.labels(name, "failed").inc()
         return _failed(_explain(tool, error))
     tool_calls.labels(name, "answered").inc()
@@ -58,7 +58,7 @@ async def call_tool(
 
 
 def _explain(tool: Tool, error: Exception) -> str:
-    """Explain a failure and its remedy. A failure that nobody outside can mend is logged."""
+    """Explain a failure and its remedy. Internal failures are logged."""
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
@@ -76,7 +76,7 @@ def visible_tools(tools: Sequence[Tool], context: ToolContext) -> list[Tool]:
 
 
 def _check_ids(tool: Tool, arguments: Arguments) -> None:
-    """Raise Invalid for an id that is none. The other arguments are checked where they are read."""
+    """Raise Invalid for an invalid id. Other arguments are checked by their readers."""
     wrong = [
         name
         for name, schema in tool.arguments.items()

@@ -18,7 +18,7 @@ LOOK_SECONDS = 600.0
 
 
 def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
-    """Make the duty that deletes them, every so many seconds."""
+    """Return the background job that deletes them, at this interval."""
 
     def attend(connection: Connection[Any], _: int) -> bool:
         forget(connection)
@@ -28,7 +28,7 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
 
 
 def forget(connection: Connection[Any]) -> None:
-    """Delete the codes and clients that are of no use any more."""
+    """Delete expired codes and unused clients."""
     with connection.transaction():
         forget_codes(connection)
         connection.execute(queries["clients"])

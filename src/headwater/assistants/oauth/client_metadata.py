@@ -1,6 +1,6 @@
-"""Clients that host a metadata document and are named by its URL: fetched, checked, and remembered
-for as long as the document's server allows. A failure is remembered as such for half a minute, and
-a host gets so many requests a minute: nobody can have us send to a server over and over.
+"""Clients that host a metadata document and are identified by its URL: fetched, checked, and cached as long
+as the document's server allows. A failure is cached for half a minute, and a host gets a limited number of
+requests a minute, so that strangers cannot use us to flood a server.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class HostedClients:
         self._requests: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> OAuthClient:
-        """The client with this URL as its id. Raises OAuthError. Everybody who waits for the same
-        document shares one request.
+        """Return the client with this URL as its id. Concurrent callers share one request for a document.
+        Raises OAuthError.
         """
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)

@@ -1,6 +1,4 @@
-"""The metadata of an assistant, as it registers it or hosts it in a document: read and checked.
-Pure.
-"""
+"""The metadata of a client, from its registration or its hosted document: read and checked. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +53,7 @@ class OAuthClient:
     host: str | None = None
     """The host of its metadata document; None when it registered itself."""
     registered_at: datetime | None = None
-    """The time at which it registered itself."""
+    """When it registered itself."""
 
     @property
     def display_name(self) -> str:
@@ -75,7 +73,7 @@ class OAuthClient:
 
 @dataclass(frozen=True)
 class Registration:
-    """An accepted registration, with those of its redirect addresses that are accepted."""
+    """An accepted registration, with its accepted redirect addresses."""
 
     name: str
     redirect_uris: tuple[str, ...]
@@ -180,7 +178,7 @@ def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:
 
 
 def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The other metadata, as far as it has the right type and a sane size."""
+    """Return the other metadata with a valid type and a reasonable size."""
     kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
     kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
     return {

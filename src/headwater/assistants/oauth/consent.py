@@ -53,7 +53,7 @@ class SpaceChoice:
 
 
 class NoSpaceReason(StrEnum):
-    """The reason for which no Space can be chosen, in words for the person."""
+    """Why no Space can be chosen, in words for the user."""
 
     NO_MEMBER = "The assistant asks for a Space that you are no member of."
     NO_SPACE = "You are a member of no Space."
@@ -64,7 +64,7 @@ class NoSpaceReason(StrEnum):
 
 @dataclass(frozen=True)
 class ConsentOffer:
-    """The Spaces between which the person chooses."""
+    """The Spaces that the user can choose."""
 
     choices: Sequence[SpaceChoice]
     locked: bool
@@ -72,7 +72,7 @@ class ConsentOffer:
 
     @property
     def hindrance(self) -> NoSpaceReason | None:
-        """The reason for which there is nothing to choose; None when there is."""
+        """Why there is no choice; None if there is one."""
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
         if any(choice.is_open for choice in self.choices):

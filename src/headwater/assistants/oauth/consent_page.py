@@ -1,8 +1,8 @@
-"""The page on which a person lets an assistant in, or does not. Everything is read anew from the
-address when the form comes back, and the form's token is bound to that address to the letter.
+"""The page on which a user admits an assistant or not. Everything is read again from the address when the
+form is sent, and the form's token is bound to that exact address.
 
-No other server is called, and nothing is sent on, before a person is logged in: strangers use us
-neither to fetch nor to redirect. A request that is known here to be wrong is refused at once.
+Before a user is logged in no other server is called and no redirect is sent: strangers cannot use us to fetch
+or to redirect. A request that is certainly wrong is refused at once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ConsentRequest:
 
     visitor: Visitor
     query: str
-    """The query of the address, as it came."""
+    """The query of the address, unchanged."""
     request: AuthorizationRequest
     reply: ReplyTarget
 
@@ -90,8 +90,8 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
 
 
 async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
-    """Raise Untrusted for an unknown client or a redirect address that is not its own, as far as
-    that is known without calling another server: nobody should log in for nothing.
+    """Raise Untrusted for an unknown client or a foreign redirect address, where that is certain without
+    calling another server. This spares the user a useless login.
     """
     parameters = read_parameters(query.encode())
     client_id = client_id_of(parameters)
@@ -225,7 +225,7 @@ def _see(location: str) -> RedirectResponse:
 
 
 def authorize_routes(shared: Services, clients: ClientDirectory) -> list[Route]:
-    """Return the page as a route, whatever the method."""
+    """Return the page as a route for any method."""
     routes = [
         Route(AUTHORIZE, _deciding(clients, show_consent), methods=["GET"]),
         Route(AUTHORIZE, _deciding(clients, post_consent), methods=["POST"]),

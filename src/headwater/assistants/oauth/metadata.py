@@ -1,6 +1,6 @@
-"""Metadata that clients discover: the authorization server (RFC 8414) and each Space's protected
-resource (RFC 9728). Everything is built from the one base URL, so that issuer, `iss` and resource
-agree byte for byte whatever the Host header says. None of it shows whether a Space exists.
+"""Metadata that clients discover: the authorization server (RFC 8414) and each Space's protected resource
+(RFC 9728). Everything is built from the one base URL, so issuer, `iss` and resource agree byte for byte for
+any Host header. None of it shows whether a Space exists.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def resource_path(space_id: int) -> str:
 
 
 def resource_url(base_url: str, space_id: int) -> str:
-    """The one name of a Space's MCP resource, as clients send it in `resource`."""
+    """Return the one name of a Space's MCP resource, which clients send in `resource`."""
     return base_url + resource_path(space_id)
 
 
@@ -34,7 +34,7 @@ def space_of_path(path: str) -> int | None:
 
 
 def space_of_resource(base_url: str, resource: str) -> int | None:
-    """The Space that a `resource` names; None when it is none of ours."""
+    """Return the Space that a `resource` names; None if it is not ours."""
     return space_of_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
 
 

@@ -1,7 +1,7 @@
-"""Redirect addresses, to which an authorization answer may be sent. Pure.
+"""Redirect addresses, which may receive an authorization answer. Pure.
 
-A redirect address is compared as text, never after being made to look alike: what a browser and we
-could read differently is refused, when a client registers it as well as when it asks for it.
+A redirect address is compared as text, without normalising it: an address that a browser and we could read
+differently is refused, at registration and in requests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ APPLICATION_SCHEMES = frozenset(
 )
 """Schemes of well-known applications, which the system hands over to them."""
 
-# What RFC 3986 lets stand in an address as it is; no backslash, no quote, no angle bracket.
+# Characters that RFC 3986 allows in an address; no backslash, quote or angle bracket.
 _WRITTEN = re.compile(r"[a-z][a-z0-9+.-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+", re.ASCII)
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%(?:0[0-9A-Fa-f]|1[0-9A-Fa-f]|7[Ff]|2[EeFf]|5[Cc])")
 """A broken escape, or one of a control character, a dot, a slash or a backslash."""
@@ -45,7 +45,7 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
 class RedirectRefusal(StrEnum):
-    """The reason for which a redirect address cannot be used, in words for the client's author."""
+    """Why a redirect address cannot be used, in words for the client's author."""
 
     MALFORMED = "is not an absolute address written as RFC 3986 has it"
     FRAGMENT = "must not have a fragment"
@@ -79,7 +79,7 @@ class Redirect:
 
     @property
     def origin(self) -> tuple[str, str, str]:
-        """Scheme, host and port, of which https has one of its own."""
+        """Scheme, host and port; https has a default port."""
         return self.scheme, self.host, self.port or "443"
 
     @property
@@ -98,8 +98,8 @@ class Redirect:
         return f"{self.scheme}:" if self.is_application else self.host
 
     def is_same_as(self, requested: Redirect) -> bool:
-        """True when the address of a request is this registered one: the same text, except that on
-        the loopback interface an application takes whatever port is free (RFC 8252 §7.3).
+        """Return whether the address of a request is this registered one: the same text, except that on the
+        loopback interface an application uses any free port (RFC 8252 §7.3).
         """
         if self.text == requested.text:
             return True
@@ -114,7 +114,7 @@ class Redirect:
 
 
 def read_redirect(text: str) -> Redirect | RedirectRefusal:
-    """Read an address, or return the reason for which it could not be used anywhere."""
+    """Read an address, or return why no client could use it."""
     scheme, parts = text.partition(":")[0], _split(text)
     if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
         return RedirectRefusal.MALFORMED
@@ -151,8 +151,8 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
 
 
 def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRefusal | None:
-    """The reason for which a client that registers itself cannot have this address. `hosts` are
-    those of assistants that run elsewhere.
+    """Return why a client that registers itself cannot have this address. `hosts` are hosts of remote
+    assistants.
     """
     if redirect.is_loopback:
         return None
@@ -166,7 +166,7 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
 
 
 def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
-    """The reason for which a client with its metadata document at `client` cannot have this."""
+    """Return why a client with its metadata document at `client` cannot have this address."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":

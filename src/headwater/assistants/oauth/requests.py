@@ -54,7 +54,7 @@ class AuthorizationParameters:
 
 @dataclass(frozen=True)
 class ReplyTarget:
-    """The redirect address and state with which a client is answered."""
+    """The redirect address and state for the answer to the client."""
 
     redirect_uri: str
     state: str | None
@@ -77,7 +77,7 @@ class ReplyTarget:
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """A request on which a person can decide."""
+    """A valid request, ready for the user's decision."""
 
     client: OAuthClient
     redirect: Redirect
@@ -114,8 +114,8 @@ def client_id_of(parameters: AuthorizationParameters) -> str:
 def reply_of(
     parameters: AuthorizationParameters, client: OAuthClient, issuer: str
 ) -> tuple[Redirect, ReplyTarget]:
-    """The address at which the client is answered. Raises Untrusted: a redirect address that is
-    not one of the client's is never followed, and there is none by default.
+    """Return the client's redirect address. Raises Untrusted: an address that is not registered for the
+    client is never used, and there is no default.
     """
     uri = parameters.single("redirect_uri")
     if uri is None:
@@ -140,7 +140,7 @@ def read_request(
     resource = parameters.single("resource")
     space_id = None if resource is None else space_of_resource(base_url, resource)
     if resource is not None and space_id is None:
-        raise RefusedRequest("invalid_target", "The resource is none of this server's.")
+        raise RefusedRequest("invalid_target", "The resource does not belong to this server.")
     return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)
 
 

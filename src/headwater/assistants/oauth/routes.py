@@ -1,5 +1,5 @@
-"""The endpoints that clients call directly: discovery, registration, tokens. Each answers JSON,
-whatever happens, and may be called from any page: none of them looks at a cookie.
+"""The endpoints that clients call directly: discovery, registration, tokens. Each answers with JSON, also for
+errors, and any page may call it: none of them reads a cookie.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headwater.spaces.accounts.authorization_codes import find_code
 
 MAX_BODY = 64 * 1024
 LONGEST_LOGGED = 200
-"""The characters of a path in a log: anybody may send any."""
+"""The most characters of a path in a log, because paths are untrusted."""
 FORM = "application/x-www-form-urlencoded"
 PREFLIGHT = CORS | {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -139,8 +139,8 @@ async def give_token(clients: ClientDirectory, request: Request) -> Response:
 
 
 async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) -> OAuthClient | None:
-    """Return the client that requests a token. None for one with a document to whom the code was
-    not granted: only a client that a person let in has us call another server, and no stranger.
+    """Return the client that requests a token. None for a client with a document to which the code was not
+    granted: only a client that a user admitted can make us call another server.
     """
     if clients.hosting(client_id) is not None:
         async with clients.database.connection() as connection:

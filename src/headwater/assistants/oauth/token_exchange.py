@@ -56,8 +56,8 @@ def check_form(form: AuthorizationParameters) -> str:
 async def exchange(
     connection: AsyncConnection, form: AuthorizationParameters, client: OAuthClient | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
-    """The answer to a checked form; `client` is None for one that the code was not made for. A
-    refusal is returned, not raised, as what it has done to the code and to its token is to be kept.
+    """Return the answer to a checked form; `client` is None if the code was made for another client. A
+    refusal is returned, not raised, so that its effects on the code and its token are committed.
     """
     grant = await _use(connection, form.single("code") or "")
     if grant is None:
@@ -72,7 +72,7 @@ async def exchange(
     except TooManyTokens as error:
         return _invalid(error.message)
     except NotFound:
-        return _invalid("The user is no member of the Space any more.")
+        return _invalid("The user is no longer a member of the Space.")
     await note_token(connection, grant, token_id)
     await note_use(connection, grant.client_id)
     log.info("oauth_token_issued", space_id=grant.space_id, user_id=grant.user_id, client=name)
@@ -85,8 +85,8 @@ async def exchange(
 
 
 async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
-    """Use a code up. The Space's memberships are held first: whoever ends one ends its codes
-    next, and the two must not wait for each other.
+    """Use up a code. The Space's memberships are locked first: ending a membership also ends its codes, and
+    the two must not deadlock.
     """
     owner = await find_code(connection, code)
     if owner is not None:
@@ -97,7 +97,7 @@ async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | N
 def _refuse(
     form: AuthorizationParameters, client: OAuthClient | None, grant: AuthorizationGrant, base_url: str
 ) -> OAuthError | None:
-    """The reason for which a code is worth nothing to its sender. It is used up all the same."""
+    """Return why a code is invalid for its sender. It is used up in any case."""
     redirect_uri = form.single("redirect_uri") or ""
     rules = (
         (grant.is_fresh, "The code has expired."),
@@ -105,7 +105,7 @@ def _refuse(
         (redirect_uri == grant.redirect_uri, "The redirect_uri is not the one of the authorization request."),
         (
             client is not None and client.find_redirect(redirect_uri) is not None,
-            "The redirect_uri is not one of the client's any more.",
+            "The redirect_uri is no longer registered for the client.",
         ),
         (
             grant.is_verified_by(form.single("code_verifier") or ""),

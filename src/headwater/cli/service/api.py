@@ -55,7 +55,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
 
 
 def _announce(settings: Settings, url: str, base_url: str) -> None:
-    """Write the address down for the commands beside this process, as its supervisor would."""
+    """Store the address for commands on this machine, as its supervisor would."""
     with suppress(psycopg.errors.ReadOnlySqlTransaction), psycopg.connect(url) as connection:
         write_addresses(connection, settings, base_url)
     if log_lines.is_text(settings.log_format):

@@ -45,8 +45,8 @@ from headwater.spaces.secret_key import SecretKeyError, find_secret_key
 LIST = "list"
 LISTED = 100
 KEY_NOTE = (
-    "The file holds the secret key, too: whoever has it can open every secret in it. Keep it where"
-    " only you can read it."
+    "The file also contains the secret key, which decrypts every secret in it. Keep it where only you"
+    " can read it."
 )
 NO_KEY_NOTE = (
     "The secret key is not in it: keep a copy of it (secret.key in the data directory, or"
@@ -195,7 +195,7 @@ command = Command(
         metavar="FILE",
         help="the file to make, or a folder; `list` lists those made (HEADWATER_BACKUP_DIR)",
     ),
-    Option("--keep", type=file_count, metavar="N", help="in a folder: remove all but the latest N"),
+    Option("--keep", type=file_count, metavar="N", help="in a folder: keep only the latest N"),
     Option("--verify", action="store_true", help="restore it for trial; a FILE that is there, too"),
     Option("--force", action="store_true", help="replace a file that is there"),
     Option("--with-secret-key", action="store_true", help="put the secret key into the file, too"),

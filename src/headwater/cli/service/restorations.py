@@ -71,7 +71,7 @@ def _finish_recovery(settings: Settings, arguments: Namespace) -> int:
 
 
 def _read_named_journal(settings: Settings, arguments: Namespace) -> journal.Journal | None:
-    """The journal that is named, or lies in the folder of backups. Raises Failure."""
+    """Return the given journal, or the one in the folder of backups. Raises Failure."""
     if arguments.without_erasures:
         return None
     if arguments.erasures is not None:
@@ -93,7 +93,7 @@ def _restore(
 
 
 def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastErasure], datetime | None]:
-    """The erasures in the journal, and the moment up to which it is complete. Raises Failure."""
+    """Return the erasures in the journal, and the time up to which it is complete. Raises Failure."""
     if arguments.without_erasures:
         return [], None
     path = Path(arguments.erasures or archive.path.with_name(journal.NAME))

@@ -1,4 +1,4 @@
-"""`headwater serve`: everything in one. Imports little, as it lives as long as the service."""
+"""`headwater serve`: everything in one. It imports little because it runs as long as the service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater.supervisor import ServePlan, supervise
 def serve(settings: Settings, arguments: argparse.Namespace) -> int:
     """Run everything until stopped."""
     keep_private()
-    read_signals()  # its children would tell one after the other
+    read_signals()  # its children would report them one after the other
     if arguments.prepare:
         with _failing():
             log_migrations(Log(settings.log_format), prepare_beside(settings))

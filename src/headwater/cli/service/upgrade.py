@@ -66,6 +66,6 @@ def _print(upgraded: Upgraded | None, *, as_json: bool) -> None:
 command = Command(
     upgrade,
     Option("--programs", metavar="FOLDER", help="of the old PostgreSQL, or of the old Headwater"),
-    Option("--remove-old", action="store_true", help="remove the clusters of before"),
+    Option("--remove-old", action="store_true", help="remove old clusters"),
     JSON,
 )

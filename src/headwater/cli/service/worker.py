@@ -35,7 +35,7 @@ def worker(settings: Settings, arguments: Namespace) -> int:
     stop = threading.Event()
 
     def end(_: int, __: Any) -> None:
-        # From another thread, as this one may be inside a wait on the event, holding its lock.
+        # From another thread, because this one may be waiting on the event and hold its lock.
         threading.Thread(target=stop.set).start()
 
     signal.signal(signal.SIGTERM, end)

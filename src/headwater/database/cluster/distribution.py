@@ -1,7 +1,7 @@
-"""The distribution of a database over the nodes of a cluster: every table is brought to its place,
-in one transaction, so that a distribution that is cut off has changed nothing.
+"""Distributes a database over the nodes of a cluster: moves every table to its place in one transaction, so
+that an interrupted distribution changes nothing.
 
-Running it again does what is left, as after a migration that made a table.
+Run it again after a migration that creates a table: it does what is left.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PlaceKind(StrEnum):
     QUEUE = "first node, in transactions with others"
     """There alone, and known to the cluster."""
     FIRST_NODE = "first node"
-    """There alone, as all tables at first."""
+    """On the first node only, where all tables start."""
 
 
 PLACES = (
@@ -90,10 +90,9 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
 
 
 def distribute(connection: Connection[Any]) -> list[TablePlace]:
-    """Bring every table to its place and return those that were moved. The connection is in
-    autocommit; nobody else should be at work, as the tables are locked until all are there.
-
-    Raises DistributionError where there is nowhere to bring them.
+    """Move every table to its place and return the moved ones. The connection is in autocommit. Stop other
+    work first: the tables are locked until all are moved. Raises DistributionError without nodes to move them
+    to.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))

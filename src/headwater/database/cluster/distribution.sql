@@ -11,13 +11,13 @@ JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = current_schema()::regnamespace;
 
 -- name: prepare
--- For this transaction: one table after the other on each node, as they refer to each other, and
--- with the triggers that count deliveries, which stay within a Space.
+-- For this transaction: handle one table after the other on each node, because they refer to each other,
+-- and allow the triggers that count deliveries, which stay within a Space.
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 
 -- name: unlogged
--- Those of the tables whose changes are not logged: no Space of theirs could move while it is in use.
+-- Tables whose changes are not logged: a Space in them could not be moved while it is in use.
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
   AND c.relpersistence = 'u' AND c.relname = ANY(%(tables)s);
@@ -27,8 +27,8 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
 ALTER TABLE {table} SET LOGGED;
 
 -- name: references
--- The references of tables that have no place yet or to such a table: they are taken away while the
--- tables move, as each can only refer to what has its place.
+-- Foreign keys of tables without a place, or to such a table. They are dropped while the tables move,
+-- because a table can only refer to one that has its place.
 SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
 FROM pg_constraint f
 JOIN pg_class c ON c.oid = f.conrelid

@@ -69,7 +69,7 @@ class MoveStep(NamedTuple):
     step: str
     """`split` or `move`."""
     node: Node
-    """The node on which the Space is afterwards."""
+    """The node of the Space after the move."""
     neighbors: int = 0
     """The number of other Spaces in its shard, which come along."""
 

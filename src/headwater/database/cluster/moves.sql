@@ -6,7 +6,7 @@ WHERE n.noderole = 'primary'
 ORDER BY n.nodeid;
 
 -- name: is_distributed
--- Whether the rows of Spaces lie on nodes.
+-- Whether the rows of Spaces are on nodes.
 SELECT EXISTS (SELECT 1 FROM pg_dist_partition p
                WHERE p.logicalrelid = 'space_locks'::regclass AND p.partmethod = 'h');
 
@@ -15,7 +15,7 @@ SELECT EXISTS (SELECT 1 FROM pg_dist_partition p
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s;
 
 -- name: place
--- Where the rows of a Space are: its hash, and the range of hashes that lie there.
+-- The place of a Space's rows: its hash, and the range of hashes there.
 SELECT s.shardid, n.nodeid, s.shardminvalue::integer AS first_hash,
        worker_hash(%(space_id)s::bigint) AS hash, s.shardmaxvalue::integer AS last_hash
 FROM pg_dist_shard s
@@ -24,13 +24,13 @@ JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
 WHERE s.shardid = get_shard_id_for_distribution_column('space_locks', %(space_id)s::bigint);
 
 -- name: neighbors
--- How many other Spaces lie there.
+-- The number of other Spaces in the same place.
 SELECT count(*) FROM space_locks l
 WHERE worker_hash(l.space_id) BETWEEN %(first_hash)s AND %(last_hash)s
   AND l.space_id <> %(space_id)s;
 
 -- name: keyless
--- The tables beside which changes cannot be followed, as nothing says which row a change is of.
+-- Tables without a key. Their changes cannot be followed during a move.
 SELECT c.relname FROM pg_class c
 WHERE c.oid = ANY(%(tables)s::regclass[]) AND c.relkind = 'r' AND (
     c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS (

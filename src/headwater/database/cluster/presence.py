@@ -25,7 +25,7 @@ _answers: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
 
 
 def is_cluster(connection: Connection[Any]) -> bool:
-    """Return whether the database is of a cluster: looked up once for a connection."""
+    """Return whether the database belongs to a cluster. Each connection looks it up once."""
     if connection not in _answers:
         _answers[connection] = connection.execute(queries["is_cluster"]).fetchall()[0][0]
     return _answers[connection]
@@ -37,8 +37,8 @@ def is_first_node(connection: Connection[Any]) -> bool:
 
 
 def require_first_node(connection: Connection[Any]) -> None:
-    """Raise OtherNodeError on another node of a cluster, which draws from lines of numbers of its
-    own: what it gives to events would not follow the order in which they were accepted.
+    """Raise OtherNodeError on any node of a cluster except the first. Other nodes have sequences of their
+    own, so ids would not follow the order in which events were accepted.
     """
     if is_cluster(connection) and not is_first_node(connection):
         raise OtherNodeError(

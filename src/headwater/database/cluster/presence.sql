@@ -1,5 +1,5 @@
 -- name: is_cluster
--- Whether the database is of a cluster.
+-- Whether the database belongs to a cluster.
 SELECT EXISTS (SELECT 1 FROM pg_extension x WHERE x.extname = 'citus');
 
 -- name: is_first

@@ -1,10 +1,10 @@
-"""The place of each table in a cluster: distributed by Space over the nodes, the same on each, or
-on the first node alone.
+"""The place of each table in a cluster: distributed by Space over the nodes, the same on each, or only on the
+first node.
 
-A table of Spaces' rows is distributed, so that a Space is on one node with everything that is
-joined to it. What is looked up before the Space is known, by a key's or a token's hash, is the same
-everywhere, and so are the few small tables of no Space. What is accepted waits on the first node,
-whatever becomes of the others. A test holds the lists against the schema.
+A table of Spaces' rows is distributed, so that a Space is on one node with all rows that are joined to it.
+Tables that are read before the Space is known, by the hash of a key or a token, are the same on every node,
+and so are the few small tables without a Space. Accepted input waits on the first node, so it does not depend
+on the others. A test compares the lists with the schema.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ REFERENCE = (
 """The same on every node. A write of one goes to all of them, so none is written for each event."""
 
 QUEUES = ("inbox", "rejected")
-"""On the first node alone, to which every process connects, and known to the cluster: a transaction
-that also writes a Space's rows on their node is committed on both or on neither.
+"""Only on the first node, where every process connects, and known to the cluster: a transaction that also
+writes a Space's rows on their node is committed on both or on neither.
 """
 
 FIRST_NODE = ("rate_limits",)

@@ -11,7 +11,7 @@ MOST_DOUBLINGS = 60
 
 
 def climb(ladder: Sequence[Step], failures: int) -> Step:
-    """Return the step of a ladder after so many failures; the last step for all beyond it."""
+    """Return the wait after this many failures; the last one for any more."""
     return ladder[min(max(failures, 1), len(ladder)) - 1]
 
 

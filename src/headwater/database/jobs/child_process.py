@@ -1,7 +1,6 @@
-"""Child processes: each lives no longer than the process that started it.
+"""Child processes: each ends with the process that started it.
 
-Work that a worker leaves to a process of its own takes no time from the pipeline, and no memory
-while there is none.
+Work in a child process takes no time from the pipeline, and no memory while there is none.
 """
 
 from __future__ import annotations
@@ -91,8 +90,8 @@ class ChildProcess:
 
 
 def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_seconds: float) -> Duty:
-    """Return the duty to run `headwater <command>`, of one or more words, while `waiting`, called
-    every so many seconds, returns Spaces.
+    """Return the background job that runs `headwater <command>` (one or more words) while `waiting`, called
+    at this interval, returns Spaces.
     """
     words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
     child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))

@@ -28,20 +28,20 @@ is right; rejecting would not be.
 """
 
 MOST_ROWS_OF_PLANS = 1_000_000
-"""Rows after which plans are made anew however many there are: other workers store some, too."""
+"""Plans are renewed after this many rows in any case, because other workers store rows too."""
 
 
 class WorkerConnection(Connection[TupleRow]):
-    """A worker's connection. Every statement looks rows up by key, so the planner has to use the
-    keys whatever young statistics say, and to plan each statement once. As a plan fits the
-    size its tables had then, plans are made anew whenever the rows that it stored have doubled: the
-    plan for a few hundred rows reads all of a Space's to find one.
+    """A worker's connection. Every statement finds rows by key, so the planner must use the keys even with
+    young statistics, and plan each statement once. A plan fits the size that its tables had then, so plans
+    are renewed when the stored rows have doubled: the plan for a few hundred rows reads all rows of a Space
+    to find one.
     """
 
     _rows = 0
     _rows_to_plan_anew = 1
     space_role: str | None = None
-    """The role of sessions that are confined to a Space; None where there is none."""
+    """The role of sessions confined to a Space; None without one."""
 
     def confined(self, space_id: int) -> AbstractContextManager[None]:
         """Confine the session to a Space for a block that begins and ends outside transactions."""

@@ -1,9 +1,9 @@
 -- name: plan_by_key
--- For a worker's session: every statement finds rows by key, whatever young statistics say, and
--- each is planned once, except in a cluster (Citus), which plans by whose rows they are. A worker that
--- stops in the middle of a batch (frozen, or cut off from the network) loses its session, or the Space
--- would stay locked; PostgreSQL 16 only notices when the session is idle. What a transaction sets holds
--- on a cluster's nodes, too.
+-- For a worker's session: every statement finds rows by key, even with young statistics, and is planned
+-- once, except in a cluster (Citus), which plans by the Space of the rows. A worker that stops in the
+-- middle of a batch (frozen, or cut off from the network) loses its session, so that the Space does not
+-- stay locked; PostgreSQL 16 notices this only when the session is idle. Settings of a transaction also
+-- apply on a cluster's nodes.
 SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
            SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')
            THEN 'auto' ELSE 'force_generic_plan' END, false),

@@ -1,5 +1,5 @@
-"""Spaces in which work of one sort is due, by a statement of the package whose work it is: looked for
-by workers, which start the process that does it, and by that process.
+"""Finds the Spaces with due work of one kind, by a statement of the package that does the work. Workers look
+for them to start a process, and that process looks for the next ones.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ class Duty:
     attend: Callable[[Connection[Any], int], bool]
     """Does a piece of it for a Space; returns whether there was one."""
     turn_seconds: float = TURN_SECONDS
-    """The time in a turn after which no other piece is begun. The Spaces that are left come first
-    in the next turn.
+    """After this time in a pass no further Space is started. The remaining ones come first in the next pass.
     """
     pause_seconds: float = 0.0
     """The pause after a look that led to no work: it may read much, and in a cluster goes to every

@@ -12,9 +12,9 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "failed_jobs.sql")
 
 RETRY_SECONDS = 300.0
-"""The time for which a job that has failed is left alone."""
+"""How long a failed job is skipped."""
 FORGOTTEN = timedelta(seconds=3 * RETRY_SECONDS)
-"""A failure that has not come again for so long is over, even if nobody has cleared it."""
+"""A failure that has not recurred for this long is over, even if it was not cleared."""
 
 NOTE, CLEAR = queries["note"], queries["clear"]
 

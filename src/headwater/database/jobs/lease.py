@@ -27,8 +27,8 @@ class LeaseLostError(Exception):
 
 
 class LeaseRenewal:
-    """Renews a lease while the block runs: in a thread and on a connection of its own, as the one
-    that works may wait for PostgreSQL longer than a lease lasts.
+    """Renews a lease while the block runs, in a thread with its own connection, because the working one may
+    wait for PostgreSQL longer than a lease lasts.
     """
 
     def __init__(self, url: str, renew: Callable[[Connection[Any]], bool]) -> None:

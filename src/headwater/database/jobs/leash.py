@@ -1,5 +1,5 @@
-"""The leash of a supervised process: standard input, held open by the process that started it.
-The pipe ends when that process dies, on every system, whatever killed it.
+"""Ends a supervised process with its parent, which holds standard input open. The pipe closes when the parent
+dies, on every system and for any reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stopping a process that works on jobs: a signal interrupts whatever it does."""
+"""Stops a process that works on jobs: a signal interrupts its current work."""
 
 from __future__ import annotations
 

@@ -26,10 +26,11 @@ FIRST_PAUSE_SECONDS = 0.05
 """The pause after a failure, which doubles with each one."""
 FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
-"""A rest doubles with every turn in which there was nothing to do. A notice of new work ends it."""
+"""Waits double with every pass without work. A notice of new work ends them."""
 LONGEST_PAUSE_SECONDS = 5.0
 LOOK_SHARE = 20
-"""A duty with a pause looks at most one in so many seconds, however many Spaces there are."""
+"""A background job with a pause looks for work at most once in this many seconds, for any number of Spaces.
+"""
 SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause where a Space is being switched over to another node, which takes seconds."""
 
@@ -160,7 +161,7 @@ class Worker:
         return look
 
     def _rest(self, connection: WorkerConnection) -> None:
-        """Rest until there is a notice, and not for long, as not all work has one."""
+        """Wait for a notice, but not long, because not all work sends one."""
         seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
         for notice in connection.notifies(timeout=seconds, stop_after=1):
             self._idle_turns = 0
@@ -169,8 +170,8 @@ class Worker:
                     self._looks.pop(duty, None)
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
-        """Return the Spaces where a duty's work waits. A look that fails is put off, as the other
-        duties' may work: in a cluster not all of them ask a node that is away.
+        """Return the Spaces with waiting work of a background job. A failed look is postponed, because other
+        jobs may still work: in a cluster not all of them ask a node that is down.
         """
         if not self._put_offs.is_due(duty, LOOK):
             return []

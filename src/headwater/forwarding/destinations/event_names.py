@@ -42,7 +42,7 @@ def warnings(platform: Platform, mapped: list[EventName]) -> list[str]:
         if name.sent_as is not None:
             ours.setdefault(name.sent_as, []).append(name.event_name)
     return [
-        f"{', '.join(names)} all reach {platform.title} as {theirs}: a person who does two of them counts twice."
+        f"{', '.join(names)} all reach {platform.title} as {theirs}: a person who does two counts twice."
         for theirs, names in ours.items()
         if len(names) > 1
     ]

@@ -43,7 +43,7 @@ def succeeded(answer: EgressResponse) -> bool:
 
 
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
-    """Return the body as a JSON object, empty without a body; None for anything else, such as a proxy's page."""
+    """Return the body as a JSON object, empty without a body; None for other content, such as HTML."""
     if not answer.body.strip():
         return {}
     try:

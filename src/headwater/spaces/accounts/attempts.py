@@ -1,8 +1,8 @@
-"""Limits on attempts, by what is attempted and by whom: logins of an account or from an address,
-registrations from an address. Exact over any window, not only over those of a clock.
+"""Limits on attempts, by kind and by account or address: logins, registrations. Exact over any window, not
+only over full minutes or hours.
 
-An attempt is counted before it is made, so that a thousand at once are not all let through
-before the first has failed; one that should not have counted is given back.
+An attempt is counted before it is made, so that a thousand at once cannot all pass before the first has
+failed. An attempt that should not count is released again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def take_attempt(
 
 
 async def give_back(connection: AsyncConnection, action: str, subject: str) -> None:
-    """Take the latest attempt out of the count, as it was none that counts."""
+    """Remove the latest attempt from the count."""
     await connection.execute(queries["give_back"], {"subject": _digest(action, subject)})
 
 

@@ -1,5 +1,5 @@
-"""Authorization codes: made when a person lets an assistant in, worth one token to whoever has the
-verifier. They stand beside the tokens, as whatever ends a membership or a password ends both.
+"""Authorization codes: created when a user admits an assistant, and exchanged once for a token by the client
+with the verifier. They are stored with the tokens because both end with a membership or a password.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AuthorizationGrant:
         return self.expires_at > datetime.now(UTC)
 
     def is_verified_by(self, verifier: str) -> bool:
-        """True when the challenge was made of this verifier (RFC 7636 §4.6)."""
+        """Return whether the challenge was derived from this verifier (RFC 7636 §4.6)."""
         if not VERIFIER.fullmatch(verifier):
             return False
         digest = hashlib.sha256(verifier.encode()).digest()
@@ -96,9 +96,7 @@ async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] |
 
 
 async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
-    """The grant of a code; None for one that is unknown or was used before, in which case the
-    token that it made is revoked.
-    """
+    """Return the grant of a code; None for an unknown or used one. Reuse revokes the first token."""
     values = {"code_hash": hash_secret(code)}
     cursor = connection.cursor(row_factory=class_row(AuthorizationGrant))
     grant = await fetch_optional(cursor, queries["use"], values)
@@ -114,5 +112,5 @@ async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, tok
 
 
 def forget_codes(connection: Connection[Any]) -> None:
-    """Delete the codes of long ago, of every Space."""
+    """Delete old codes of every Space."""
     connection.execute(queries["forget"])

@@ -13,8 +13,8 @@ SELECT space_id, client_id FROM oauth_codes
 WHERE code_hash = %(code_hash)s AND used_at IS NULL;
 
 -- name: use
--- Take a code that nobody has used, so that of several who show it at once one gets it. Which Space
--- it is for is the question.
+-- Use an unused code, so that only one of several concurrent requests gets it. Its Space is not known
+-- yet.
 UPDATE oauth_codes SET used_at = now()
 WHERE code_hash = %(code_hash)s AND used_at IS NULL
 RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_challenge, resource,
@@ -25,14 +25,13 @@ RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_chal
 UPDATE oauth_codes SET token_id = %(token_id)s WHERE space_id = %(space_id)s AND id = %(id)s;
 
 -- name: revoke_token
--- A code that was used before is shown again: whoever has its token may not be who should (RFC 6749
--- §4.1.2). Which Space it is for is the question.
+-- A used code was presented again: the token may be in the wrong hands (RFC 6749 §4.1.2). Its Space is not
+-- known yet.
 UPDATE mcp_tokens t SET revoked_at = least(t.revoked_at, now())
 FROM oauth_codes c
 WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
   AND t.space_id = c.space_id AND t.id = c.token_id;
 
 -- name: forget
--- Codes of long ago, of any Space. They outlive their minute by a day, so that one that is shown
--- twice is noticed.
+-- Delete old codes of any Space. They outlive their minute by a day, so that reuse is noticed.
 DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';

@@ -1,7 +1,7 @@
-"""Invitations to a Space: offered as a link that works once, listed, taken back, accepted.
+"""Invitations to a Space: offered as a link that works once, listed, revoked, accepted.
 
-The link is the proof, not the address: the membership goes to whoever opens it, with an account
-of theirs. An address that somebody claimed before its owner came opens nothing.
+The link is the proof, not the address: the membership goes to the logged-in user who opens it. An address
+that another person registered first opens nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Invitation:
 
 @dataclass(frozen=True)
 class InvitationOffer:
-    """The membership that a link offers to whoever opens it."""
+    """The membership that a link offers to its reader."""
 
     id: int
     space_id: int

@@ -1,7 +1,7 @@
-"""Links that work once, for whoever has no password yet or has forgotten it. Only the hash of
-a link's token is stored. Invitations to a Space are in `invitations.py`.
+"""Links that work once, for users who have no password yet or forgot it. Only the hash of a link's token is
+stored. Invitations to a Space are in `invitations.py`.
 
-The first one is made by the supervisor, which imports little: this module does, too.
+The supervisor creates the first link. It imports little, so this module does too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def remake_set_up_link(connection: AsyncConnection) -> str | None:
 
 
 async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
-    """The path of a link with which a user chooses a password, ending earlier ones."""
+    """Return the path of a new link for choosing a password, and end earlier links."""
     token, values = _new(RESET_LIFETIME)
     values["user_id"] = user_id
     await connection.execute(queries["end_reset"], values)
@@ -59,7 +59,7 @@ async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
 
 
 async def use_set_up_link(connection: AsyncConnection, token: str) -> bool:
-    """Use the link up. Whoever else would make the first account waits, and is then refused."""
+    """Use up the link. A concurrent request for the first account waits, and is then refused."""
     await connection.execute(queries["alone"])
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(connection, queries["use_set_up"], values) is not None

@@ -3,7 +3,7 @@
 UPDATE one_time_links SET used_at = now() WHERE user_id IS NULL AND used_at IS NULL;
 
 -- name: make_set_up
--- A link for the first account, while there is none.
+-- Create a link for the first account, while there is no account.
 INSERT INTO one_time_links (token_hash, expires_at)
 SELECT %(token_hash)s, now() + %(lifetime)s WHERE NOT EXISTS (SELECT FROM users);
 
@@ -27,7 +27,7 @@ WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND ex
   AND NOT EXISTS (SELECT FROM users);
 
 -- name: use_set_up
--- Use a link for the first account up, if there is none yet.
+-- Use up a link for the first account, while there is no account.
 UPDATE one_time_links SET used_at = now()
 WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND expires_at > now()
   AND NOT EXISTS (SELECT FROM users)

@@ -20,14 +20,14 @@ queries = Queries(__name__, "members.sql")
 
 
 class MemberReason(StrEnum):
-    """The reason for which a membership stays as it is."""
+    """The reason to refuse a change of a membership."""
 
     LAST_OWNER = "last_owner"
     ALREADY_MEMBER = "already_member"
 
 
 _MESSAGES = {
-    MemberReason.LAST_OWNER: "A Space needs an owner: make somebody else one first.",
+    MemberReason.LAST_OWNER: "A Space needs an owner. Make another member an owner first.",
     MemberReason.ALREADY_MEMBER: "This user is a member already.",
 }
 
@@ -106,8 +106,8 @@ async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
 
 
 async def change_role(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
-    """Give a member another role. Whoever becomes a viewer no longer invites: their open
-    invitations end. Raises NotFound, MemberRefused.
+    """Change a member's role. Viewers cannot invite, so the open invitations of a new viewer end. Raises
+    NotFound, MemberRefused.
     """
     await _take(connection, space_id, user_id, keeps_owner=role is Role.OWNER)
     values = {"space_id": space_id, "user_id": user_id, "role": role}
@@ -135,7 +135,7 @@ async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, 
 
 
 async def _take(connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool) -> None:
-    """Hold the memberships, of which this one may change. Raises NotFound, MemberRefused."""
+    """Lock the memberships before one changes. Raises NotFound, MemberRefused."""
     roles = await lock_members(connection, space_id)
     if user_id not in roles:
         raise NotFound("Member")

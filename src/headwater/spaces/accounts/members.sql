@@ -19,7 +19,7 @@ FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s AND m.user_id = %(user_id)s;
 
 -- name: lock
--- Hold every membership of a Space, in one order so that nobody waits in a circle.
+-- Lock every membership of a Space, in one order to prevent deadlocks.
 SELECT user_id, role FROM memberships
 WHERE space_id = %(space_id)s ORDER BY user_id FOR UPDATE;
 
@@ -55,7 +55,7 @@ UPDATE oauth_codes SET used_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: end_invitations
--- What somebody offered who may not offer it any more.
+-- End the invitations of a member who may no longer invite.
 UPDATE invitations SET revoked_at = now()
 WHERE space_id = %(space_id)s AND invited_by = %(user_id)s
   AND accepted_at IS NULL AND revoked_at IS NULL;

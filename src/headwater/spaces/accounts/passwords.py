@@ -28,7 +28,7 @@ class Verdict:
 
 
 class Passwords:
-    """Makes and checks hashes; the parameters are those of `hasher`."""
+    """Creates and verifies hashes; the parameters are those of `hasher`."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
@@ -41,8 +41,8 @@ class Passwords:
             return await asyncio.to_thread(self._hasher.hash, _normal(password))
 
     async def verify(self, stored: str | None, password: str) -> Verdict:
-        """Compare a password with a stored hash. None, for somebody without one or nobody at all,
-        costs the same and never matches.
+        """Compare a password with a stored hash. None, for a user without a password or an unknown user,
+        takes the same time and never matches.
         """
         async with self._places:
             return await asyncio.to_thread(self._verify, stored, password)
@@ -50,7 +50,7 @@ class Passwords:
     def _verify(self, stored: str | None, password: str) -> Verdict:
         if self._nobody is None:
             self._nobody = self._hasher.hash("nobody's password")
-        if len(password) > MAX_LENGTH:  # cannot be anybody's
+        if len(password) > MAX_LENGTH:  # cannot be a password
             stored, password = None, ""
         try:
             self._hasher.verify(stored or self._nobody, _normal(password))
@@ -63,7 +63,7 @@ class Passwords:
 
 
 def check_password(password: str) -> None:
-    """Raise Invalid unless this may become somebody's password. Length is the only rule."""
+    """Raise Invalid unless this is a permitted password. Length is the only rule."""
     if len(password) < MIN_LENGTH:
         raise Invalid.of("password", f"must have at least {MIN_LENGTH} characters.")
     if len(password) > MAX_LENGTH:
@@ -73,5 +73,5 @@ def check_password(password: str) -> None:
 
 
 def _normal(password: str) -> bytes:
-    """One form for the forms in which keyboards send the same characters."""
+    """Normalise the different forms in which keyboards send the same characters."""
     return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")

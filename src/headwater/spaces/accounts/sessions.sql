@@ -31,6 +31,6 @@ DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s;
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: tidy
--- Sessions of the user that have ended are of no use to anybody.
+-- Delete the user's expired sessions.
 DELETE FROM sessions
 WHERE user_id = %(user_id)s AND (expires_at <= now() OR last_seen_at <= now() - %(idle)s);

@@ -1,5 +1,5 @@
-"""Tokens with which assistants and scripts are let in over MCP: of a user, for one Space, whether
-given out by the authorization server or made by hand. Only their hashes are stored.
+"""Tokens with which assistants and scripts use MCP: each belongs to a user and a Space, and was issued by the
+authorization server or created by hand. Only their hashes are stored.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class OwnToken:
 
 @dataclass(frozen=True)
 class Bearer:
-    """The user, the Space and the role that a token stands for, at this very moment."""
+    """The user, the Space and the current role of a token."""
 
     space_id: int
     user_id: int
@@ -113,7 +113,7 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
     Raises TooManyTokens, Invalid for its name, NotFound when the user is no member of the Space.
     """
     name = read_label("name", new.name)
-    # Whoever makes a token or changes the members waits here: the count and the membership hold.
+    # Concurrent changes of tokens or members wait here, so the count and the membership stay valid.
     roles = await lock_members(connection, space_id)
     if new.user_id not in roles:
         raise NotFound("Member")

@@ -69,7 +69,7 @@ def read_label(field: str, text: str) -> str:
 async def create_user(
     connection: AsyncConnection, email: str, password_hash: str | None, name: str = ""
 ) -> User:
-    """A new account. Raises Invalid for an address or name that is none, EmailTaken."""
+    """Create an account. Raises Invalid for an invalid address or name, EmailTaken."""
     values = {
         "email": read_email(email),
         "password_hash": password_hash,
@@ -84,7 +84,7 @@ async def create_user(
 
 
 async def find_user(connection: AsyncConnection, email: str) -> User | None:
-    """The account with this address, as people write it; None too for what is no address."""
+    """Return the account with this address, in any spelling; None for an unknown or invalid address."""
     try:
         values = {"email": read_email(email)}
     except Invalid:
@@ -117,9 +117,8 @@ async def change_name(connection: AsyncConnection, user_id: int, name: str) -> N
 async def change_password(
     connection: AsyncConnection, user_id: int, password_hash: str, *, revoke_tokens: bool = False
 ) -> None:
-    """Replace a password. Every session and every link for choosing another one ends with it, and
-    if that is wanted every token for assistants and scripts: whoever knew the old password may
-    have made one.
+    """Replace a password. This ends every session and every password link, and on request every token of
+    assistants and scripts: a person who knew the old password may have created one.
     """
     values = {"user_id": user_id, "password_hash": password_hash}
     if revoke_tokens:

@@ -33,7 +33,7 @@ UPDATE users SET password_hash = %(password_hash)s
 WHERE id = %(user_id)s AND password_hash = %(before)s;
 
 -- name: close_sessions
--- Whoever is logged in with the old password is so no longer.
+-- Log out all browsers that used the old password.
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: end_links
@@ -41,7 +41,7 @@ DELETE FROM sessions WHERE user_id = %(user_id)s;
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: revoke_tokens
--- What the user's assistants and scripts are let in with, in every Space: an account is of none.
+-- Revoke the tokens of the user's assistants and scripts in every Space: an account belongs to none.
 UPDATE mcp_tokens SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 

@@ -1,5 +1,5 @@
-"""Origins: the scheme, host and port of a site's pages, as browsers send them, and the domain that
-a cookie can have for a page's host and ours. Pure.
+"""Origins: scheme, host and port of a site's pages, in the form that browsers send, and the cookie domain
+that a page's host shares with ours. Pure.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _AUTHORITY = re.compile(r"(\*\.)?(\[.*\]|[^:\[\]]*)(?::(.*))?", re.DOTALL)
 _SENT = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?")
 
 _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
-"""With the list's private half, as shops on a provider's domain must not share cookies."""
+"""Includes the private part of the list: shops on a provider's domain must not share cookies."""
 
 
 def parse_origin(text: str) -> str:
-    """Return an origin as browsers write it: lower case, Punycode, without the scheme's own port.
-    Its host may begin with `*.`, for all hosts below. Raises ValueError with the rule that is
-    broken. `null` is taken as well: it stands for every frame without an origin, whosever it is.
+    """Return an origin in the browsers' form: lower case, Punycode, without the default port. Its host may
+    begin with `*.`, which matches all hosts below. `null` is accepted too, and matches every frame without an
+    origin, on any site. Raises ValueError with the broken rule.
     """
     if text.strip() == OPAQUE:
         return OPAQUE
@@ -90,9 +90,8 @@ def parse_origins(texts: Iterable[str]) -> list[str]:
 
 
 def read_pasted_origins(text: str) -> list[str]:
-    """Return the origins of the addresses in a text, as people paste them: separated by blanks,
-    commas or lines, with a path or without a scheme. Raises ValueError with a sentence that says
-    what to write.
+    """Return the origins in a pasted text: addresses separated by blanks, commas or lines, with a path or
+    without a scheme. Raises ValueError with a sentence that says what to write.
     """
     return [_pasted_origin(address) for address in _BETWEEN.split(text) if address]
 
@@ -148,9 +147,8 @@ def covering_origins(origin: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def cookie_domain(page_host: str, our_host: str) -> str | None:
-    """Return the domain that a cookie of our host needs for the page to read it: the domain that
-    both belong to, "" when it is the same host, None when there is none. Hosts are as `sent_host`
-    returns them.
+    """Return the domain that a cookie of our host needs so that the page can read it: the domain that both
+    belong to, "" for the same host, None without a common domain. Hosts are in the form of `sent_host`.
     """
     page, ours = _registrable(page_host), _registrable(our_host)
     if page and page == ours:
@@ -165,5 +163,5 @@ def _registrable(host: str) -> str:
         return parts.top_domain_under_public_suffix
     if parts.ipv4 or parts.ipv6 or "." not in host:
         return ""
-    # A name that no rule of the list covers has, as in browsers, its last label as the suffix.
+    # For a name without a rule in the list, the suffix is its last label, as in browsers.
     return ".".join(host.rsplit(".", 2)[-2:])

@@ -1,8 +1,7 @@
-"""Reasons why reports of pages were refused: remembered in memory, and written behind the
-requests' backs.
+"""Why reports from pages were refused: kept in memory, and written outside of requests.
 
-Whoever sends reports can have them refused as often as they like. So the memory is bounded, a site
-has one row a reason, and each is written once a minute at most. None says anything of a visitor.
+Anyone can send reports that are refused, without limit. So the memory is bounded, a site has one row per
+reason, and each row is written at most once a minute. No row holds visitor data.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class RefusalReason(StrEnum):
     """The reason why a report, or an item of one, was refused."""
 
     ORIGIN = "origin"
-    """The page's origin is none of the site's."""
+    """The page's origin does not belong to the site."""
     KEY = "key"
     """No site has the key."""
     CLOCK = "clock"
@@ -70,8 +69,8 @@ class Refusal:
 
 _SENTENCES = {
     RefusalReason.ORIGIN: (
-        "Pages of `{}` report with this site's key, and are none of its addresses: if they are"
-        " yours, add the address below."
+        "Pages of `{}` use this site's key but are not one of its addresses. If they are yours, add"
+        " the address below."
     ),
     RefusalReason.KEY: (
         "A page of this site reports with the key `{}`, which no site in use has: paste this"
@@ -104,7 +103,7 @@ class RefusalNotes:
         self._database = database
         self._unwritten: dict[_Note, tuple[str, datetime]] = {}
         self._tried: dict[_Note, float] = {}
-        """The time on the monotonic clock at which a note was last to be written."""
+        """When a note was last due to be written, on the monotonic clock."""
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, site_id: int, reason: RefusalReason, detail: str) -> None:
@@ -126,7 +125,7 @@ class RefusalNotes:
         self._task.start()
 
     async def stop(self) -> None:
-        """End, and let go what is left: it is of the last second."""
+        """Stop, and drop the notes of the last second."""
         await self._task.stop()
 
     async def write(self) -> None:
@@ -183,4 +182,4 @@ async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any
 
 
 WRITTEN_FOR = timedelta(minutes=1)
-"""The time for which a note that any process has written is not written again."""
+"""How long a note that any process has written is not written again."""

@@ -7,8 +7,8 @@ SET detail = excluded.detail, noted_at = excluded.noted_at
 WHERE r.noted_at < %(before)s;
 
 -- name: sites_of_origins
--- The sites that a page of these origins can be of, when it has reported with a key that no site has; of
--- which Space they are is what is being asked.
+-- The sites to which a page of these origins may belong after it reported with an unknown key. Their
+-- Space is not known yet.
 SELECT s.space_id, s.id
 FROM sites s
 WHERE s.origins && %(origins)s::text[] AND s.revoked_at IS NULL

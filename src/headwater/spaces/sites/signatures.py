@@ -13,9 +13,9 @@ import secrets
 from dataclasses import dataclass, field
 
 MAX_AGE = 86_400
-"""Seconds for which a signature is valid: as long as somebody may leave a page open."""
+"""How many seconds a signature is valid: as long as a visitor may leave a page open."""
 LEEWAY = 300
-"""Seconds by which the signer's clock may be ahead."""
+"""How many seconds the signing server's clock may be ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class SigningSecret:
 
     secret: bytes = field(repr=False)
     until: float | None = None
-    """The Unix time after which a replaced secret is no longer valid."""
+    """The Unix time at which a replaced secret expires."""
 
 
 class WrongTimeError(ValueError):
@@ -45,7 +45,7 @@ class Signature:
         secrets made it of these identifiers within its time; WrongTimeError for the time alone.
         """
         if not (email or tracking_id):
-            raise ValueError("is of nobody: it needs an email or a tracking_id.")
+            raise ValueError("must contain an email or a tracking_id.")
         if not known:
             raise ValueError("cannot be checked: the site has no signing secret.")
         expected = [
@@ -61,7 +61,7 @@ class Signature:
         if age > MAX_AGE:
             raise WrongTimeError(f"is more than {MAX_AGE // 3600} hours old.")
         if age < -LEEWAY:
-            raise WrongTimeError("is of the future: the clock of whoever signs is wrong.")
+            raise WrongTimeError("is in the future. Check the signing server's clock.")
 
 
 def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | None) -> str:
@@ -71,5 +71,5 @@ def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | No
 
 
 def new_secret() -> str:
-    """Return a signing secret that nobody guesses."""
+    """Return a random signing secret."""
     return secrets.token_hex(32)

@@ -72,7 +72,7 @@ class ActiveSite:
     def admit(self, origin: str) -> None:
         """Raise Forbidden unless pages of this origin are the site's."""
         if not is_among(origin, self.origins):
-            raise Forbidden("The page's origin is none of the site's.")
+            raise Forbidden("The page's origin is not an address of the site.")
 
 
 @dataclass(frozen=True)
@@ -150,9 +150,7 @@ async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) 
 
 
 async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int, key: bytes) -> str | None:
-    """Return a site's signing secret; None for a site that has none yet. Raises NotFound or
-    Unsealable.
-    """
+    """Return a site's signing secret; None for a site without one. Raises NotFound or Unsealable."""
     site_key, sealed = await _secret(connection, space_id, site_id)
     return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
 

@@ -50,7 +50,7 @@ UPDATE sites SET signing_secret = %(signing_secret)s,
 WHERE space_id = %(space_id)s AND id = %(site_id)s;
 
 -- name: find
--- The sites behind these keys; which Space a key writes to is what is being asked.
+-- The sites with these keys. The Space of a key is not known yet.
 SELECT w.site_key, w.space_id, w.id, w.origins, s.subscription = 'active',
        coalesce((SELECT jsonb_object_agg(l.bucket, l.per_minute) FROM space_limits l
                  WHERE l.space_id = w.space_id), '{}'),

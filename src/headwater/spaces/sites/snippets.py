@@ -39,7 +39,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Installation:
-    """The addresses under which a site's pages and servers reach this installation."""
+    """The addresses of this installation, for a site's pages and servers."""
 
     base_url: str
     """An origin."""

@@ -1,5 +1,5 @@
-"""The part that a Space has in the rules by which sources are named: its exclusions, with the hosts
-of its sites, and its own names of sources.
+"""A Space's part of the source rules: its exclusions, including the hosts of its sites, and its names of
+sources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ queries = Queries(__name__, "source_rules.sql")
 
 
 async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:
-    """Return a Space's part in the rules, as it is for visits that come now."""
+    """Return a Space's part of the rules, for visits that arrive now."""
     own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(

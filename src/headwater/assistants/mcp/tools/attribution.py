@@ -31,7 +31,7 @@ TOOLS = (
         name="explain_attribution",
         title="Explain an event's attribution",
         description=(
-            "What brought one event, and whose it is: its touchpoints in order, each with "
+            "What led to one event, and its contact: its touchpoints in order, each with "
             "the rule that named its source and its credit under every attribution "
             "model, or why there is none."
         ),

@@ -231,7 +231,7 @@ READING = (
         required=("email",),
         answer=_CONTACT,
         call=_find_contact,
-        hint="Nobody has this address. Check its spelling, or search with list_contacts.",
+        hint="No contact has this address. Check its spelling, or search with list_contacts.",
     ),
     Tool(
         name="get_contact_journey",
@@ -315,7 +315,7 @@ WRITING = (
         name="delete_contact_pii",
         title="Erase a person",
         description=(
-            "Erase a contact's personal data for good: addresses, names, phones, devices, page "
+            "Erase a contact's personal data permanently: addresses, names, phones, devices, page "
             "views, custom fields; events stay. In two calls: the first shows what would go, "
             "the second confirms it."
         ),

@@ -85,7 +85,7 @@ def _with_fields(arguments: Arguments) -> Arguments:
 
 
 def _with_amounts(listing: ListEvents) -> ListEvents:
-    """The list whose rows say what their amounts are in, whatever fields were chosen."""
+    """Return the list with the currency of each row, regardless of the selected fields."""
     selection = listing.selection
     chosen = complete((*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None)
     return replace(listing, selection=replace(selection, fields=chosen))
@@ -249,7 +249,7 @@ TOOLS = (
         name="delete_event",
         title="Delete an event",
         description=(
-            "Delete an event for good, in two calls: the first shows what would go, the second confirms it."
+            "Delete an event permanently, in two calls: the first shows it, the second confirms it."
         ),
         arguments=_EVENT_ID | arguments_of(CONFIRM),
         required=("event_id",),

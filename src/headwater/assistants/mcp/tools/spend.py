@@ -56,7 +56,7 @@ _ANSWER: Schema = {
     "properties": {},
     "anyOf": [inline_schema(AdSpendReport), inline_schema(CohortReport)],
 }
-"""One of two, of which the list of tools has no words."""
+"""One of two reports; the list of tools describes neither."""
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
@@ -80,7 +80,7 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
-    """The same of cohorts; of few keys unless more are wanted, as each has many figures."""
+    """The same for cohorts; few keys by default because each has many figures."""
     query = JsonInput({LIMIT.name: MOST_KEYS, **arguments})
     if query.single(DATE_BASIS.name) is not None:
         query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
