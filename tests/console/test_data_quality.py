@@ -82,7 +82,7 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     assert contact
     # What the name says is proposed: one click.
     answer = owner.browser.fill(path, f"{path}/name", holding={"name": "fb-paid"})
-    assert "It counts for visits from now on, and soon for those of the past." in answer.text
+    assert "It applies to new visits now, and to earlier ones soon." in answer.text
     assert "<bdi>fb-paid</bdi>" in answer.text
     assert "re-classifying, 0 %" in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}

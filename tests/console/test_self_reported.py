@@ -58,7 +58,7 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
 
 def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:
     answer = owner.browser.fill(path, f"{path}/add", phrase="OMR  Podcast", source="event")
-    assert "It counts for answers from now on, and soon for those of the past." in answer.text
+    assert "It applies to new answers now, and to earlier ones soon." in answer.text
     assert space().answer_phrases == {"omr podcast": "event"}
     answer = owner.browser.fill(path, f"{path}/remove", holding={"phrase": "omr podcast"})
     assert answer.url.path == path

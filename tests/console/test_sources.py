@@ -120,7 +120,7 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     stage = Stage(connection, space().id, "")
     stage.touchpoint(stage.contact(), "referral", source_rule="campaign", url=PAGE)
     answer = owner.browser.fill(path, f"{path}/name", name=" FB-Paid ", source="facebook_ads")
-    assert "It counts for visits from now on, and soon for those of the past." in answer.text
+    assert "It applies to new visits now, and to earlier ones soon." in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert "re-classifying, 0 %" in answer.text
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})

@@ -1,5 +1,5 @@
-"""The console's style sheet and scripts, under names that change with their content, so that a
-browser may keep them for good.
+"""The console's style sheet and scripts, under names that change with their content, so that browsers can
+cache them forever.
 """
 
 from __future__ import annotations

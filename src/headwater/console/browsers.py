@@ -18,7 +18,7 @@ _FOR_PROGRAMS = ("/public-api/", "/webhooks/")
 
 
 class ForBrowsers:
-    """An endpoint for programs that shows a page to whoever opens its address in a browser."""
+    """An endpoint for programs that shows a page to people who open its address in a browser."""
 
     def __init__(self, endpoint: ASGIApp, page: Callable[[Request], Awaitable[Response]]) -> None:
         self._endpoint, self._page = endpoint, page
@@ -31,8 +31,8 @@ class ForBrowsers:
 
 
 def wants_page(scope: Scope) -> bool:
-    """True when a person reads the answer in a browser: programs do not ask for HTML. Where only
-    programs go they get their JSON whatever they ask for, as some name every type there is.
+    """Return whether the client is a browser: programs do not ask for HTML. Endpoints for programs alone
+    always answer with JSON, because some clients list every type.
     """
     is_for_programs = scope["path"].startswith(_FOR_PROGRAMS)
     return not is_for_programs and "text/html" in Headers(scope=scope).get("accept", "")
@@ -44,8 +44,8 @@ async def show_failure(request: Request, error: Exception) -> Response:
 
 
 async def show_assistant_address(request: Request) -> Response:
-    """A page on how to use a Space's address for assistants. It is the same for every number, so
-    that nobody learns which Spaces there are.
+    """Return a page about a Space's address for assistants. It is the same for every number, so that it does
+    not show which Spaces exist.
     """
     url = f"{services(request).base_url}{request.url.path}"
     return _secured(render(request, "assistant_address.html", url=url))

@@ -34,7 +34,7 @@ _STALE = "This form is out of date: open the page again and send it once more."
 
 @dataclass(frozen=True)
 class PostedForm:
-    """A posted form: texts by field, in order, as the page sent them."""
+    """A posted form: texts by field, in the order of the page."""
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -96,8 +96,8 @@ def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
-    """The token of one display of a form, good for a single sending within ONCE_SECONDS; `bound`
-    is whatever else must be the same when it is sent.
+    """Return the token of one display of a form, valid for one sending within ONCE_SECONDS; `bound` is other
+    text that must be the same when it is sent.
     """
     stamp = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
     return f"{stamp}.{_sign_once(key, form, bound, stamp)}"
@@ -210,7 +210,7 @@ def refuse_foreign(request: Request) -> None:
         return
     if origin == "null":
         if site is None and shared.base_url.startswith("https://"):
-            raise Forbidden("The form does not tell where it was sent from.")
+            raise Forbidden("The form does not say which site sent it.")
         return
     own = shared.settings.base_url
     same = origin == own if own else _host_of(origin) == request.headers.get("host")

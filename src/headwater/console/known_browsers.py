@@ -1,5 +1,5 @@
-"""Browsers that somebody has logged in with before, known by a signed cookie: they are not locked
-out of an account when others fail to log in to it.
+"""Browsers with an earlier login, recognised by a signed cookie: they are not locked out of an account when
+logins from elsewhere fail.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ class ListPage(Generic[T]):
 def read_list_page(
     request: Request, rows: Iterable[T], words: Callable[[T], str], search: str = "find"
 ) -> ListPage[T]:
-    """Return the page of a list that an address asks for; the nearest for one that there is not.
-    `words` are those of a row in which is searched, whatever the case.
+    """Return the page of a list that an address names, or the nearest one. `words` returns the text of a row
+    that is searched, ignoring case.
     """
     wanted = request.query_params.get(search, "").strip()[:_LONGEST]
     matching = [row for row in rows if wanted.lower() in words(row).lower()]

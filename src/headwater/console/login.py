@@ -40,7 +40,7 @@ _WRONG = "The e-mail address or the password is wrong."
 
 
 async def show_login(request: Request) -> Response:
-    """The form, unless somebody is logged in; while nobody has an account, what to do."""
+    """Show the form, unless the visitor is logged in. Without any account show what to do."""
     next_path = local_path(request.query_params.get("next"))
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
@@ -103,9 +103,7 @@ async def post_logout(request: Request) -> Response:
 async def begin_session(
     connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
 ) -> str:
-    """Begin a session for the user, and return its token; the browser's earlier session, that of
-    `visitor`, ends.
-    """
+    """Start a session for the user and return its token. The browser's earlier session, `visitor`, ends."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))

@@ -47,7 +47,7 @@ def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS
 
 @ROUTES.action("/invite", _managing_form("invite"), _refuse)
 async def post_invite(visit: Visit) -> Response:
-    """Invite somebody by e-mail address; the link is shown this once."""
+    """Invite a person by e-mail address; the link is shown this once."""
     role = read_role(visit.form)
     visit.inside.require(managing(role))
     link, email = await invitations.invite(

@@ -1,6 +1,6 @@
-"""A posted form with a file: its fields first, and then the file piece by piece, as it arrives.
+"""A posted form with a file: its fields first, then the file in chunks as it arrives.
 
-The parts are told apart by python-multipart. No more than a few pieces are ever held.
+python-multipart separates the parts. Only a few chunks are held at a time.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class MultipartForm:
     """A form with one file at its end, read from a request."""
 
     def __init__(self, request: Request, limit: int) -> None:
-        """`limit` is of the file's bytes. Raises a 415 for another sort of body, Forbidden for a
-        form that another site has sent.
+        """`limit` applies to the bytes of the file. Raises a 415 for another kind of body, Forbidden for a
+        form from another site.
         """
         refuse_foreign(request)
         kind, options = parse_options_header(request.headers.get("content-type"))
@@ -81,7 +81,7 @@ class MultipartForm:
 
 
 class _Parts:
-    """The parts of a body, as far as it has come."""
+    """The parts of a body that have arrived."""
 
     def __init__(self, boundary: bytes) -> None:
         self.fields: list[tuple[str, str]] = []

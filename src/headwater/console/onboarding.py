@@ -45,7 +45,7 @@ def check_new_account(form: PostedForm) -> Errors:
 
 
 async def show_set_up(request: Request) -> Response:
-    """The form for the first account, and the first Space if there is none."""
+    """Show the form for the first account, and for the first Space if there is none."""
     token = request.path_params["token"]
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
@@ -136,7 +136,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """Change the password; whoever was logged in with the old one is so no longer."""
+    """Change the password, and log out all browsers that used the old one."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _forgetful(request)
     if user is None:

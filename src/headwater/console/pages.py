@@ -56,11 +56,10 @@ _FOR_PEOPLE = {
     NotFound("Page").message: _MISSING,
     plain(405).message: "This address takes no request of this kind.",
     plain(500).message: (
-        "The fault is the service's own, and its log has the details. Try again; if that does not "
-        "help, tell whoever runs the service."
+        "The service failed; its log has the details. Try again. If it still fails, contact the operator."
     ),
 }
-"""What says too little to somebody who reads no HTTP, in other words."""
+"""Replacements for messages that assume knowledge of HTTP."""
 
 _LOADERS = [PackageLoader("headwater.console")]
 _TEMPLATES = Environment(
@@ -190,8 +189,8 @@ def clock(moment: datetime, zone: str = "UTC") -> Markup:
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
-    """Routes whose answers are pages, also when they fail, as one application. Other sites open
-    those at the paths `opened` in a window of their own, and wait to hear from it.
+    """Return routes whose answers are pages, errors included, as one application. Other sites may open the
+    paths in `opened` in a window and communicate with it.
     """
     app = Starlette(
         routes=list(routes),

@@ -1,4 +1,4 @@
-"""Every page of the console, and the paths under which the service finds them."""
+"""Every page of the console, and the paths for which the service calls it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ PAGES = [
 
 
 def console_routes(shared: Services) -> list[Route]:
-    """The console as routes of the service's application, whatever the method."""
+    """Return the console as routes of the service's application, for any method."""
     console = pages_app(shared, PAGES, opened=[LOGIN])
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"

@@ -1,5 +1,5 @@
-"""The choice of a Space: all of a visitor's, each with its revenue and with what needs attention in
-it, as its own first page has them.
+"""The choice of a Space: all of a visitor's Spaces, each with its revenue and its problems, as on its first
+page.
 """
 
 from __future__ import annotations

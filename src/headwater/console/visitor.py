@@ -76,7 +76,7 @@ class SpaceVisitor:
 
     @property
     def role(self) -> Role:
-        """The visitor's role, as of this request."""
+        """The visitor's role, read in this request."""
         return self.member.role
 
     def may(self, permission: str) -> bool:
@@ -131,10 +131,10 @@ def _page_of_form(request: Request) -> str:
 async def enter(
     connection: AsyncConnection, request: Request, visitor: Visitor, permission: Permission = Permission.READ
 ) -> SpaceVisitor:
-    """The visitor in the Space of the path, with a role that allows `permission` at this moment.
+    """Return the visitor in the Space of the path, if their current role allows `permission`.
 
-    Raises NotFound for a Space that is not theirs, as for one that does not exist; Forbidden for
-    a role without the permission.
+    Raises NotFound for a Space of others, just as for an unknown one; Forbidden for a role without the
+    permission.
     """
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
@@ -162,8 +162,8 @@ def read_id(request: Request, name: str) -> int:
 
 
 def guest_key(request: Request) -> bytes:
-    """The key that signs forms while nobody is logged in: made from a cookie that the page sets
-    with them, so that no other site can have a form of its own accepted.
+    """Return the key that signs forms before the login. It comes from a cookie that is set with the page, so
+    that other sites cannot send forms of their own.
     """
     token = request.cookies.get(cookie_name(request, "guest"), "")
     if len(token) != 43:

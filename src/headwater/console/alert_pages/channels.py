@@ -1,5 +1,5 @@
-"""The channels of a Space on its page of alerts: made, tested, changed and removed; and the page
-with which whose address it is agrees to mail, or refuses it.
+"""The channels of a Space on its alerts page: created, tested, changed and removed; and the page on which the
+owner of an address accepts or refuses mail.
 """
 
 from __future__ import annotations

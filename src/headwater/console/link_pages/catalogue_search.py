@@ -21,9 +21,9 @@ class ListedSource:
     title: str
     channel: str
     tags: LinkTags | None
-    """The parameters that links to it have; None when no link can be of it."""
+    """The parameters of its links; None when a link cannot have this source."""
     aliases: tuple[str, ...]
-    """Values of utm_source that stand for it, with a paid utm_medium where it is paid."""
+    """Values of utm_source that mean it, with a paid utm_medium if it is paid."""
     parameters: tuple[str, ...]
     """Parameters that its network puts on links."""
 

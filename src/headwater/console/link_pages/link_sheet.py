@@ -1,6 +1,4 @@
-"""Many links at once: a pasted or uploaded table of addresses, each row of which becomes a link, or
-a sentence that says why not. Pure.
-"""
+"""Many links at once: each row of a pasted or uploaded table becomes a link, or an error in words. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many links at once: a table that is pasted or uploaded, and the links of its rows, as CSV too."""
+"""The page for many links at once: a pasted or uploaded table, and the links of its rows, also as CSV."""
 
 from __future__ import annotations
 

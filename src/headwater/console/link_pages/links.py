@@ -47,7 +47,7 @@ NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
 
 @dataclass(frozen=True)
 class LinkForm:
-    """The form of the builder, as it was sent."""
+    """The builder's form, as sent."""
 
     values: dict[str, str]
     query: str

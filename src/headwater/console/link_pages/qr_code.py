@@ -1,4 +1,4 @@
-"""Links as QR codes: SVG, dark on light whatever the colours of the page, as scanners want it."""
+"""Links as QR codes: SVG, dark on light in any theme, because scanners need it."""
 
 from __future__ import annotations
 

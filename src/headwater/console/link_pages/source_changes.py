@@ -1,5 +1,5 @@
-"""Changes of a Space's part in the rules of sources, as forms send them: its own names of sources,
-and hosts that are no source.
+"""Changes of a Space's source rules through forms: its names of sources, its paid networks, and hosts that
+are not sources.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ GROUPED_SOURCES = [
 
 
 async def add_source_name(visit: Visit) -> FlashMessage:
-    """Have a value of utm_source stand for a source. Raises Invalid, by `name` and `source`."""
+    """Assign a value of utm_source to a source. Raises Invalid for `name` and `source`."""
     name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
     if not name:
         errors["name"] = ["Type the value that the links have in utm_source."]
     if not source:
-        errors["source"] = ["Choose the source that the value stands for."]
+        errors["source"] = ["Choose the source of this value."]
     if errors:
         raise Invalid(errors)
     await _change_name(visit, name, source)
@@ -39,7 +39,7 @@ async def add_source_name(visit: Visit) -> FlashMessage:
 
 
 async def remove_source_name(visit: Visit) -> FlashMessage:
-    """Have a value of utm_source go by the rules again."""
+    """Apply the general rules to a value of utm_source again."""
     await _change_name(visit, visit.form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
 

@@ -43,7 +43,7 @@ TESTED = {"url": "address", "referrer": "referrer"}
 
 @dataclass(frozen=True)
 class AddressTest:
-    """The form that tests an address, as it was sent."""
+    """The form that tests an address, as sent."""
 
     url: str = ""
     referrer: str = ""

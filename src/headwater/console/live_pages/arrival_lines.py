@@ -1,6 +1,4 @@
-"""Arrivals as lines of the page: what came, of whom, from where, what became of it, and where that
-leads. Pure.
-"""
+"""Arrivals as lines of the page: what arrived, from whom and from where, its outcome, and its link. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ _REJECTIONS = {
 
 @dataclass(frozen=True)
 class ArrivalLine:
-    """One line. Texts may be anybody's."""
+    """One line. Its texts are untrusted."""
 
     key: str
     """Equal for the same line of another snapshot."""
@@ -106,7 +104,7 @@ def _visit(kind: str, values: Mapping[str, Any], space: Space, base: str) -> dic
 
 
 def _page(url: str | None) -> str:
-    """The path of an address, short enough for a line; the host where there is no more."""
+    """Return the path of an address, shortened to fit a line; the host if there is no path."""
     try:
         parts = urlsplit(url or "")
     except ValueError:

@@ -1,5 +1,5 @@
-"""Arrivals of late, and what became of them. One snapshot of a Space serves everybody who looks,
-and is made anew only when something has come in.
+"""Recent arrivals and their outcome. All viewers of a Space share one snapshot, which is rebuilt only after
+something has arrived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST = 50
 MOST_COUNTED = 2_000
 """The latest page views, and events, that are counted by minute."""
 MOST_TOUCHPOINTS = 500
-"""The latest touchpoints among which those are looked for that were sent by themselves."""
+"""How many of the latest touchpoints are searched for those without an event or page view."""
 FRESH_SECONDS = 1.5
 """A snapshot is not looked at again for so long."""
 OLDEST_SECONDS = 10.0

@@ -60,8 +60,7 @@ ORDER BY i.id DESC
 LIMIT %(most)s;
 
 -- name: touchpoints
--- Those of the latest touchpoints that were sent by themselves: an event, or a page view, made the
--- others.
+-- Recent touchpoints that were sent on their own; the others came with an event or a page view.
 SELECT t.id, t.occurred_at AS at, t.contact_id, k.name AS person, k.email, t.url, t.referrer_host,
        t.source_id, t.sender
 FROM (SELECT l.* FROM touchpoints l

@@ -1,5 +1,5 @@
-"""Live: the last half hour as it comes in. The page's script fetches the list anew while somebody
-looks at it; without one there is a link, and a page that loads itself again for whoever wants that.
+"""Live: the last half hour of arrivals. The page's script reloads the list while the page is visible; without
+scripts there is a link, and an option to reload the page automatically.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ async def show_live(request: Request) -> Response:
 
 
 async def show_latest(request: Request) -> Response:
-    """Show the list alone; a 304 when it is the one that the page has. Membership is read, as for
-    every page, and nothing else of the frame.
+    """Show the list alone; 304 if the page has it already. Only the membership is checked; the frame of the
+    page is not loaded.
     """
     visitor = await require_visitor(request)
     choice, _ = _read_choices(request)
@@ -96,7 +96,7 @@ def _feed(request: Request) -> ArrivalsFeed:
 
 
 def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, Any]:
-    """Return what the list is made of."""
+    """Return the values of the list."""
     base = f"{HOME}/spaces/{space.id}"
     highest = max((minute.total for minute in snapshot.minutes), default=0)
     return {

@@ -49,7 +49,7 @@ SPEND_CONSTANTS = ("platform", "currency", "timezone")
 PREVIEWED = 5
 LISTED = 20
 REFUSED_PAGE = 1000
-GONE = "The uploaded file is not there any more. Cancel the import, and upload the file again."
+GONE = "The uploaded file no longer exists. Cancel the import, and upload the file again."
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ ROUTES = SpacePages("/orders/webhooks/{webhook_id}/mapping")
 SPARE_ROWS = 3
 """Empty rows at the end of each table of the form."""
 LATEST = 20
-"""The last deliveries among which the one to preview is looked for."""
+"""How many of the last deliveries are searched for one to preview."""
 NEVER = "-"
 """The event name of a topic that is ignored, in the form."""
 USUAL_FIELDS = (
@@ -108,7 +108,7 @@ def _pairs(settings: WebhookSettings) -> dict[str, str]:
 
 
 def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
-    """The pairs that the form holds, and the keys that stand in it twice."""
+    """Return the pairs of the form, and the keys that it contains twice."""
     pairs: dict[str, str] = {}
     repeated: Errors = {}
 
@@ -131,7 +131,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
 
 
 async def _preview(visit: Visit, webhook: Webhook, settings: WebhookSettings) -> OutcomeView | None:
-    """Return the outcome of the latest delivery whose body was kept; None when there is none."""
+    """Return the outcome of the latest delivery with a stored body; None without one."""
     delivery = await _fetch_latest_kept(visit, webhook)
     message = kept_message(delivery) if delivery else None
     if message is None:

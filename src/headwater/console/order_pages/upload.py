@@ -27,7 +27,7 @@ KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
     "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
     "touchpoints": ("Touchpoints", "One row for each visit or click that no event carries."),
-    "spend": ("Spend", "What ads have cost, as the ad platforms export it. Each is known by its header."),
+    "spend": ("Spend", "Ad spend, exported by the ad platforms. Formats are recognised by their headers."),
     "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
 }
 NO_FILE = "Choose the file to import."
@@ -41,8 +41,8 @@ async def show_upload(visit: Visit) -> Response:
 
 
 async def post_upload(request: Request) -> Response:
-    """Store a file and lead to its page, on which its columns are mapped. No transaction is open
-    while the file arrives.
+    """Store a file and lead to its page, where its columns are mapped. No transaction is open while the file
+    arrives.
     """
     inside, shared = await enter_space(request, Permission.WRITE_DATA), services(request)
     multipart = MultipartForm(request, shared.settings.max_upload_mb * MEGABYTE)

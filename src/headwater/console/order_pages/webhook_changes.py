@@ -59,7 +59,7 @@ async def post_resume(visit: Visit) -> FlashMessage:
 
 @ROUTES.action("/delete", _SETTINGS, refuse_change)
 async def post_delete(visit: Visit) -> Response:
-    """Revoke the webhook's address for good."""
+    """Revoke the webhook's address permanently."""
     webhook = await fetch_active_webhook(visit)
     await revoke_webhook(visit.connection, visit.space.id, webhook.id)
     return visit.redirect("/orders", FlashMessage.WEBHOOK_DELETED)

@@ -34,7 +34,7 @@ ROWS = 50
 """The most deliveries, or imports, that a page lists."""
 STATUSES = {
     Status.ACCEPTED: "became an event, or was one already",
-    Status.IGNORED: "nothing is made of what it reports",
+    Status.IGNORED: "reports nothing that we store",
     Status.PAUSED: "kept while the webhook was paused",
     Status.REFUSED: "made no event",
 }
@@ -42,7 +42,7 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class OutcomeView:
-    """The outcome of a body, as people read it."""
+    """The outcome of a body, in words."""
 
     status: Status
     detail: str
@@ -54,7 +54,7 @@ class OutcomeView:
 
 
 def list_senders() -> list[tuple[str, Provider]]:
-    """The types of webhooks by the names that people know, whatever else can send at the end."""
+    """Return the webhook types by name; the generic one comes last."""
     return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
 
 
@@ -72,7 +72,7 @@ def webhook_path(webhook_id: int) -> str:
 
 
 def read_context(webhook: Webhook) -> ReadContext:
-    """The settings by which a webhook's deliveries are read."""
+    """Return the settings for reading a webhook's deliveries."""
     return ReadContext(webhook.type, webhook.settings)
 
 

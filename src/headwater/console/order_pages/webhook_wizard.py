@@ -59,9 +59,9 @@ async def post_create(visit: Visit) -> Response:
 
 
 def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
-    """The signing secret, and whether it was made here. None where the sender is yet to make it, or
-    where nothing is signed. A secret that was typed is never dropped, whatever is chosen: the
-    sender signs with it. Raises Invalid.
+    """Return the signing secret, and whether it was created here. None if the sender will create it, or if
+    deliveries are not signed. A typed secret is always used, because the sender signs with it. Raises
+    Invalid.
     """
     choice, typed = form.text("signing"), form.text("secret").strip()
     if PROVIDERS[kind].guide.secret_maker is SecretMaker.SENDER:

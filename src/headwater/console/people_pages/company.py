@@ -59,14 +59,14 @@ class CompanyHead:
 
 @dataclass(frozen=True)
 class CompanyTotals:
-    """Counts of a company, as far as MOST_EVENTS + 1, and the revenue of as many events."""
+    """Counts of a company, up to MOST_EVENTS + 1, and the revenue of as many events."""
 
     contacts: int
     events: int
     revenue: Decimal | None
     """In one currency; None also where the sales are in several."""
     currencies: str
-    """Those of the sales, empty without any."""
+    """The currencies of the sales; empty without sales."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CompanyContent:
     totals: CompanyTotals
     people: list[PersonRow]
     more_after: int | None
-    """The contact after which the list goes on."""
+    """The last contact of the previous page."""
     timeline: Timeline
 
 

@@ -1,4 +1,4 @@
-"""The page of one contact: who it is, how it came to be known, and everything that it did."""
+"""The page of one contact: its identity, how it became known, and all of its activity."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ContactContent:
     revenue: Decimal | None
     """In one currency; None also where the sales are in several."""
     currencies: str
-    """Those of the sales, empty without any."""
+    """The currencies of the sales; empty without sales."""
     identifiers: list[dict[str, Any]]
     merges: list[LoggedMerge]
     erasure: ErasureState | None
@@ -201,9 +201,7 @@ def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, 
 async def load_contact(
     connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
 ) -> ContactContent:
-    """Return everything about a contact, as of one moment. Needs a transaction that has executed
-    nothing yet.
-    """
+    """Return a contact with all details, in one snapshot. Needs a transaction that has executed nothing yet."""
     await connection.execute(contact_queries["snapshot"])
     values = {
         "space_id": space.id,

@@ -37,7 +37,7 @@ KEPT = (
     "the contact's id, when it was created, and its company",
     "events: names, times, amounts, order and idempotency keys, URLs; so reports add up as before",
     "touchpoints with their campaigns, keywords, landing pages and URLs",
-    "which contacts were merged, when, and by which kind of identifier",
+    "merges of contacts: when, and the kind of identifier",
     "that ad platforms were sent its events: they cannot be made to forget from here",
 )
 

@@ -19,7 +19,7 @@ from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
-_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "it goes by a fit, and there is none for such events"}
+_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "it needs a fit, and there is none for these events"}
 _AD = (
     ("campaign", "campaign_name", "campaign_id"),
     ("ad set", "adset_name", "adset_id"),
@@ -78,7 +78,7 @@ class ModelColumn:
 
 
 def exclusions_in(space: Space) -> Exclusions:
-    """Return the hosts that are no sources in a Space, as its settings have them."""
+    """Return the hosts that a Space's settings exclude as sources."""
     own = tuple(host for host in space.own_domains if read_address(host) is not None)
     return exclusions_of(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 

@@ -144,8 +144,8 @@ async def show_event(request: Request) -> Response:
 async def load_event(
     connection: AsyncConnection, space: Space, event_id: int, view: PathView
 ) -> EventContent:
-    """Return everything about an event, as of one moment. Needs a transaction that has executed
-    nothing yet. Raises NotFound.
+    """Return everything about an event, in one snapshot. Needs a transaction that has executed nothing yet.
+    Raises NotFound.
     """
     explanation = await explain_event(
         connection, space.id, event_id, view.window_days, by_company=view.by_company

@@ -41,7 +41,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class OriginAnswer:
-    """The answer, and a choice with which there would be credit."""
+    """The answer, and a setting with which there would be credit."""
 
     question: str
     sentences: tuple[str, ...]

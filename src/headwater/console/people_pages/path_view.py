@@ -1,4 +1,4 @@
-"""The choices of an event's page, as its address has them: the window, and whose path it is."""
+"""The parameters of an event's page: the window, and the contact or company of the path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PathView:
 
     @property
     def by_company(self) -> bool:
-        """True when the path is that of the contact's whole company."""
+        """True for the path of the contact's whole company."""
         return self.query_mode == "company"
 
     @property

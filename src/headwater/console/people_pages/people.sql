@@ -35,7 +35,7 @@ CROSS JOIN LATERAL (
 ORDER BY wanted.nth;
 
 -- name: exact
--- The contacts that have one of a few values, whatever kind of identifier these are.
+-- The contacts that have one of a few values as any kind of identifier.
 SELECT DISTINCT i.contact_id
 FROM unnest(%(kinds)s::text[], %(values)s::text[]) AS wanted (kind, value)
 CROSS JOIN LATERAL (
@@ -83,8 +83,8 @@ SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
 
 -- name: companies
--- Companies by domain, as far as it is typed, or external id, and those of the latest %(most)s with
--- the text in their name.
+-- Companies by the beginning of their domain, by external id, and those of the latest %(most)s whose name
+-- contains the text.
 SELECT c.id, c.name, c.domain, c.external_id
 FROM (
     (SELECT known.id FROM companies known

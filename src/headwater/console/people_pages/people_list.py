@@ -30,7 +30,7 @@ MOST_EVENTS = 1000
 MOST_NAMES = 20_000
 """The contacts, and the companies, in whose names a search looks for a part, the latest first."""
 LONGEST = 320
-"""The characters of a text that is looked for: an e-mail address has no more."""
+"""The most characters of a search text: no e-mail address is longer."""
 SHORTEST_PART = 2
 _MOST_DIGITS = 18
 _EXACT = ("tracking_id", "trk_token", "fingerprint")
@@ -53,7 +53,7 @@ class PersonRow:
     revenue: Decimal | None
     """In one currency; None also where the sales are in several."""
     currencies: str
-    """Those of the sales, empty without any."""
+    """The currencies of the sales; empty without sales."""
     has_more_events: bool
 
 

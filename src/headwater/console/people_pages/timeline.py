@@ -96,8 +96,8 @@ async def _page(
 
 
 def _places(at: Position | None) -> dict[str, Any]:
-    """The bound values between which a page lies, in the order of (time, rank, id): of the items at
-    the place's own time those of its rank beyond its id, and all or none of another rank.
+    """Return the values that bound a page in the order of (time, rank, id): of items at the same time as the
+    position, those of its rank beyond its id, and all or none of another rank.
     """
     values: dict[str, Any] = {"after_time": EVER.start, "before_time": EVER.end}
     for rank in _RANKS:

@@ -1,6 +1,6 @@
 -- name: page
--- A page of a timeline, put together from its parts, each of which is read by its index from one
--- place to another, as far as the limit goes.
+-- A page of a timeline, merged from its parts. Each part is read through its index between two positions,
+-- up to the limit.
 SELECT item.line, item.at, item.rank, item.id
 FROM (
     SELECT part.* FROM ({parts}) part
@@ -77,7 +77,7 @@ LEFT JOIN ad_names campaign
     AND campaign.id = g.campaign_id
 
 -- name: members
--- A contact and what was merged into it, as far as %(most)s.
+-- A contact and the contacts merged into it, up to %(most)s.
 SELECT c.id FROM contacts c
 WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
 LIMIT %(most)s;

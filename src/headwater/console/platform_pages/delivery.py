@@ -1,6 +1,4 @@
-"""The page of one delivery: what was sent of an event, as the log keeps it, and what the platform
-answered.
-"""
+"""The page of one delivery: the request in the log, and the platform's answer."""
 
 from __future__ import annotations
 

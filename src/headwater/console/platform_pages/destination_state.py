@@ -33,7 +33,7 @@ def standing_of(row: DestinationRow) -> Standing:
     if row.status == "paused":
         return Standing("Paused", "", "Nothing is sent, and what arrives meanwhile is skipped.")
     if row.wait_until is not None:
-        return Standing("Active", "", "It waits a while, as the last call did not arrive.")
+        return Standing("Active", "", "It waits a while because the last call failed.")
     return Standing("Active", "good", "Events are sent as they arrive.")
 
 

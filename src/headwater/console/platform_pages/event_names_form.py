@@ -11,7 +11,7 @@ from headwater.forwarding.destinations.event_names import OwnNames, effective
 from headwater.forwarding.platforms.platform import Platform
 
 FIELD = "event_names."
-"""What the names of fields, and those of errors, begin with."""
+"""The prefix of fields and of errors."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
 
 SETTING, SECRET = "settings.", "secrets."
-"""What the names of fields, and those of errors, begin with."""
+"""The prefix of fields and of errors."""
 _WRITTEN = {"api": "API", "id": "ID", "ip": "IP", "json": "JSON", "url": "URL"}
 _CONDITIONS = ("consent_", "limited_", "data_processing_")
 _CHOICES = {
     ("consent_denied", "limit"): "send them for limited data use",
     ("consent_denied", "skip"): "do not send them",
-    ("limited_data_use", "denied"): "those of people who denied",
+    ("limited_data_use", "denied"): "people who denied consent",
     ("limited_data_use", "always"): "all events",
 }
 _YES = "yes"
@@ -33,9 +33,9 @@ class FieldGroup(StrEnum):
     ACCOUNT = "account"
     """Required, or needed for tests."""
     CONDITION = "condition"
-    """What may be sent of whom."""
+    """Consent: what may be sent, and for whom."""
     ADVANCED = "advanced"
-    """Everything else, whose default suits nearly everybody."""
+    """Everything else; the defaults suit almost all users."""
 
 
 @dataclass(frozen=True)

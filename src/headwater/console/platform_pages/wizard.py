@@ -1,6 +1,6 @@
-"""Connecting an ad platform, and changing what is connected: its account, its events, its test.
+"""Connecting an ad platform, and changing a connection: its account, its events, its test.
 
-A new destination is paused until somebody starts it, so that nothing is sent before it was tested.
+A new destination is paused until a user starts it, so that nothing is sent before the test.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ async def _change(visit: Visit, row: DestinationRow, body: dict[str, Any]) -> No
 
 
 def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
-    """Return whether settings as they were typed differ from those that are stored: what is the
-    same is not changed, as that would forget the last test.
+    """Return whether typed settings differ from the stored ones. Equal settings are not written, because a
+    change clears the last test.
     """
     return any(
         str("" if value is None else value) != str("" if stored.get(name) is None else stored[name])
@@ -197,7 +197,7 @@ def _account_page(
 
 @_PAGES.page("/events", Permission.CHANGE_SETTINGS)
 async def show_events(visit: Visit) -> Response:
-    """Show which events a destination gets, under which names and conditions."""
+    """Show the events that a destination receives, their names and conditions."""
     return _events_page(visit, await fetch_destination(visit), {})
 
 
@@ -207,7 +207,7 @@ async def _refuse_events(visit: Visit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/events", _CHANGE, _refuse_events)
 async def post_events(visit: Visit) -> Response:
-    """Change the names of events, and the conditions under which they are sent."""
+    """Change the names of events and the conditions for sending them."""
     row = await fetch_destination(visit)
     typed = _typed_events(visit, row)
     body: dict[str, Any] = {"all_events": typed.all_events}
@@ -282,7 +282,7 @@ async def post_test(request: Request) -> Response:
             shared.settings,
             shared.sealing_key,
         )
-    except Invalid:  # its tokens cannot be opened any more
+    except Invalid:  # its tokens can no longer be decrypted
         return visit.redirect(f"/platforms/{row.id}/settings", FlashMessage.TOKENS_UNREADABLE)
     step = f"?{CONNECTING}" if _is_step(visit) else ""
     return visit.redirect(f"/platforms/{row.id}/test{step}")

@@ -58,7 +58,7 @@ def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQue
 async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, now: datetime
 ) -> Notice:
-    """Return a report as it is sent. Needs a transaction in which nothing has been read yet. Raises
+    """Return a report in its mailed form. Needs a transaction in which nothing has been read yet. Raises
     Invalid and ReportTooLarge.
     """
     sent = query_of(space, scheduled, now)
@@ -108,7 +108,7 @@ def headline_of(sent: SentQuery, report: ReportResult) -> str:
 
 
 def terms_of(sent: SentQuery, report: ReportResult) -> str:
-    """Return by which rules the figures are made."""
+    """Return the rules behind the figures."""
     query = sent.query
     models = " and ".join(model_title(name).lower() for name in query.models)
     window = f"{query.window_days}-day window" if query.window_days else "any window"

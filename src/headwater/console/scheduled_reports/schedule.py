@@ -1,6 +1,6 @@
-"""The times of a report: at an hour of the Space's clock, daily, weekly or monthly. Pure.
+"""The times of a report: at an hour in the Space's time zone, daily, weekly or monthly. Pure.
 
-A time that the clock skips is the moment at which it goes on; of one that it repeats, the first.
+A time that the clock skips moves to the end of the gap; of a repeated time the first one counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Cadence(StrEnum):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The times at which a report is due."""
+    """When a report is due."""
 
     cadence: Cadence
     day: int

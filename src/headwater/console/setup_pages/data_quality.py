@@ -96,8 +96,8 @@ def _read_view(request: Request) -> ReportView:
 
 
 def _period(view: ReportView, space: Space) -> TimeRange:
-    """Return the period of a view. The usual one goes on until now, as what arrives today shows
-    whether something was mended. Raises Invalid.
+    """Return the period of a view. The default period ends now, because today's arrivals show whether a fix
+    has worked. Raises Invalid.
     """
     now = datetime.now(UTC)
     query = view.report(space, now, (Measure.EVENTS,))

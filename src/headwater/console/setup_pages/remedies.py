@@ -1,6 +1,4 @@
-"""The pages of the console on which a problem is mended, and the words for those who are there: at
-a terminal the same is done by commands.
-"""
+"""The console's pages for solving a problem, and their texts. At a terminal, commands do the same."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
 
 
 def place_of_alert(alert: Alert) -> RemedyPlace | None:
-    """Return the page on which an alert is dealt with, if there is one."""
+    """Return the page for dealing with an alert, if there is one."""
     if alert.destination_id is not None:
         is_late = alert.kind is Rule.DELIVERIES_LATE
         end = f"/platforms/{alert.destination_id}"

@@ -58,7 +58,7 @@ class Event:
     event_time: datetime
     amount: Decimal | None
     currency: str | None
-    """The Space's currency where the event has none."""
+    """The event's currency, or the Space's."""
 
 
 @dataclass(frozen=True)

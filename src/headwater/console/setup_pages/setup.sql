@@ -19,8 +19,7 @@ SELECT id, event_name, event_time, amount, currency FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- What waits, what could not be processed, as far as %(most)s, and how many contacts were merged
--- lately.
+-- Waiting rows, rejected rows (each counted up to %(most)s), and recent merges of contacts.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM (

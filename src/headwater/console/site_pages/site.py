@@ -27,7 +27,7 @@ CONFIRM = "confirm"
 """The field into which the site's name is typed."""
 CONSENT_REQUIRED = "required"
 REFUSED_DAYS = 7
-"""Days for which the page shows what was refused."""
+"""Refusals of this many days are shown."""
 
 
 @ROUTES.page()
@@ -91,7 +91,7 @@ async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
 
 
 def installation_of(shared: Services) -> Installation:
-    """Return the addresses of this installation, as pages of sites reach it."""
+    """Return the addresses of this installation for pages of sites."""
     return Installation(shared.base_url, shared.settings.tracker_script)
 
 
