@@ -201,7 +201,7 @@ def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, 
 async def load_contact(
     connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
 ) -> ContactContent:
-    """Return a contact with all details, in one snapshot. Needs a transaction that has executed nothing yet."""
+    """Return a contact with all details, in one snapshot. Needs a transaction without statements yet."""
     await connection.execute(contact_queries["snapshot"])
     values = {
         "space_id": space.id,
