@@ -20,6 +20,7 @@ MOST_FILES = {
     "An API endpoint": 6,
     "A report dimension": 5,
     "A report measure": 5,
+    "An attribution model": 5,
     "A page of the console": 5,
 }
 PLACEHOLDER = re.compile(r"<\w+>")

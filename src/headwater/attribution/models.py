@@ -122,6 +122,9 @@ class CreditedTouches(Enum):
 class Model:
     """A way to share out an amount."""
 
+    title: str
+    description: str
+    """The rule in one or two sentences, for users and assistants."""
     take: CreditedTouches
     share: CreditShare
     counting: tuple[CountingTouches, ...] = (ANY,)
@@ -146,15 +149,69 @@ class Model:
 
 
 MODELS = {
-    "first_touch": Model(CreditedTouches.FIRST, WHOLE),
-    "last_touch": Model(CreditedTouches.LAST, WHOLE),
-    "linear": Model(CreditedTouches.EACH, LINEAR),
-    "first_platform_touch": Model(CreditedTouches.FIRST, WHOLE, (PAID,)),
-    "last_platform_touch": Model(CreditedTouches.LAST, WHOLE, (PAID,)),
-    "linear_paid": Model(CreditedTouches.EACH, LINEAR, (PAID,)),
-    "u_shaped": Model(CreditedTouches.EACH, U_SHAPED),
-    "time_decay": Model(CreditedTouches.EACH, BY_AGE),
-    "markov": Model(CreditedTouches.EACH, BY_SOURCE, (WEIGHTED,), is_fitted=True),
-    "shapley_distinct": Model(CreditedTouches.EACH, BY_SOURCE),
-    "last_non_direct_touch": Model(CreditedTouches.LAST, WHOLE, (NOT_DIRECT, ANY)),
+    "first_touch": Model(
+        "First touch", "All credit to the first touchpoint in the window.", CreditedTouches.FIRST, WHOLE
+    ),
+    "last_touch": Model(
+        "Last touch",
+        "All credit to the last touchpoint in the window, direct visits included.",
+        CreditedTouches.LAST,
+        WHOLE,
+    ),
+    "linear": Model("Linear", "The same credit for every touchpoint.", CreditedTouches.EACH, LINEAR),
+    "first_platform_touch": Model(
+        "First paid touch",
+        "All credit to the first touchpoint from a paid source.",
+        CreditedTouches.FIRST,
+        WHOLE,
+        (PAID,),
+    ),
+    "last_platform_touch": Model(
+        "Last paid touch",
+        "All credit to the last touchpoint from a paid source.",
+        CreditedTouches.LAST,
+        WHOLE,
+        (PAID,),
+    ),
+    "linear_paid": Model(
+        "Linear paid",
+        "The same credit for every touchpoint from a paid source, and no credit for others.",
+        CreditedTouches.EACH,
+        LINEAR,
+        (PAID,),
+    ),
+    "u_shaped": Model(
+        "U-shaped",
+        "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
+        CreditedTouches.EACH,
+        U_SHAPED,
+    ),
+    "time_decay": Model(
+        "Time decay",
+        "Each touchpoint gets half the credit of one that is a half-life later (the Space's half_life_days).",
+        CreditedTouches.EACH,
+        BY_AGE,
+    ),
+    "markov": Model(
+        "Markov",
+        "Each distinct source gets credit by its weight in a fit: the share of the Space's conversions that "
+        "would be lost without it. Needs a fit.",
+        CreditedTouches.EACH,
+        BY_SOURCE,
+        (WEIGHTED,),
+        is_fitted=True,
+    ),
+    "shapley_distinct": Model(
+        "Shapley distinct",
+        "The same credit for every distinct source, however often it was visited.",
+        CreditedTouches.EACH,
+        BY_SOURCE,
+    ),
+    "last_non_direct_touch": Model(
+        "Last non-direct touch",
+        "All credit to the last touchpoint except direct visits; to the last direct visit if there is no other.",
+        CreditedTouches.LAST,
+        WHOLE,
+        (NOT_DIRECT, ANY),
+    ),
 }

@@ -10,22 +10,7 @@ from headwater.attribution.models import MODELS
 from headwater.reports.contents import COUNTED_EVENTS, SAMPLED_CONTACTS, SpaceContents, fetch_contents
 from headwater.spaces.models import Space
 
-MODELS_IN_WORDS = {
-    "first_touch": "All credit to the first touchpoint in the window.",
-    "last_touch": "All credit to the last touchpoint in the window, direct visits included.",
-    "last_non_direct_touch": "All credit to the last touchpoint that was no direct visit; to the "
-    "last direct visit if there is nothing else.",
-    "first_platform_touch": "All credit to the first touchpoint from a paid source.",
-    "last_platform_touch": "All credit to the last touchpoint from a paid source.",
-    "linear": "The same credit for every touchpoint.",
-    "linear_paid": "The same credit for every touchpoint from a paid source; none for others.",
-    "u_shaped": "40 % to the first touchpoint, 40 % to the last, 20 % shared by those between.",
-    "time_decay": "To each touchpoint half as much as to one a half-life later (the Space's half_life_days).",
-    "markov": "To each distinct source by its weight in a fit: what a chain of the Space's "
-    "journeys loses without it. Needs a fit.",
-    "shapley_distinct": "The same credit for every distinct source, however often it was met.",
-}
-assert MODELS_IN_WORDS.keys() == MODELS.keys()
+MODELS_IN_WORDS = {name: model.description for name, model in MODELS.items()}
 
 
 async def describe_space(context: ToolContext) -> dict[str, Any]:

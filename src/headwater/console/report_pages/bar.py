@@ -265,9 +265,8 @@ class ChoiceLinks:
 
 
 def model_title(name: str) -> str:
-    """Return what people call an attribution model."""
-    title = name.replace("_", " ").capitalize().replace("non direct", "non-direct")
-    return title.replace("U shaped", "U-shaped").replace("platform touch", "paid touch")
+    """Return the title of an attribution model; an unknown name as it is."""
+    return MODELS[name].title if name in MODELS else name
 
 
 def window_title(days: str) -> str:
