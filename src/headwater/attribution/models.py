@@ -209,7 +209,7 @@ MODELS = {
     ),
     "last_non_direct_touch": Model(
         "Last non-direct touch",
-        "All credit to the last touchpoint except direct visits; to the last direct visit if there is no other.",
+        "All credit to the last touchpoint except direct visits, or to a direct visit if there is no other.",
         CreditedTouches.LAST,
         WHOLE,
         (NOT_DIRECT, ANY),
