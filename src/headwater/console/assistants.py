@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of, problem_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
 from headwater.spaces.accounts import tokens
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
@@ -17,12 +17,12 @@ _CREATE = SentForm("create token", Permission.MAKE_TOKENS, once=True)
 
 
 @ROUTES.page()
-async def show_assistants(visit: Visit) -> Response:
+async def show_assistants(visit: PageVisit) -> Response:
     """Show the address and the tokens."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(
         visit,
         refusal.status,
@@ -33,7 +33,7 @@ async def _refuse(visit: Visit, refusal: Refusal) -> Response:
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: Visit) -> Response:
+async def post_create(visit: PageVisit) -> Response:
     """Create a personal token and show it this once."""
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
@@ -42,7 +42,7 @@ async def post_create(visit: Visit) -> Response:
 
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
-async def post_revoke(visit: Visit) -> FlashMessage:
+async def post_revoke(visit: PageVisit) -> FlashMessage:
     """Revoke a token at once. Members revoke their own, and those who manage tokens any."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
     is_own = token.owner.user_id == visit.user_id
@@ -51,7 +51,7 @@ async def post_revoke(visit: Visit) -> FlashMessage:
     return FlashMessage.TOKEN_REVOKED
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     listed = await tokens.list_tokens(visit.connection, visit.space.id)
     manages = visit.inside.may(Permission.MANAGE_TOKENS)
     common: dict[str, Any] = {

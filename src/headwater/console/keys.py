@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.list_page import PER_PAGE, read_list_page
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
@@ -35,19 +35,19 @@ SCOPE_DESCRIPTIONS = {
 
 
 @ROUTES.page()
-async def show_keys(visit: Visit) -> Response:
+async def show_keys(visit: PageVisit) -> Response:
     """Show the keys."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     selected = visit.form.texts("scope")
     errors = errors_of(refusal)
     return await _page(visit, refusal.status, name=visit.form.text("name"), chosen=selected, errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: Visit) -> Response:
+async def post_create(visit: PageVisit) -> Response:
     """Create a key and show it this once."""
     name, scopes = visit.form.text("name"), visit.form.texts("scope")
     if not scopes:
@@ -58,13 +58,13 @@ async def post_create(visit: Visit) -> Response:
 
 
 @ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))
-async def post_revoke(visit: Visit) -> FlashMessage:
+async def post_revoke(visit: PageVisit) -> FlashMessage:
     """Revoke a key at once."""
     await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
     return FlashMessage.KEY_REVOKED
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     keys = await list_keys(visit.connection, visit.space.id)
     revoked = [key for key in keys if key.revoked_at is not None]
     members = await list_members(visit.connection, visit.space.id)

@@ -11,7 +11,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of, problem_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
@@ -28,12 +28,12 @@ ROLES = {
 
 
 @ROUTES.page()
-async def show_members(visit: Visit) -> Response:
+async def show_members(visit: PageVisit) -> Response:
     """Show the members and the open invitations."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     values: dict[str, Any] = {"errors": errors_of(refusal), "problem": problem_of(refusal)}
     if visit.form.text("email"):
         values["typed"] = visit.typed("email", "role")
@@ -46,7 +46,7 @@ def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS
 
 
 @ROUTES.action("/invite", _managing_form("invite"), _refuse)
-async def post_invite(visit: Visit) -> Response:
+async def post_invite(visit: PageVisit) -> Response:
     """Invite a person by e-mail address; the link is shown this once."""
     role = read_role(visit.form)
     visit.inside.require(managing(role))
@@ -58,7 +58,7 @@ async def post_invite(visit: Visit) -> Response:
 
 
 @ROUTES.action("/role", _managing_form("role"), _refuse)
-async def post_role(visit: Visit) -> FlashMessage:
+async def post_role(visit: PageVisit) -> FlashMessage:
     """Change the role of a member."""
     role = read_role(visit.form)
     member = await _fetch_member(visit)
@@ -71,7 +71,7 @@ async def post_role(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/remove", _managing_form("remove", Permission.READ), _refuse)
-async def post_remove(visit: Visit) -> Response | FlashMessage:
+async def post_remove(visit: PageVisit) -> Response | FlashMessage:
     """Remove a member. All members may remove themselves."""
     member = await _fetch_member(visit)
     leaves = member.user_id == visit.user_id
@@ -85,7 +85,7 @@ async def post_remove(visit: Visit) -> Response | FlashMessage:
 
 
 @ROUTES.action("/uninvite", _managing_form("uninvite"), _refuse)
-async def post_uninvite(visit: Visit) -> FlashMessage:
+async def post_uninvite(visit: PageVisit) -> FlashMessage:
     """Revoke an invitation."""
     number = visit.form.number("invitation")
     invitation = await invitations.fetch_invitation(visit.connection, visit.space.id, number)
@@ -102,7 +102,7 @@ def read_role(form: PostedForm) -> Role:
         raise Invalid.of("role", f"must be one of {', '.join(Role)}.") from None
 
 
-async def _fetch_member(visit: Visit) -> Member:
+async def _fetch_member(visit: PageVisit) -> Member:
     number = visit.form.number("member")
     member = await members.fetch_member(visit.connection, visit.space.id, number)
     if member is None:
@@ -110,7 +110,7 @@ async def _fetch_member(visit: Visit) -> Member:
     return member
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     listed = await members.list_members(visit.connection, visit.space.id)
     offers = await invitations.list_invitations(visit.connection, visit.space.id)
     keys: dict[int | None, list[str]] = {}

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.link_pages.source_changes import HOST_LISTS
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
@@ -34,17 +34,17 @@ def as_typed(space: Space) -> dict[str, str]:
 
 
 @ROUTES.page()
-async def show_settings(visit: Visit) -> Response:
+async def show_settings(visit: PageVisit) -> Response:
     """Show the settings."""
     return _page(visit, {})
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return _page(visit, _typed(visit), refusal.status, errors=without_keys(errors_of(refusal)))
 
 
 @ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)
-async def post_settings(visit: Visit) -> FlashMessage:
+async def post_settings(visit: PageVisit) -> FlashMessage:
     """Change the settings that were changed on the page, all or none."""
     before = as_typed(visit.space)
     changed = {key: value for key, value in _typed(visit).items() if value != before[key]}
@@ -55,7 +55,7 @@ async def post_settings(visit: Visit) -> FlashMessage:
     return FlashMessage.SETTINGS_SAVED
 
 
-def _typed(visit: Visit) -> dict[str, str]:
+def _typed(visit: PageVisit) -> dict[str, str]:
     """Return what was typed into the fields of settings."""
     fields = as_typed(visit.space)
     return {key: value.strip() for key, value in visit.form.pairs if key in fields}
@@ -69,7 +69,7 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _page(visit: Visit, typed: dict[str, str], status: int = 200, **values: Any) -> Response:
+def _page(visit: PageVisit, typed: dict[str, str], status: int = 200, **values: Any) -> Response:
     common: dict[str, Any] = {
         "typed": as_typed(visit.space) | typed,
         "zones": sorted(zone_names()),

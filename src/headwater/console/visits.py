@@ -31,7 +31,7 @@ EMPTY = PostedForm(())
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageVisit:
     """A request to a page of a Space, by a member whose role allows it."""
 
     request: Request
@@ -86,9 +86,9 @@ class Visit:
         return redirect(self.request, self.path(end), flash)
 
 
-Show = Callable[[Visit], Awaitable[Response]]
-Act = Callable[[Visit], Awaitable[Response | FlashMessage]]
-Refuse = Callable[[Visit, Refusal], Awaitable[Response]]
+Show = Callable[[PageVisit], Awaitable[Response]]
+Act = Callable[[PageVisit], Awaitable[Response | FlashMessage]]
+Refuse = Callable[[PageVisit, Refusal], Awaitable[Response]]
 Lock = Callable[[AsyncConnection, int], Awaitable[object]]
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -129,7 +129,7 @@ class SpacePages:
                 visitor = await require_visitor(request)
                 async with services(request).database.transaction() as connection:
                     inside = await enter(connection, request, visitor, permission)
-                    return await show(Visit(request, connection, inside))
+                    return await show(PageVisit(request, connection, inside))
 
             self.add(end, get)
             return show
@@ -166,13 +166,13 @@ class SpacePages:
 
 
 @asynccontextmanager
-async def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AsyncGenerator[Visit]:
+async def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AsyncGenerator[PageVisit]:
     """Yield the visit of a member who has sent a form, in a transaction. Raises as `enter` does."""
     visitor = await require_visitor(request)  # read once a request
     async with services(request).database.transaction() as connection:
         if sent.lock is not None:
             await sent.lock(connection, read_space_id(request))
-        yield Visit(request, connection, await enter(connection, request, visitor, sent.permission), form)
+        yield PageVisit(request, connection, await enter(connection, request, visitor, sent.permission), form)
 
 
 async def read_sent_form(request: Request, sent: SentForm) -> PostedForm:

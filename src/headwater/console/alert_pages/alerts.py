@@ -21,7 +21,7 @@ from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import list_views
 from headwater.console.scheduled_reports.scheduled_reports import list_reports
 from headwater.console.visitor import SpaceVisitor
-from headwater.console.visits import SentForm, SpacePages, Visit
+from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
@@ -93,14 +93,14 @@ class ListedAlert:
 
 
 @ROUTES.page()
-async def show_alerts(visit: Visit) -> Response:
+async def show_alerts(visit: PageVisit) -> Response:
     """Show the page; parameters fill in the form of a scheduled report."""
     query = visit.query
     return await alerts_page(visit, typed={name: str(query.single(name) or "") for name in ("page", "query")})
 
 
 @ROUTES.action("/acknowledge", SentForm("acknowledge alert", Permission.CHANGE_SETTINGS))
-async def post_acknowledge(visit: Visit) -> FlashMessage:
+async def post_acknowledge(visit: PageVisit) -> FlashMessage:
     """Record that the visitor deals with an alert."""
     alert_id, now = visit.form.number("alert"), datetime.now(UTC)
     is_new = await acknowledge(visit.connection, visit.space.id, alert_id, visit.user_id, now)
@@ -108,7 +108,7 @@ async def post_acknowledge(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/rule", SentForm("alert rule", Permission.CHANGE_SETTINGS))
-async def post_rule(visit: Visit) -> Response:
+async def post_rule(visit: PageVisit) -> Response:
     """Choose for a rule: on or off, how sensitive, and whether it is muted for some days."""
     rule, sensitivity, days = visit.form.text("rule"), visit.form.text("sensitivity"), visit.form.text("mute")
     if rule not in frozenset(Rule):
@@ -127,7 +127,7 @@ async def post_rule(visit: Visit) -> Response:
 
 
 async def alerts_page(
-    visit: Visit,
+    visit: PageVisit,
     *,
     typed: dict[str, Any] | None = None,
     errors: Errors | None = None,

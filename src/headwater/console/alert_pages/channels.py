@@ -22,10 +22,10 @@ from headwater.console.forms import read_form
 from headwater.console.pages import render
 from headwater.console.visitor import guest_key
 from headwater.console.visits import (
+    PageVisit,
     Refusal,
     SentForm,
     SpacePages,
-    Visit,
     errors_of,
     open_visit,
     read_sent_form,
@@ -40,7 +40,7 @@ _PAGES = SpacePages("/alerts/channels", back="/alerts#channels")
 _TEST = SentForm("test channel", Permission.CHANGE_SETTINGS)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     form, kind = visit.form, visit.form.text("kind")
     typed: dict[str, Any] = {
         "kind": kind,
@@ -53,7 +53,7 @@ async def _refuse(visit: Visit, refusal: Refusal) -> Response:
 
 
 @_PAGES.action("/create", CHANNEL_FORM, _refuse)
-async def post_create(visit: Visit) -> FlashMessage:
+async def post_create(visit: PageVisit) -> FlashMessage:
     """Create a channel. An address outside the Space's members gets a mail that asks first."""
     form, space, key = visit.form, visit.space, visit.services.sealing_key
     kind = form.text("kind")
@@ -70,7 +70,7 @@ async def post_create(visit: Visit) -> FlashMessage:
 
 
 @_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS))
-async def post_change(visit: Visit) -> FlashMessage:
+async def post_change(visit: PageVisit) -> FlashMessage:
     """Change which rules' alerts go to a channel, or remove it."""
     form, channel_id = visit.form, visit.form.number("channel")
     if form.text("remove") == "yes":

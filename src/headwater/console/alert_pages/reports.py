@@ -11,20 +11,20 @@ from headwater.console.alert_pages.alerts import REPORT_FORM, alerts_page
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.saved_views import list_views
 from headwater.console.scheduled_reports.scheduled_reports import NewReport, remove_report, schedule_report
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/alerts/reports", back="/alerts#reports")
 _TEXTS = ("name", "page", "query", "cadence", "day", "hour", "with_csv", "view")
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = await _typed(visit) | {"channels": visit.form.texts("channels"), "form": "report"}
     return await alerts_page(visit, typed=typed, errors=errors_of(refusal))
 
 
 @ROUTES.action("/schedule", REPORT_FORM, _refuse)
-async def post_schedule(visit: Visit) -> FlashMessage:
+async def post_schedule(visit: PageVisit) -> FlashMessage:
     """Schedule a report: of a saved view, or of a page and its choices."""
     typed = await _typed(visit)
     new = NewReport(
@@ -44,13 +44,13 @@ async def post_schedule(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/remove", SentForm("remove report", Permission.CHANGE_SETTINGS))
-async def post_remove(visit: Visit) -> FlashMessage:
+async def post_remove(visit: PageVisit) -> FlashMessage:
     """Remove a scheduled report."""
     await remove_report(visit.connection, visit.space.id, visit.form.number("report"))
     return FlashMessage.REPORT_REMOVED
 
 
-async def _typed(visit: Visit) -> dict[str, Any]:
+async def _typed(visit: PageVisit) -> dict[str, Any]:
     """Return what the form has; a saved view replaces the page and its choices."""
     typed = visit.typed(*_TEXTS)
     views = {str(view.id): view for view in await list_views(visit.connection, visit.inside)}

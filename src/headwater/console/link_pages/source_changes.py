@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
-from headwater.console.visits import Visit
+from headwater.console.visits import PageVisit
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
 from headwater.sources.titles import title_of
@@ -24,7 +24,7 @@ GROUPED_SOURCES = [
 """Every source with its title, by the title of its channel."""
 
 
-async def add_source_name(visit: Visit) -> FlashMessage:
+async def add_source_name(visit: PageVisit) -> FlashMessage:
     """Assign a value of utm_source to a source. Raises Invalid for `name` and `source`."""
     name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
@@ -38,13 +38,13 @@ async def add_source_name(visit: Visit) -> FlashMessage:
     return FlashMessage.SOURCE_NAMED
 
 
-async def remove_source_name(visit: Visit) -> FlashMessage:
+async def remove_source_name(visit: PageVisit) -> FlashMessage:
     """Apply the general rules to a value of utm_source again."""
     await _change_name(visit, visit.form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
 
 
-async def add_network(visit: Visit) -> FlashMessage:
+async def add_network(visit: PageVisit) -> FlashMessage:
     """Add a paid network or change one. Raises Invalid, by `network`, `spellings` and
     `platform`.
     """
@@ -67,7 +67,7 @@ async def add_network(visit: Visit) -> FlashMessage:
     return FlashMessage.NETWORK_ADDED
 
 
-async def drop_network(visit: Visit) -> FlashMessage:
+async def drop_network(visit: PageVisit) -> FlashMessage:
     """Remove a paid network."""
     try:
         await remove_network(visit.connection, visit.space.id, visit.form.text("network"))
@@ -76,21 +76,21 @@ async def drop_network(visit: Visit) -> FlashMessage:
     return FlashMessage.NETWORK_REMOVED
 
 
-async def add_own_host(visit: Visit) -> FlashMessage:
+async def add_own_host(visit: PageVisit) -> FlashMessage:
     """Count a host as one of the Space's own."""
     hosts = ",".join([*visit.space.own_domains, visit.form.text("host")])
     await _change(visit, {"own_domains": hosts})
     return FlashMessage.HOST_OWN
 
 
-async def exclude_host(visit: Visit) -> FlashMessage:
+async def exclude_host(visit: PageVisit) -> FlashMessage:
     """Count a host as no source."""
     hosts = ",".join([*visit.space.excluded_referrers, visit.form.text("host")])
     await _change(visit, {"excluded_referrers": hosts})
     return FlashMessage.HOST_EXCLUDED
 
 
-async def change_hosts(visit: Visit) -> FlashMessage:
+async def change_hosts(visit: PageVisit) -> FlashMessage:
     """Replace the lists of hosts. Raises Invalid, by list."""
     before = typed_hosts(visit.space)
     changed = {key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]}
@@ -105,7 +105,7 @@ def typed_hosts(space: Space) -> dict[str, str]:
     return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
 
 
-async def _change_name(visit: Visit, name: str, source: str) -> None:
+async def _change_name(visit: PageVisit, name: str, source: str) -> None:
     try:
         await change_space(visit.connection, visit.space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
     except Invalid as error:
@@ -114,7 +114,7 @@ async def _change_name(visit: Visit, name: str, source: str) -> None:
         raise Invalid(without_keys({"name": rules})) from None
 
 
-async def _change(visit: Visit, texts: dict[str, str]) -> None:
+async def _change(visit: PageVisit, texts: dict[str, str]) -> None:
     try:
         await change_space(visit.connection, visit.space.id, read_changes(texts))
     except Invalid as error:

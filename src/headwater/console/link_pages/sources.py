@@ -20,7 +20,7 @@ from headwater.console.link_pages.source_changes import (
     typed_hosts,
 )
 from headwater.console.list_page import read_list_page
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Errors
 from headwater.http.inputs.parameters import Query
 from headwater.sources.catalogue import channel_of
@@ -57,12 +57,12 @@ class AddressTest:
 
 
 @ROUTES.page()
-async def show_sources(visit: Visit) -> Response:
+async def show_sources(visit: PageVisit) -> Response:
     """Show the page, with the test that the address describes."""
     return await _page(visit, {}, {})
 
 
-async def _page(visit: Visit, errors: Errors, typed: dict[str, str]) -> Response:
+async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Response:
     form, refused = _read_test(visit.request)
     connection, space, request = visit.connection, visit.space, visit.request
     test: VisitExplanation | None = None
@@ -124,7 +124,7 @@ def _read_test(request: Request) -> tuple[AddressTest, Errors]:
     return AddressTest(values["url"], values["referrer"], values["find"][:200]), errors
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     fields = dict(visit.form.pairs).keys() & {*_FIELDS, *HOST_LISTS}
     return await _page(visit, errors_of(refusal), visit.typed(*fields))
 

@@ -14,7 +14,7 @@ from headwater.base.storage import Storage
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.order_pages.upload import KINDS_IN_WORDS
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors
@@ -62,19 +62,19 @@ class FileHead:
 
 
 @ROUTES.page()
-async def show_import(visit: Visit) -> Response:
+async def show_import(visit: PageVisit) -> Response:
     """Show an import as far as it is."""
     return await _page(visit)
 
 
-async def _refuse_check(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
     job = await _fetch_job(visit)
     errors = errors_of(refusal) or {"page": [refusal.message]}
     return await _page(visit, refusal.status, reading=_chosen(visit.form, job.kind), errors=errors)
 
 
 @ROUTES.action("/check", _FORM, _refuse_check)
-async def post_check(visit: Visit) -> Response:
+async def post_check(visit: PageVisit) -> Response:
     """Have all rows checked as they would be read."""
     job = await _fetch_job(visit)
     reading = _chosen(visit.form, job.kind)
@@ -98,13 +98,13 @@ def _chosen(form: PostedForm, kind: str) -> Reading:
     return Reading(columns, constants, form.text("timezone"), form.text("decimals"), form.text("dates"))
 
 
-async def _show_progress(visit: Visit, _refusal: Refusal) -> Response:
+async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
     """Lead back to an import that has gone on meanwhile: its page says how."""
     return visit.redirect(_path(visit))
 
 
 @ROUTES.action("/start", _FORM, _show_progress)
-async def post_start(visit: Visit) -> FlashMessage:
+async def post_start(visit: PageVisit) -> FlashMessage:
     """Have the rows of a checked file stored."""
     job, again = await _fetch_job(visit), bool(visit.form.text("again"))
     await start_job(visit.connection, visit.space.id, job, again=again)
@@ -112,7 +112,7 @@ async def post_start(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/cancel", _FORM, _show_progress)
-async def post_cancel(visit: Visit) -> FlashMessage:
+async def post_cancel(visit: PageVisit) -> FlashMessage:
     """Cancel an import; what is stored stays."""
     job = await _fetch_job(visit)
     await cancel_job(visit.connection, visit.space.id, job.id)
@@ -120,7 +120,7 @@ async def post_cancel(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.page("/refused.csv")
-async def send_refused(visit: Visit) -> Response:
+async def send_refused(visit: PageVisit) -> Response:
     """Send the refused rows as CSV: the line and the reason, and then their own cells."""
     job = await _fetch_job(visit)
     columns = list(Reading(**job.reading).columns) if job.reading else []
@@ -134,16 +134,16 @@ async def send_refused(visit: Visit) -> Response:
     return Response(table.content("utf-8-sig"), 200, headers, "text/csv; charset=utf-8")
 
 
-async def _fetch_job(visit: Visit) -> ImportJob:
+async def _fetch_job(visit: PageVisit) -> ImportJob:
     return await fetch_job(visit.connection, visit.space.id, visit.id("import_id"))
 
 
-def _path(visit: Visit) -> str:
+def _path(visit: PageVisit) -> str:
     """Return the address of the import's page below the Space's."""
     return f"/orders/imports/{visit.id('import_id')}"
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     connection, space = visit.connection, visit.space
     job = await _fetch_job(visit)
     sample = FileHead()

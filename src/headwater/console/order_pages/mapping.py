@@ -17,7 +17,7 @@ from headwater.console.order_pages.webhook_view import (
     try_body,
     webhook_path,
 )
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
 from headwater.intake.webhooks.deliveries import list_deliveries
@@ -64,20 +64,20 @@ class MappingRow:
 
 
 @ROUTES.page("", Permission.CHANGE_SETTINGS)
-async def show_mapping(visit: Visit) -> Response:
+async def show_mapping(visit: PageVisit) -> Response:
     """Show how deliveries are read."""
     webhook = await fetch_active_webhook(visit)
     return await _page(visit, webhook, _pairs(webhook.settings))
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     pairs, _ = _read_pairs(visit.form)
     errors = without_keys(errors_of(refusal))
     return await _page(visit, await fetch_active_webhook(visit), pairs, errors=errors)
 
 
 @ROUTES.action("", SentForm("webhook mapping", Permission.CHANGE_SETTINGS), _refuse)
-async def post_mapping(visit: Visit) -> Response:
+async def post_mapping(visit: PageVisit) -> Response:
     """Save how deliveries are read, or show what would become of the latest by it."""
     webhook = await fetch_active_webhook(visit)
     pairs, repeated = _read_pairs(visit.form)
@@ -130,7 +130,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
     return pairs, repeated
 
 
-async def _preview(visit: Visit, webhook: Webhook, settings: WebhookSettings) -> OutcomeView | None:
+async def _preview(visit: PageVisit, webhook: Webhook, settings: WebhookSettings) -> OutcomeView | None:
     """Return the outcome of the latest delivery with a stored body; None without one."""
     delivery = await _fetch_latest_kept(visit, webhook)
     message = kept_message(delivery) if delivery else None
@@ -139,12 +139,12 @@ async def _preview(visit: Visit, webhook: Webhook, settings: WebhookSettings) ->
     return await try_body(visit.connection, visit.space, ReadContext(webhook.type, settings), message)
 
 
-async def _fetch_latest_kept(visit: Visit, webhook: Webhook) -> Delivery | None:
+async def _fetch_latest_kept(visit: PageVisit, webhook: Webhook) -> Delivery | None:
     deliveries = await list_deliveries(visit.connection, visit.space.id, webhook.id, LATEST)
     return next((delivery for delivery in deliveries if delivery.body is not None), None)
 
 
-async def _page(visit: Visit, webhook: Webhook, pairs: dict[str, str], **values: Any) -> Response:
+async def _page(visit: PageVisit, webhook: Webhook, pairs: dict[str, str], **values: Any) -> Response:
     provider, rules = PROVIDERS[webhook.type], values.get("errors", {})
     topics = [
         MappingRow(key[6:], name or NEVER, rules=rules.get(key, []))

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.order_pages.webhook_view import ROWS, list_senders
-from headwater.console.visits import SpacePages, Visit
+from headwater.console.visits import PageVisit, SpacePages
 from headwater.intake.imports.jobs import list_jobs
 from headwater.intake.webhooks.deliveries import summarize_deliveries
 from headwater.intake.webhooks.providers import PROVIDERS
@@ -19,7 +19,7 @@ ROUTES = SpacePages("/orders")
 
 
 @ROUTES.page()
-async def show_orders(visit: Visit) -> Response:
+async def show_orders(visit: PageVisit) -> Response:
     """Show the webhooks with their last deliveries, the imports, and the keys of the API."""
     connection, space_id = visit.connection, visit.space.id
     names = await list_webhook_names(connection, space_id)

@@ -11,7 +11,7 @@ from headwater.console.forms import PostedForm, check_once, once_token, spend
 from headwater.console.multipart import MultipartForm
 from headwater.console.pages import hidden_token, redirect, render
 from headwater.console.visitor import HOME, SpaceVisitor
-from headwater.console.visits import SpacePages, Visit, enter_space
+from headwater.console.visits import PageVisit, SpacePages, enter_space
 from headwater.endpoints.services import services
 from headwater.http.bodies import MEGABYTE, FileTooLarge
 from headwater.http.errors import Conflict, Errors, Invalid
@@ -34,7 +34,7 @@ NO_FILE = "Choose the file to import."
 
 
 @ROUTES.page("/new", Permission.WRITE_DATA)
-async def show_upload(visit: Visit) -> Response:
+async def show_upload(visit: PageVisit) -> Response:
     """Show the form that a file is uploaded with."""
     kind = visit.request.query_params.get("kind", "")
     return _page(visit.request, visit.inside, kind=kind if kind in KINDS_IN_WORDS else "events")

@@ -20,7 +20,7 @@ from headwater.console.order_pages.webhook_view import (
     try_body,
     webhook_path,
 )
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of, problem_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
 from headwater.http.errors import Invalid
 from headwater.intake.webhooks.deliveries import fetch_delivery, list_deliveries, summarize_deliveries
 from headwater.intake.webhooks.models import Webhook, WebhookRequest
@@ -38,12 +38,12 @@ NOT_KEPT = "Nothing proved who had sent this delivery, so its body was not kept.
 
 
 @ROUTES.page()
-async def show_webhook(visit: Visit) -> Response:
+async def show_webhook(visit: PageVisit) -> Response:
     """Show a webhook."""
     return await render_webhook(visit, (await fetch_active_webhook(visit)).id)
 
 
-async def refuse_change(visit: Visit, refusal: Refusal) -> Response:
+async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
     """Show the webhook again, with what was wrong."""
     return await render_webhook(
         visit,
@@ -56,7 +56,7 @@ async def refuse_change(visit: Visit, refusal: Refusal) -> Response:
 
 
 @ROUTES.action("/test", _TEST, refuse_change)
-async def post_test(visit: Visit) -> Response:
+async def post_test(visit: PageVisit) -> Response:
     """Show the outcome that a body, or a kept delivery, would have now. Nothing is stored."""
     webhook = await fetch_active_webhook(visit)
     message = await _read_message(visit, webhook)
@@ -64,7 +64,7 @@ async def post_test(visit: Visit) -> Response:
     return await render_webhook(visit, webhook.id, tried=tried, typed=visit.typed(*_TEST_FIELDS))
 
 
-async def _read_message(visit: Visit, webhook: Webhook) -> WebhookRequest:
+async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
     """Return the message that a test is about. Raises Invalid, and NotFound for an unknown delivery."""
     if visit.form.text("delivery"):
         delivery_id = visit.form.number("delivery")
@@ -84,7 +84,7 @@ async def _read_message(visit: Visit, webhook: Webhook) -> WebhookRequest:
 
 
 @ROUTES.page("/deliveries/{delivery_id}")
-async def show_delivery(visit: Visit) -> Response:
+async def show_delivery(visit: PageVisit) -> Response:
     """Show a delivery, and what would become of it with the present settings."""
     webhook = await fetch_active_webhook(visit)
     delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, visit.id("delivery_id"))
@@ -106,7 +106,7 @@ async def show_delivery(visit: Visit) -> Response:
 
 
 async def render_webhook(
-    visit: Visit, webhook_id: int, status: int = 200, token: str | None = None, **values: Any
+    visit: PageVisit, webhook_id: int, status: int = 200, token: str | None = None, **values: Any
 ) -> Response:
     """Return the page of a webhook; `values` belong to a form that was sent. With the `token` of its
     URL, which is known only while it is made, the page shows the URL.

@@ -10,7 +10,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.order_pages.webhook import ADDRESS, SECRET, refuse_change, render_webhook
 from headwater.console.order_pages.webhook_view import fetch_active_webhook
 from headwater.console.order_pages.webhook_wizard import make_secret, read_secret
-from headwater.console.visits import SentForm, SpacePages, Visit
+from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.intake.webhooks.credentials import change_address, change_secret
 from headwater.intake.webhooks.deliveries import fetch_delivery, replay_delivery, replay_failed
 from headwater.intake.webhooks.models import Status
@@ -23,7 +23,7 @@ _DATA = SentForm("change webhook", Permission.WRITE_DATA)
 
 
 @ROUTES.action("/secret", SECRET, refuse_change)
-async def post_secret(visit: Visit) -> Response | FlashMessage:
+async def post_secret(visit: PageVisit) -> Response | FlashMessage:
     """Replace the signing secret with the typed one, or with a new one that is shown this once."""
     webhook, is_new = await fetch_active_webhook(visit), bool(visit.form.text("make"))
     secret = make_secret() if is_new else read_secret(visit.form.text("secret"))
@@ -33,7 +33,7 @@ async def post_secret(visit: Visit) -> Response | FlashMessage:
 
 
 @ROUTES.action("/address", ADDRESS, refuse_change)
-async def post_address(visit: Visit) -> Response:
+async def post_address(visit: PageVisit) -> Response:
     """Give a webhook another address, which is shown this once."""
     webhook = await fetch_active_webhook(visit)
     await visit.spend()
@@ -42,7 +42,7 @@ async def post_address(visit: Visit) -> Response:
 
 
 @ROUTES.action("/pause", _SETTINGS, refuse_change)
-async def post_pause(visit: Visit) -> FlashMessage:
+async def post_pause(visit: PageVisit) -> FlashMessage:
     """Keep what arrives from now on, and read it later."""
     webhook = await fetch_active_webhook(visit)
     await pause_webhook(visit.connection, visit.space.id, webhook.id, paused=True)
@@ -50,7 +50,7 @@ async def post_pause(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/resume", _SETTINGS, refuse_change)
-async def post_resume(visit: Visit) -> FlashMessage:
+async def post_resume(visit: PageVisit) -> FlashMessage:
     """Read what arrives again."""
     webhook = await fetch_active_webhook(visit)
     await pause_webhook(visit.connection, visit.space.id, webhook.id, paused=False)
@@ -58,7 +58,7 @@ async def post_resume(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/delete", _SETTINGS, refuse_change)
-async def post_delete(visit: Visit) -> Response:
+async def post_delete(visit: PageVisit) -> Response:
     """Revoke the webhook's address permanently."""
     webhook = await fetch_active_webhook(visit)
     await revoke_webhook(visit.connection, visit.space.id, webhook.id)
@@ -66,7 +66,7 @@ async def post_delete(visit: Visit) -> Response:
 
 
 @ROUTES.action("/replay", _DATA, refuse_change)
-async def post_replay(visit: Visit) -> FlashMessage:
+async def post_replay(visit: PageVisit) -> FlashMessage:
     """Read one delivery again."""
     webhook, delivery_id = await fetch_active_webhook(visit), visit.form.number("delivery")
     await fetch_delivery(visit.connection, visit.space.id, webhook.id, delivery_id)
@@ -76,7 +76,7 @@ async def post_replay(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/replay-failed", _DATA, refuse_change)
-async def post_replay_failed(visit: Visit) -> FlashMessage:
+async def post_replay_failed(visit: PageVisit) -> FlashMessage:
     """Read every refused delivery again."""
     webhook = await fetch_active_webhook(visit)
     outcomes = await replay_failed(visit.connection, visit.space.id, webhook.id)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from psycopg import AsyncConnection
 
-from headwater.console.visits import Visit
+from headwater.console.visits import PageVisit
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.http.errors import Errors, NotFound
 from headwater.intake.webhooks.deliveries import outcome_of
@@ -58,7 +58,7 @@ def list_senders() -> list[tuple[str, Provider]]:
     return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
 
 
-async def fetch_active_webhook(visit: Visit) -> Webhook:
+async def fetch_active_webhook(visit: PageVisit) -> Webhook:
     """Return the webhook that the path names. Raises NotFound, also for a revoked one."""
     webhook = await fetch_webhook(visit.connection, visit.space.id, visit.id("webhook_id"))
     if webhook.revoked_at is not None:

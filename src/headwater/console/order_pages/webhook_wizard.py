@@ -11,7 +11,7 @@ from starlette.responses import Response
 from headwater.console.forms import PostedForm, without_keys
 from headwater.console.order_pages.webhook import render_webhook
 from headwater.console.order_pages.webhook_view import list_senders
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.http.errors import Invalid
 from headwater.intake.webhooks.providers import PROVIDERS
@@ -30,20 +30,20 @@ NOT_USED = "Clear this secret, or choose “I have one”: without a signature i
 
 
 @ROUTES.page("/new", Permission.CHANGE_SETTINGS)
-async def show_wizard(visit: Visit) -> Response:
+async def show_wizard(visit: PageVisit) -> Response:
     """Show the senders there are, or the form of the one that the address names."""
     kind = visit.request.query_params.get("type", "")
     return _page(visit, kind if kind in PROVIDERS else None)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "event", "signing")
     errors = without_keys(errors_of(refusal))
     return _page(visit, visit.form.text("type"), typed, refusal.status, errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: Visit) -> Response:
+async def post_create(visit: PageVisit) -> Response:
     """Create a webhook; its address, and a secret that was made for it, are shown this once."""
     kind = visit.form.text("type")
     if kind not in PROVIDERS:
@@ -91,7 +91,7 @@ def make_secret() -> str:
 
 
 def _page(
-    visit: Visit, kind: str | None, typed: dict[str, str] | None = None, status: int = 200, **values: Any
+    visit: PageVisit, kind: str | None, typed: dict[str, str] | None = None, status: int = 200, **values: Any
 ) -> Response:
     common: dict[str, Any] = {
         "provider": PROVIDERS[kind] if kind else None,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.wizard import fetch_destination
-from headwater.console.visits import SpacePages, Visit
+from headwater.console.visits import PageVisit, SpacePages
 from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, fetch_delivery
 from headwater.forwarding.deliveries.reasons import REASONS, STATUSES
 from headwater.http.errors import NotFound
@@ -20,7 +20,7 @@ _MOMENTS = ("due_at", "created_at", "finished_at")
 
 
 @ROUTES.page()
-async def show_delivery(visit: Visit) -> Response:
+async def show_delivery(visit: PageVisit) -> Response:
     """Show one delivery."""
     row = await fetch_destination(visit)
     line = await fetch_delivery(visit.connection, visit.space.id, visit.id("delivery_id"))

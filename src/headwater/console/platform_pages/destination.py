@@ -18,7 +18,7 @@ from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.outcome_days import OUTCOMES, read_outcome_days
 from headwater.console.platform_pages.settings_form import FieldGroup, setting_fields
 from headwater.console.platform_pages.wizard import fetch_destination
-from headwater.console.visits import SentForm, SpacePages, Visit
+from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.forwarding.deliveries import delivery_log
 from headwater.forwarding.deliveries.delivery_counts import (
     MOST_COUNTED,
@@ -73,7 +73,7 @@ class DeliveryChoice:
 
 
 @ROUTES.page()
-async def show_destination(visit: Visit) -> Response:
+async def show_destination(visit: PageVisit) -> Response:
     """Show one destination."""
     row, connection, space = await fetch_destination(visit), visit.connection, visit.space
     problem, choice, position = None, DeliveryChoice(), None
@@ -135,7 +135,7 @@ def _read(line: str) -> dict[str, Any]:
     return delivery
 
 
-def _read_choice(visit: Visit) -> tuple[DeliveryChoice, Position | None]:
+def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
     """Return the deliveries that the address names, and the place in them. Raises Invalid."""
     query, space = visit.query, visit.space
     choice = DeliveryChoice(STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query))
@@ -150,7 +150,7 @@ def _read_choice(visit: Visit) -> tuple[DeliveryChoice, Position | None]:
     return choice, at
 
 
-def _cursors(visit: Visit, choice: DeliveryChoice) -> Cursors:
+def _cursors(visit: PageVisit, choice: DeliveryChoice) -> Cursors:
     path = f"/console/platforms/{visit.id('destination_id')}"
     return Cursors(visit.services.signing_key, visit.space.id, path, choice.pairs())
 
@@ -177,7 +177,7 @@ async def _filter(
 
 
 @ROUTES.action("/pause", _FORM)
-async def post_pause(visit: Visit) -> FlashMessage:
+async def post_pause(visit: PageVisit) -> FlashMessage:
     """Stop sending until the destination is resumed."""
     row = await fetch_destination(visit)
     await destinations.pause_destination(visit.connection, visit.space.id, row.id)
@@ -185,7 +185,7 @@ async def post_pause(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/resume", _FORM)
-async def post_resume(visit: Visit) -> FlashMessage:
+async def post_resume(visit: PageVisit) -> FlashMessage:
     """Send again, first of all what has waited."""
     row = await fetch_destination(visit)
     await destinations.resume_destination(visit.connection, visit.space.id, row.id)
@@ -193,7 +193,7 @@ async def post_resume(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/remove", _FORM)
-async def post_remove(visit: Visit) -> Response:
+async def post_remove(visit: PageVisit) -> Response:
     """Remove the destination."""
     row = await fetch_destination(visit)
     await remove_destination(visit.connection, visit.space.id, row.id)
@@ -201,7 +201,7 @@ async def post_remove(visit: Visit) -> Response:
 
 
 @ROUTES.action("/replay", _FORM)
-async def post_replay(visit: Visit) -> FlashMessage:
+async def post_replay(visit: PageVisit) -> FlashMessage:
     """Queue deliveries again: one, or all of a status or a reason."""
     row, form = await fetch_destination(visit), visit.form
     body: dict[str, Any] = {"status": [form.text("status")]}

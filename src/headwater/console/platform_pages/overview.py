@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from headwater.console.platform_pages import destination_state as standing
 from headwater.console.platform_pages.outcome_days import OUTCOMES, read_outcome_days
-from headwater.console.visits import SpacePages, Visit
+from headwater.console.visits import PageVisit, SpacePages
 from headwater.forwarding.deliveries.delivery_counts import count_waiting
 from headwater.forwarding.destinations.destinations import list_destinations
 from headwater.forwarding.platforms.platform import DAY
@@ -20,7 +20,7 @@ ROUTES = SpacePages("/platforms")
 
 
 @ROUTES.page()
-async def show_platforms(visit: Visit) -> Response:
+async def show_platforms(visit: PageVisit) -> Response:
     """Show a card for each destination, and the platforms that one can connect."""
     connection, space = visit.connection, visit.space
     rows = await list_destinations(connection, space.id, most_counted=0)

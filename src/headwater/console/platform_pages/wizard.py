@@ -24,10 +24,10 @@ from headwater.console.platform_pages.settings_form import (
     worded,
 )
 from headwater.console.visits import (
+    PageVisit,
     Refusal,
     SentForm,
     SpacePages,
-    Visit,
     errors_of,
     open_visit,
     read_sent_form,
@@ -59,7 +59,7 @@ class Typed:
     errors: Errors
 
 
-async def fetch_destination(visit: Visit) -> DestinationRow:
+async def fetch_destination(visit: PageVisit) -> DestinationRow:
     """Return the destination that the path names. Raises NotFound."""
     destination_id = visit.id("destination_id")
     return await destinations.fetch_destination(
@@ -83,7 +83,7 @@ def _is_condition(group: FieldGroup) -> bool:
     return group is FieldGroup.CONDITION
 
 
-def _is_step(visit: Visit) -> bool:
+def _is_step(visit: PageVisit) -> bool:
     return CONNECTING in visit.request.query_params
 
 
@@ -91,20 +91,20 @@ def _is_step(visit: Visit) -> bool:
 
 
 @_NEW_PAGES.page("", Permission.CHANGE_SETTINGS)
-async def show_new(visit: Visit) -> Response:
+async def show_new(visit: PageVisit) -> Response:
     """Show the form of a new destination."""
     platform = _named_platform(visit)
     return _account_page(visit, platform, Typed(platform.title, {}, {}))
 
 
-async def _refuse_new(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
     platform = _named_platform(visit)
     settings = read_settings(visit.form, platform, {}, _is_account)
     return _account_page(visit, platform, Typed(visit.form.text("name"), settings, errors_of(refusal)))
 
 
 @_NEW_PAGES.action("", _CONNECT, _refuse_new)
-async def post_new(visit: Visit) -> Response:
+async def post_new(visit: PageVisit) -> Response:
     """Create a destination, which is paused at first."""
     platform = _named_platform(visit)
     body: dict[str, Any] = {
@@ -121,13 +121,13 @@ async def post_new(visit: Visit) -> Response:
 
 
 @_PAGES.page("/settings", Permission.CHANGE_SETTINGS)
-async def show_account(visit: Visit) -> Response:
+async def show_account(visit: PageVisit) -> Response:
     """Show the form of a destination's account."""
     row = await fetch_destination(visit)
     return _account_page(visit, known_platform(row), Typed(row.name, row.settings, {}), row)
 
 
-async def _refuse_account(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
     row = await fetch_destination(visit)
     platform = known_platform(row)
     settings = read_settings(visit.form, platform, row.settings, _is_account)
@@ -136,7 +136,7 @@ async def _refuse_account(visit: Visit, refusal: Refusal) -> Response:
 
 
 @_PAGES.action("/settings", _CHANGE, _refuse_account)
-async def post_account(visit: Visit) -> Response:
+async def post_account(visit: PageVisit) -> Response:
     """Change a destination's name, settings and tokens; a token that is left empty stays."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
@@ -150,7 +150,7 @@ async def post_account(visit: Visit) -> Response:
     return _next(visit, row, "events")
 
 
-async def _change(visit: Visit, row: DestinationRow, body: dict[str, Any]) -> None:
+async def _change(visit: PageVisit, row: DestinationRow, body: dict[str, Any]) -> None:
     key = visit.services.sealing_key
     await destinations.change_destination(visit.connection, visit.space.id, row.id, body, key, as_text=True)
 
@@ -165,7 +165,7 @@ def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
     )
 
 
-def _named_platform(visit: Visit) -> Platform:
+def _named_platform(visit: PageVisit) -> Platform:
     try:
         return PLATFORMS[visit.request.path_params["platform"]]
     except KeyError:
@@ -173,7 +173,7 @@ def _named_platform(visit: Visit) -> Platform:
 
 
 def _account_page(
-    visit: Visit, platform: Platform, typed: Typed, row: DestinationRow | None = None
+    visit: PageVisit, platform: Platform, typed: Typed, row: DestinationRow | None = None
 ) -> Response:
     fields = setting_fields(platform, typed.settings)
     values: dict[str, Any] = {
@@ -196,17 +196,17 @@ def _account_page(
 
 
 @_PAGES.page("/events", Permission.CHANGE_SETTINGS)
-async def show_events(visit: Visit) -> Response:
+async def show_events(visit: PageVisit) -> Response:
     """Show the events that a destination receives, their names and conditions."""
     return _events_page(visit, await fetch_destination(visit), {})
 
 
-async def _refuse_events(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_events(visit: PageVisit, refusal: Refusal) -> Response:
     return _events_page(visit, _typed_events(visit, await fetch_destination(visit)), errors_of(refusal))
 
 
 @_PAGES.action("/events", _CHANGE, _refuse_events)
-async def post_events(visit: Visit) -> Response:
+async def post_events(visit: PageVisit) -> Response:
     """Change the names of events and the conditions for sending them."""
     row = await fetch_destination(visit)
     typed = _typed_events(visit, row)
@@ -219,7 +219,7 @@ async def post_events(visit: Visit) -> Response:
     return _next(visit, row, "test")
 
 
-def _typed_events(visit: Visit, row: DestinationRow) -> DestinationRow:
+def _typed_events(visit: PageVisit, row: DestinationRow) -> DestinationRow:
     """Return the destination as the form has it."""
     form, platform = visit.form, known_platform(row)
     return replace(
@@ -230,7 +230,7 @@ def _typed_events(visit: Visit, row: DestinationRow) -> DestinationRow:
     )
 
 
-def _events_page(visit: Visit, row: DestinationRow, errors: Errors) -> Response:
+def _events_page(visit: PageVisit, row: DestinationRow, errors: Errors) -> Response:
     platform, labels = known_platform(row), visit.space.event_labels
     fields = setting_fields(platform, row.settings)
     values: dict[str, Any] = {
@@ -251,7 +251,7 @@ def _events_page(visit: Visit, row: DestinationRow, errors: Errors) -> Response:
 
 
 @_PAGES.page("/test", Permission.CHANGE_SETTINGS)
-async def show_test(visit: Visit) -> Response:
+async def show_test(visit: PageVisit) -> Response:
     """Show how the last test went, and offer another."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
@@ -291,7 +291,7 @@ async def post_test(request: Request) -> Response:
 _PAGES.add("/test", post_test, "POST")
 
 
-def _next(visit: Visit, row: DestinationRow, step: str) -> Response:
+def _next(visit: PageVisit, row: DestinationRow, step: str) -> Response:
     """Lead on to the next step of connecting, or back to the destination."""
     if _is_step(visit):
         return visit.redirect(f"/platforms/{row.id}/{step}?{CONNECTING}")

@@ -27,7 +27,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.report_pages.bar import conversion_title, model_title, window_title
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visits import SentForm, SpacePages, Visit, open_visit, read_sent_form
+from headwater.console.visits import PageVisit, SentForm, SpacePages, open_visit, read_sent_form
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
@@ -45,7 +45,7 @@ CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
 @ROUTES.page()
-async def show_fits(visit: Visit) -> Response:
+async def show_fits(visit: PageVisit) -> Response:
     """Show all fits, and the form for another."""
     return await _page(visit, _usual(visit.space), {})
 
@@ -69,7 +69,7 @@ ROUTES.add("/make", post_fit, "POST")
 
 
 @ROUTES.page("/{fit_id}")
-async def show_fit(visit: Visit) -> Response:
+async def show_fit(visit: PageVisit) -> Response:
     """Show one fit with its weights."""
     fit, weights = await _load(visit)
     models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
@@ -87,7 +87,7 @@ async def show_fit(visit: Visit) -> Response:
 
 
 @ROUTES.page("/{fit_id}/weights.csv")
-async def send_weights(visit: Visit) -> Response:
+async def send_weights(visit: PageVisit) -> Response:
     """Send the weights of a fit as CSV."""
     fit, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
@@ -98,14 +98,14 @@ async def send_weights(visit: Visit) -> Response:
 
 
 @ROUTES.action("/{fit_id}/choose", _FORM)
-async def post_choice(visit: Visit) -> Response:
+async def post_choice(visit: PageVisit) -> Response:
     """Make a fit the current one of its event name."""
     fit_id = visit.id("fit_id")
     await choose_fit(visit.connection, visit.space.id, fit_id)
     return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
 
 
-async def _load(visit: Visit) -> tuple[Fit, Sequence[FittedWeight]]:
+async def _load(visit: PageVisit) -> tuple[Fit, Sequence[FittedWeight]]:
     """Return the fit of the path and its weights. Raises NotFound."""
     fit_id = visit.id("fit_id")
     fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
@@ -118,7 +118,7 @@ def _read_form(form: PostedForm, space: Space) -> NamedRequest:
     return read_fit_request(values, space)
 
 
-async def _page(visit: Visit, typed: Mapping[str, str], errors: Errors) -> Response:
+async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> Response:
     connection, space = visit.connection, visit.space
     fits = await list_fits(connection, space.id)
     monthly = await list_monthly(connection, space.id)

@@ -21,7 +21,7 @@ from headwater.console.report_pages.charts.chart_notes import (
     remove_note,
 )
 from headwater.console.report_pages.saved_views import is_address_query
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 
@@ -31,18 +31,18 @@ LAST_PAGE = -(-MOST // LISTED)
 
 
 @ROUTES.page()
-async def show_notes(visit: Visit) -> Response:
+async def show_notes(visit: PageVisit) -> Response:
     """Show a page of the notes, and the form for another."""
     day = visit.request.query_params.get("day", "")
     return await _list_page(visit, {"day": day if _is_day(day) else _today(visit), "text": ""}, {})
 
 
-async def _refuse_new(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
     return await _list_page(visit, visit.typed("day", "text"), errors_of(refusal))
 
 
 @ROUTES.action("/add", _FORM, _refuse_new)
-async def post_add(visit: Visit) -> Response:
+async def post_add(visit: PageVisit) -> Response:
     """Add a note, and lead back to the chart that the form is on, or to the list."""
     form = visit.form
     await add_note(visit.connection, visit.space.id, visit.user_id, form.text("day"), form.text("text"))
@@ -53,17 +53,17 @@ async def post_add(visit: Visit) -> Response:
 
 
 @ROUTES.page("/{note_id}")
-async def show_note(visit: Visit) -> Response:
+async def show_note(visit: PageVisit) -> Response:
     """Show a note with the forms that change and delete it."""
     return await _note_page(visit, None, {})
 
 
-async def _refuse_change(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
     return await _note_page(visit, visit.typed("day", "text"), errors_of(refusal))
 
 
 @ROUTES.action("/{note_id}/change", _FORM, _refuse_change)
-async def post_change(visit: Visit) -> FlashMessage:
+async def post_change(visit: PageVisit) -> FlashMessage:
     """Change a note."""
     connection, space_id, form = visit.connection, visit.space.id, visit.form
     note = await fetch_note(connection, space_id, visit.id("note_id"))
@@ -72,13 +72,13 @@ async def post_change(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/{note_id}/remove", _FORM)
-async def post_remove(visit: Visit) -> FlashMessage:
+async def post_remove(visit: PageVisit) -> FlashMessage:
     """Delete a note."""
     await remove_note(visit.connection, visit.space.id, visit.id("note_id"))
     return FlashMessage.NOTE_REMOVED
 
 
-async def _list_page(visit: Visit, typed: dict[str, str], errors: Errors) -> Response:
+async def _list_page(visit: PageVisit, typed: dict[str, str], errors: Errors) -> Response:
     page = _read_page(visit.request)
     notes = await list_notes(visit.connection, visit.space.id, page)
     values = {
@@ -91,7 +91,7 @@ async def _list_page(visit: Visit, typed: dict[str, str], errors: Errors) -> Res
     return visit.render("notes.html", values | await _common(visit), 422 if errors else 200)
 
 
-async def _note_page(visit: Visit, typed: dict[str, str] | None, errors: Errors) -> Response:
+async def _note_page(visit: PageVisit, typed: dict[str, str] | None, errors: Errors) -> Response:
     note = await fetch_note(visit.connection, visit.space.id, visit.id("note_id"))
     values = {
         "note": note,
@@ -101,7 +101,7 @@ async def _note_page(visit: Visit, typed: dict[str, str] | None, errors: Errors)
     return visit.render("note.html", values | await _common(visit), 422 if errors else 200)
 
 
-async def _common(visit: Visit) -> dict[str, Any]:
+async def _common(visit: PageVisit) -> dict[str, Any]:
     return {
         "base": visit.path(),
         "here": visit.path("/notes"),
@@ -111,7 +111,7 @@ async def _common(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _today(visit: Visit) -> str:
+def _today(visit: PageVisit) -> str:
     return datetime.now(UTC).astimezone(visit.space.zone).date().isoformat()
 
 

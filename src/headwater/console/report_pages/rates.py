@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
@@ -28,7 +28,7 @@ assert MOST_DAYS < MOST_RATES
 
 
 @ROUTES.page()
-async def show_rates(visit: Visit) -> Response:
+async def show_rates(visit: PageVisit) -> Response:
     """Show a page of the rates, and the form for others, filled in as the address says."""
     today = datetime.now(UTC).astimezone(visit.space.zone).date()
     usual = {"currency": visit.space.currency, "first_day": f"{today}"}
@@ -36,12 +36,12 @@ async def show_rates(visit: Visit) -> Response:
     return await _page(visit, {name: parameters.get(name, usual.get(name, "")) for name in FIELDS}, {})
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, visit.typed(*FIELDS), errors_of(refusal))
 
 
 @ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
-async def post_rates(visit: Visit) -> FlashMessage:
+async def post_rates(visit: PageVisit) -> FlashMessage:
     """Store one rate for each of some days."""
     await put_rates(visit.connection, visit.space.id, read_rate_form(visit.form))
     return FlashMessage.RATES_STORED
@@ -93,7 +93,7 @@ def _of_fields(errors: Errors, day: str) -> Errors:
     return fields
 
 
-async def _page(visit: Visit, typed: dict[str, str], errors: Errors) -> Response:
+async def _page(visit: PageVisit, typed: dict[str, str], errors: Errors) -> Response:
     connection, space_id, here = visit.connection, visit.space.id, visit.path("/rates")
     writer = cursors(visit.services.signing_key, space_id)
     query = visit.query if visit.request.method == "GET" else Query(b"")

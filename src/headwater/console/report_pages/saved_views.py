@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.visitor import SpaceVisitor
-from headwater.console.visits import SentForm, SpacePages, Visit
+from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.roles import Permission
@@ -92,7 +92,7 @@ ROUTES = SpacePages("/views", back="")
 
 
 @ROUTES.action("/save", SentForm("save view", Permission.READ))
-async def post_save(visit: Visit) -> Response:
+async def post_save(visit: PageVisit) -> Response:
     """Save the page that the form is on as a view; a view of the same name is replaced."""
     form = visit.form
     view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
@@ -102,7 +102,7 @@ async def post_save(visit: Visit) -> Response:
 
 
 @ROUTES.action("/remove", SentForm("remove view", Permission.READ))
-async def post_remove(visit: Visit) -> FlashMessage:
+async def post_remove(visit: PageVisit) -> FlashMessage:
     """Remove one of the visitor's views."""
     values = {"space_id": visit.space.id, "user_id": visit.user_id, "id": visit.form.number("view")}
     await visit.connection.execute(queries["remove"], values)

@@ -17,7 +17,7 @@ from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import MADE_OF, Basis, basis_of, titles_of
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
@@ -147,12 +147,12 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
 ROUTES.add("", show_self_reported)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _render(await open_page(visit.request), errors_of(refusal), visit.typed("phrase", "source"))
 
 
 @ROUTES.action("/add", _FORM, _refuse)
-async def post_add(visit: Visit) -> FlashMessage:
+async def post_add(visit: PageVisit) -> FlashMessage:
     """Have words in answers stand for a source."""
     phrase, source = visit.form.text("phrase").strip(), visit.form.text("source")
     errors: Errors = {}
@@ -167,13 +167,13 @@ async def post_add(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/remove", _FORM, _refuse)
-async def post_remove(visit: Visit) -> FlashMessage:
+async def post_remove(visit: PageVisit) -> FlashMessage:
     """Remove words that stand for a source."""
     await _change(visit, visit.form.text("phrase"), "")
     return FlashMessage.PHRASE_REMOVED
 
 
-async def _change(visit: Visit, phrase: str, source: str) -> None:
+async def _change(visit: PageVisit, phrase: str, source: str) -> None:
     try:
         changes = read_changes({f"{ANSWER_PHRASE}.{phrase}": source})
         await change_space(visit.connection, visit.space.id, changes)

@@ -17,7 +17,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import read_view
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.parameters import Query
@@ -86,19 +86,19 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
 
 
 @ROUTES.page()
-async def show_links(visit: Visit) -> Response:
+async def show_links(visit: PageVisit) -> Response:
     """Show the links, and the form for one of the page that the address names."""
     query = visit.query
     return await _page(visit, {name: str(query.single(name) or "") for name in ("page", "query")})
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "page", "query", "days", "notes")
     return await _page(visit, typed, errors=errors_of(refusal))
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: Visit) -> Response:
+async def post_create(visit: PageVisit) -> Response:
     """Create a link, which is shown this once."""
     token = await _create(visit)
     await visit.spend()
@@ -106,14 +106,14 @@ async def post_create(visit: Visit) -> Response:
 
 
 @ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS))
-async def post_revoke(visit: Visit) -> FlashMessage:
+async def post_revoke(visit: PageVisit) -> FlashMessage:
     """Revoke a link at once."""
     values = {"space_id": visit.space.id, "id": visit.form.number("link")}
     await visit.connection.execute(queries["revoke"], values)
     return FlashMessage.LINK_REVOKED
 
 
-async def _create(visit: Visit) -> str:
+async def _create(visit: PageVisit) -> str:
     view = read_view(visit.form.text("name"), visit.form.text("page"), visit.form.text("query"), SHAREABLE)
     days = visit.form.text("days")
     if days not in LIFETIMES:
@@ -137,7 +137,7 @@ async def _create(visit: Visit) -> str:
 
 
 async def _page(
-    visit: Visit, typed: dict[str, str], made: str | None = None, errors: Errors | None = None
+    visit: PageVisit, typed: dict[str, str], made: str | None = None, errors: Errors | None = None
 ) -> Response:
     cursor = visit.connection.cursor(row_factory=class_row(ShareLink))
     values = {"space_id": visit.space.id, "most": MOST}

@@ -23,7 +23,7 @@ from headwater.console.list_page import PER_PAGE
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.view import ReportView
 from headwater.console.setup_pages.remedies import advice_of, places_of
-from headwater.console.visits import Act, Refusal, SentForm, SpacePages, Visit
+from headwater.console.visits import Act, PageVisit, Refusal, SentForm, SpacePages
 from headwater.forwarding.destinations.destinations import resume_destination
 from headwater.http.errors import Invalid
 from headwater.http.inputs.parameters import Query
@@ -46,16 +46,16 @@ SEVERITIES = {
     Severity.WARNING: "Less exact",
     Severity.NOTE: "Worth knowing",
 }
-Change = Callable[[Visit], Awaitable[FlashMessage]]
+Change = Callable[[PageVisit], Awaitable[FlashMessage]]
 
 
 @ROUTES.page()
-async def show_quality(visit: Visit) -> Response:
+async def show_quality(visit: PageVisit) -> Response:
     """Show the findings of the period that the address names."""
     return await _page(visit, None)
 
 
-async def _page(visit: Visit, problem: str | None) -> Response:
+async def _page(visit: PageVisit, problem: str | None) -> Response:
     connection, space, base = visit.connection, visit.space, visit.path()
     path = f"{base}/data-quality"
     view = _read_view(visit.request)
@@ -105,24 +105,24 @@ def _period(view: ReportView, space: Space) -> TimeRange:
     return TimeRange(period.start, max(period.end, now)) if view.period == DEFAULT_PERIOD else period
 
 
-async def _resume(visit: Visit) -> FlashMessage:
+async def _resume(visit: PageVisit) -> FlashMessage:
     await resume_destination(visit.connection, visit.space.id, visit.form.number("destination"))
     return FlashMessage.DESTINATION_RESUMED
 
 
-async def _replay(visit: Visit) -> FlashMessage:
+async def _replay(visit: PageVisit) -> FlashMessage:
     replayed = await replay_rejected_events(visit.connection, visit.space.id)
     return FlashMessage.REPLAYED if replayed else FlashMessage.NOTHING_CHANGED
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, refusal.message)
 
 
 def _returning(change: Change) -> Act:
     """Return a change that leads back to the period that the page was of."""
 
-    async def act(visit: Visit) -> Response:
+    async def act(visit: PageVisit) -> Response:
         message = await change(visit)
         return visit.redirect(_read_view(visit.request).link("/data-quality"), message)
 

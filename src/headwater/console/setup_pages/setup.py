@@ -18,7 +18,7 @@ from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
 from headwater.console.report_pages.figures import percent
 from headwater.console.setup_pages.remedies import advice_of, place_of_alert
 from headwater.console.site_pages.site import installation_of
-from headwater.console.visits import SpacePages, Visit
+from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.operations.backups.records import OLD, fetch_latest
 from headwater.spaces.models import Space
@@ -80,7 +80,7 @@ def counted(number: int) -> str:
 
 
 @ROUTES.page()
-async def show_setup(visit: Visit) -> Response:
+async def show_setup(visit: PageVisit) -> Response:
     """Show a Space's setup, and the state of its processing."""
     connection, space, shared = visit.connection, visit.space, visit.services
     setup = await read_setup(connection, space)

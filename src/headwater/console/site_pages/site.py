@@ -13,7 +13,7 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
 from headwater.console.site_pages.sites import SITE_FIELDS, read_site, site_errors
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.endpoints.services import Services
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.roles import Permission
@@ -31,12 +31,12 @@ REFUSED_DAYS = 7
 
 
 @ROUTES.page()
-async def show_site(visit: Visit) -> Response:
+async def show_site(visit: PageVisit) -> Response:
     """Show a site with the snippet for the shop system that the address names."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     values: dict[str, Any] = {"errors": site_errors(errors_of(refusal))}
     if not visit.form.text(CONFIRM):
         values["typed"] = visit.typed(*SITE_FIELDS)
@@ -44,7 +44,7 @@ async def _refuse(visit: Visit, refusal: Refusal) -> Response:
 
 
 @ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse)
-async def post_change(visit: Visit) -> FlashMessage:
+async def post_change(visit: PageVisit) -> FlashMessage:
     """Change a site's settings."""
     new = read_site(visit.form)
     change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
@@ -53,7 +53,7 @@ async def post_change(visit: Visit) -> FlashMessage:
 
 
 @ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse)
-async def post_end(visit: Visit) -> Response:
+async def post_end(visit: PageVisit) -> Response:
     """End a site, once its name was typed."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if visit.form.text(CONFIRM).split() != site.name.split():
@@ -62,7 +62,7 @@ async def post_end(visit: Visit) -> Response:
     return visit.redirect("/sites", FlashMessage.SITE_ENDED)
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     shop, needs_consent = _read_choices(visit.request)
     snippet = Snippet(installation_of(visit.services), site.site_key, needs_consent)

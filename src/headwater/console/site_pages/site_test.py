@@ -21,10 +21,10 @@ from headwater.alerts.site_tests.site_test import (
 from headwater.console.pages import wait_text
 from headwater.console.site_pages.site import installation_of
 from headwater.console.visits import (
+    PageVisit,
     Refusal,
     SentForm,
     SpacePages,
-    Visit,
     errors_of,
     open_visit,
     read_sent_form,
@@ -52,12 +52,12 @@ STEPS = {
 
 
 @ROUTES.page()
-async def show_test(visit: Visit) -> Response:
+async def show_test(visit: PageVisit) -> Response:
     """Show the latest test of a site as far as it has come."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, refusal.status, typed=visit.form.text("url"), errors=errors_of(refusal))
 
 
@@ -88,7 +88,7 @@ async def post_start(request: Request) -> Response:
 ROUTES.add("/start", post_start, "POST")
 
 
-async def _fetch(visit: Visit) -> Site:
+async def _fetch(visit: PageVisit) -> Site:
     """Return the site that the path names. Raises NotFound for one that has ended, too."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if site.revoked_at is not None:
@@ -104,7 +104,7 @@ async def _take_start(connection: AsyncConnection, space_id: int) -> None:
         raise Invalid({"url": [f"That are many tests at once: begin the next in {wait}."]})
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     site = await _fetch(visit)
     now = datetime.now(UTC)
     test = await fetch_test(visit.connection, visit.space.id, site.id)

@@ -10,7 +10,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, without_keys
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
-from headwater.console.visits import Refusal, SentForm, SpacePages, Visit, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.sites.origins import read_pasted_origins
@@ -23,18 +23,18 @@ _CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True)
 
 
 @ROUTES.page()
-async def show_sites(visit: Visit) -> Response:
+async def show_sites(visit: PageVisit) -> Response:
     """Show the sites."""
     return await _page(visit)
 
 
-async def _refuse(visit: Visit, refusal: Refusal) -> Response:
+async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     errors = site_errors(errors_of(refusal))
     return await _page(visit, refusal.status, typed=visit.typed(*SITE_FIELDS), errors=errors)
 
 
 @ROUTES.action("/create", _CREATE, _refuse)
-async def post_create(visit: Visit) -> Response:
+async def post_create(visit: PageVisit) -> Response:
     """Create a site, and lead to its snippet."""
     new, key = read_site(visit.form), visit.services.sealing_key
     site, _ = await create_site(visit.connection, visit.space.id, new, key)
@@ -72,7 +72,7 @@ def site_errors(errors: Errors) -> Errors:
     return {"origins" if name == "origin" else name: rules for name, rules in plain.items()}
 
 
-async def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     sites = await list_sites(visit.connection, visit.space.id)
     active = [site for site in sites if site.revoked_at is None]
     ended = [site for site in sites if site.revoked_at is not None]
