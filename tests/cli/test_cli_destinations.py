@@ -18,7 +18,7 @@ from tests.support.factories import make_stage
 from tests.support.fake_platform import Answer, FakePlatform
 
 CREATE = ["--platform", NAME, "--set", f"pixel_id={PIXEL}"]
-VISIBLE = "shows the value to everybody on this machine"
+VISIBLE = "is visible to all users of this machine"
 GIVEN = [*CREATE, "--secret", f"token={TOKEN}"]
 
 

@@ -161,7 +161,7 @@ def test_a_test_that_cannot_go_out(owner: Person, space_id: int) -> None:
     add_channel(owner, space_id, kind="email", name="Me", address=owner.user.email)
     form = owner.browser.forms(page)
     tests = [each for each in form if each.action.startswith(f"{page}/channels/test")]
-    assert "No mail server is set" in owner.browser.send(tests[1]).text
+    assert "No mail server is configured" in owner.browser.send(tests[1]).text
 
 
 def test_somebody_elses_address_agrees_first(

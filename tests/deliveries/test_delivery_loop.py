@@ -289,7 +289,7 @@ def test_settings_that_cannot_be_opened(sending: Sending, platform: FakePlatform
     sending.run()
     status, reason = sending.state(destination, "status", "status_reason")
     assert status == "held"
-    assert "given anew" in reason
+    assert "Enter the tokens again" in reason
     assert not platform.requests
 
 

@@ -183,7 +183,7 @@ def test_without_a_mail_server_nothing_goes_out(post: Post) -> None:
     post.add("email", post.accounts.member(post.space_id).email)
     post.tell()
     post.send(smtp_url=None)
-    assert "No mail server is set" in (post.outcomes[0][1] or "")
+    assert "No mail server is configured" in (post.outcomes[0][1] or "")
     post.mailbox.refusal = "550 No such user"
     post.send(datetime.now(UTC) + timedelta(minutes=2))
     assert post.outcomes[0][0] == "failed"

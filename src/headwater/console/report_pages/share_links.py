@@ -144,7 +144,7 @@ async def _page(
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
     usual = {"name": "", "page": "", "query": "", "days": USUAL_LIFETIME, "notes": ""}
-    shown: dict[str, Any] = {
+    page_values: dict[str, Any] = {
         "links": links,
         "made": made,
         "typed": usual | typed,
@@ -155,4 +155,4 @@ async def _page(
         "makers": {member.user_id: member.display_name for member in members},
         "once": visit.once(_CREATE.name),
     }
-    return visit.render("share_links.html", shown, 422 if errors else 200)
+    return visit.render("share_links.html", page_values, 422 if errors else 200)
