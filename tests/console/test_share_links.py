@@ -14,7 +14,8 @@ import pytest
 from headwater.console.report_pages import models, paths, share_links
 from headwater.console.report_pages.breakdown import OPEN
 from headwater.console.report_pages.view import NEW_FILTER, NEW_KEY, ReportView
-from headwater.reports.questions import paths, report
+from headwater.reports.questions import paths as path_question
+from headwater.reports.questions import report
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.browsing import Browser
@@ -81,7 +82,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
 def every_parameter() -> list[str]:
     """Those above, and one of each name that pages and reports have, new ones among them."""
     of_models = (models._MODELS, models._BASE, models._GROUP, models._ORDER)
-    of_reports = (*report.PARAMETERS, *paths.PARAMETERS)
+    of_reports = (*report.PARAMETERS, *path_question.PARAMETERS)
     names = {field.name for field in view_fields(ReportView)} | {NEW_FILTER, NEW_KEY, OPEN}
     names |= {each.name for each in (*of_models, paths._STEPS, *of_reports)}
     assert len(names) > 25
