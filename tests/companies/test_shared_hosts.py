@@ -17,13 +17,17 @@ SHARED = [
     "members.ebay.co.uk", "guest.booking.com", "reply.airbnb.com", "guest.airbnb.com",
     "users.noreply.github.com", "googlegroups.com", "gmail.com", "mail.gmail.com", "uk.com",
     "co.uk", "verkopen.bol.com", "reply.craigslist.org", "acme.herokuapp.com",
+    "gmail.co", "gmail.com.br", "googlemail.co", "hotmail.co", "yahoo.co", "outlook.co", "icloud.co",
+    "gmial.com", "gmal.com", "gnail.com", "gamil.com", "hotmial.com", "hotmil.com", "outlok.com",
+    "yaho.com", "iclod.com", "alum.mit.edu", "alumni.stanford.edu", "acme.sharepoint.com",
 ]  # fmt: skip
 OWN = {
     "x.uk.com": "x.uk.com", "mail.x.uk.com": "x.uk.com", "shop.de.com": "shop.de.com",
     "acme.com": "acme.com", "eu.acme.co.uk": "acme.co.uk", "apple.com": "apple.com",
     "appleid.com": "appleid.com", "amazon.de": "amazon.de", "booking.com": "booking.com",
     "zendesk.com": "zendesk.com", "microsoft.com": "microsoft.com", "ebay.com": "ebay.com",
-    "marketplace.acme.com": "acme.com", "members.acme.de": "acme.de",
+    "mit.edu": "mit.edu", "alumni.acme.com": "acme.com", "marketplace.acme.com": "acme.com",
+    "members.acme.de": "acme.de",
 }  # fmt: skip
 
 
