@@ -37,7 +37,7 @@ def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
     """The answer about paths, as far as questions are about it."""
     asked = {"limit": 20, **arguments, **_dates(arguments), "measures": ["events"]}
     paths = make_paths(facts, read_question(asked), asked.pop("group_by", "source"))
-    figures = ["events", "revenue", "days_to_conversion"]
+    figures = ["events", "conversions", "revenue", "days_to_conversion"]
     return {
         "columns": ["path", "more", *figures],
         "rows": [[[*way.steps], way.more, *_tallied(tally)] for way, tally in paths.ways],
@@ -51,15 +51,16 @@ def paths_answer(facts: Facts, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _table(names: list[str], rows: Mapping[tuple[str, ...], Tally | None]) -> dict[str, Any]:
     return {
-        "columns": [*names, "events", "revenue", "days_to_conversion"],
+        "columns": [*names, "events", "conversions", "revenue", "days_to_conversion"],
         "rows": [[*keys, *_tallied(tally)] for keys, tally in rows.items()],
     }
 
 
 def _tallied(tally: Tally | None) -> list[float | None]:
     if tally is None:
-        return [0, 0, None]
-    return [tally.events, number(tally.revenue), number(tally.days)]
+        return [0, 0, 0, None]
+    days = None if tally.days is None else number(tally.days)
+    return [tally.events, tally.conversions, number(tally.revenue), days]
 
 
 BY_TOOL: dict[str, Callable[[Facts, dict[str, Any]], dict[str, Any]]] = {

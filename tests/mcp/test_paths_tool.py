@@ -24,9 +24,9 @@ def test_it_works(assistant: Assistant, stage: Stage) -> None:
     come(stage, "facebook_ads", "email")
     come(stage, "direct")
     told = assistant.call("query_paths", period="2026-05", group_by="channel")
-    assert told["rows"] == [[["paid", "email"], 0, 2, 20, 1.5], [["direct"], 0, 1, 10, 0]]
-    assert told["totals"] == {"events": 3, "revenue": 30, "days_to_conversion": 1}
-    assert told["touches"]["rows"][2] == ["3", 1, 10, 2]
+    assert told["rows"] == [[["paid", "email"], 0, 2, 2, 20, 1.5], [["direct"], 0, 1, 1, 10, 0]]
+    assert told["totals"] == {"events": 3, "conversions": 3, "revenue": 30, "days_to_conversion": 1}
+    assert told["touches"]["rows"][2] == ["3", 1, 1, 10, 2]
     assert told["period"] == MAY
 
 

@@ -57,7 +57,7 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
 def _exact(figures: PathFigures) -> list[Fraction | None]:
     days = figures.days_to_conversion
     return [
-        Fraction(figures.events), Fraction(figures.revenue),
+        Fraction(figures.events), Fraction(figures.conversions), Fraction(figures.revenue),
         None if days is None else Fraction(days),
     ]  # fmt: skip
 
@@ -86,5 +86,5 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
 
 def _of(tally: model.Tally | None) -> list[Fraction | None]:
     if tally is None:
-        return [Fraction(0), Fraction(0), None]
-    return [Fraction(tally.events), tally.revenue, tally.days]
+        return [Fraction(0), Fraction(0), Fraction(0), None]
+    return [Fraction(tally.events), Fraction(tally.conversions), tally.revenue, tally.days]

@@ -50,25 +50,27 @@ def test_it_works(api: Api, stage: Stage) -> None:
     way(stage, "direct", amount=-3)
     way(stage, amount=1000)
     told = paths(api)
-    figures = ["events", "revenue", "days_to_conversion"]
+    figures = ["events", "conversions", "revenue", "days_to_conversion"]
     assert told["columns"] == ["path", "more", *figures]
     assert told["rows"] == [
-        [["google_ads", "email"], 0, 2, 120.5, 1.5], [["direct"], 0, 1, -3, 0],
+        [["google_ads", "email"], 0, 2, 2, 120.5, 1.5], [["direct"], 0, 1, 0, -3, None],
     ]  # fmt: skip
     assert told["left_out"] == 0
-    assert told["totals"] == {"events": 3, "revenue": 117.5, "days_to_conversion": 1}
+    assert told["totals"] == {"events": 3, "conversions": 2, "revenue": 117.5, "days_to_conversion": 1.5}
     assert told["touches"] == {
         "columns": ["touches", *figures],
         "rows": [
-            ["1", 1, -3, 0], ["2", 1, 20.5, 1], ["3", 1, 100, 2],
-            *([name, 0, 0, None] for name in ("4", "5", "6-10", "11-20", "21+")),
+            ["1", 1, 0, -3, None], ["2", 1, 1, 20.5, 1], ["3", 1, 1, 100, 2],
+            *([name, 0, 0, 0, None] for name in ("4", "5", "6-10", "11-20", "21+")),
         ],
     }  # fmt: skip
     assert told["days"]["columns"] == ["days", *figures]
-    assert told["days"]["rows"][:3] == [["0", 1, -3, 0], ["1", 1, 20.5, 1], ["2-3", 1, 100, 2]]
+    assert told["days"]["rows"][:3] == [
+        ["0", 1, 0, -3, None], ["1", 1, 1, 20.5, 1], ["2-3", 1, 1, 100, 2],
+    ]  # fmt: skip
     assert told["first_and_last"] == {
         "columns": ["first", "last", *figures],
-        "rows": [["google_ads", "email", 2, 120.5, 1.5], ["direct", "direct", 1, -3, 0]],
+        "rows": [["google_ads", "email", 2, 2, 120.5, 1.5], ["direct", "direct", 1, 0, -3, None]],
     }
     assert told["event_names"] == {"purchase": 3}
     assert told["period"] == RANGE
@@ -81,7 +83,9 @@ def test_of_nothing(api: Api, stage: Stage) -> None:
     for _ in range(2):
         told = paths(api)
         assert (told["rows"], told["left_out"], told["first_and_last"]["rows"]) == ([], 0, [])
-        assert told["totals"] == {"events": 0, "revenue": 0, "days_to_conversion": None}
+        assert told["totals"] == {
+            "events": 0, "conversions": 0, "revenue": 0, "days_to_conversion": None,
+        }  # fmt: skip
         assert {figure for _, *row in told["days"]["rows"] for figure in row} == {0, None}
         way(stage, amount=5)
 
@@ -97,7 +101,7 @@ def test_channels(api: Api, stage: Stage) -> None:
 def test_a_long_path_is_cut_off(api: Api, stage: Stage) -> None:
     way(stage, *(["email", "direct"] * 7), "direct")
     told = paths(api, attribution_window=0)
-    assert told["rows"] == [[["email", "direct"] * 5, 4, 1, 0, 14]]
+    assert told["rows"] == [[["email", "direct"] * 5, 4, 1, 1, 0, 14]]
     assert told["touches"]["rows"][6][:2] == ["11-20", 1]
     assert told["days"]["rows"][4][:2] == ["8-14", 1]
 
@@ -106,8 +110,8 @@ def test_the_window_cuts_a_path(api: Api, stage: Stage) -> None:
     contact_id = way(stage, "email")
     stage.touchpoint(contact_id, "google_ads", occurred_at=NOON - 7 * DAY)
     stage.touchpoint(contact_id, "direct", occurred_at=NOON + HOUR)
-    assert paths(api, attribution_window=7)["rows"] == [[["google_ads", "email"], 0, 1, 0, 7]]
-    assert paths(api, attribution_window=1)["rows"] == [[["email"], 0, 1, 0, 0]]
+    assert paths(api, attribution_window=7)["rows"] == [[["google_ads", "email"], 0, 1, 1, 0, 7]]
+    assert paths(api, attribution_window=1)["rows"] == [[["email"], 0, 1, 1, 0, 0]]
 
 
 def test_companies_and_filters(api: Api, stage: Stage) -> None:
@@ -119,7 +123,7 @@ def test_companies_and_filters(api: Api, stage: Stage) -> None:
     way(stage, "direct", amount=5)
     way(stage, "sms", event_name="sign_up")
     of_company = paths(api, query_mode="company", amount_min=6)
-    assert of_company["rows"] == [[["email"], 0, 1, 70, 1]]
+    assert of_company["rows"] == [[["email"], 0, 1, 1, 70, 1]]
     assert of_company["query_mode"] == "company"
     assert paths(api, amount_min=6)["rows"] == []
     assert [row[0] for row in paths(api, amount_max=5)["rows"]] == [["direct"]]
@@ -142,8 +146,8 @@ def test_csv(api: Api, stage: Stage) -> None:
     response = api.get("/reports/paths", params=RANGE, accept="text/csv")
     assert response.headers["content-type"] == "text/csv; charset=utf-8; header=present"
     assert list(csv.reader(io.StringIO(response.text))) == [
-        ["path", "more", "events", "revenue", "days_to_conversion"],
-        ["google_ads > email", "0", "1", "0.0001", "1"],
+        ["path", "more", "events", "conversions", "revenue", "days_to_conversion"],
+        ["google_ads > email", "0", "1", "1", "0.0001", "1"],
     ]
 
 

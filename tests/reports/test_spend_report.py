@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from headwater.sources.ad_platforms import platform_of_source
+from headwater.sources.catalogue import SOURCES
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 from tests.support.reading_fixtures import Api
@@ -63,7 +65,7 @@ def test_it_works(api: Api) -> None:
     names = ("platform", "spend", "clicks", "credited_revenue", "roas", "cpa", "cac")
     assert rows(answer, *names) == [
         ("google", 25, 10, 100, 4, 25, 25), ("meta", 10, 0, 0, 0, None, None),
-        (None, 0, 0, 20, None, None, None),
+        ("email", 0, 0, 20, None, None, None),
     ]  # fmt: skip
     assert answer["unmatched"]["spend"] == 5
     assert (answer["totals"]["credited_revenue"], answer["totals"]["roas"]) == (120, 2.5)
@@ -169,3 +171,26 @@ def test_as_csv(api: Api) -> None:
 def test_other_groups_are_refused(api: Api) -> None:
     errors = report(api, 422, group_by="keyword", only="event:purchase")["errors"]
     assert sorted(errors) == ["group_by", "only"]
+
+
+BILLED = {source: owner for source in SOURCES if (owner := platform_of_source(source)) is not None}
+
+
+@pytest.mark.parametrize("source", BILLED)
+def test_spend_on_every_platform_meets_its_credit(api: Api, space: Stage, source: str) -> None:
+    """E-mail, affiliates and directories cost money, too."""
+    contact_id = space.contact()
+    space.touchpoint(contact_id, source, occurred_at="2026-05-12 12:00:00+00")
+    space.event(contact_id, amount=300, event_time="2026-05-13 12:00:00+00")
+    put(api, spent(13, BILLED[source], 10))
+    earned = {"google_ads": 100, "email": 20}
+    credit = 300 + sum(earned[name] for name in earned if BILLED[name] == BILLED[source])
+    figures = ("spend", "credited_revenue", "roas")
+    answer = report(api)
+    assert (BILLED[source], 10, credit, credit / 10) in rows(answer, "platform", *figures)
+    for group in ("platform", "source", "campaign", "day", "month", "none"):
+        totals = report(api, group_by=group)["with_spend"]
+        assert tuple(totals[name] for name in figures) == (10, credit, credit / 10)
+    only = report(api, only=f"platform:{BILLED[source]}")
+    assert tuple(only["totals"][name] for name in figures) == (10, credit, credit / 10)
+    assert answer["unmatched"]["spend"] == 0

@@ -207,6 +207,15 @@ def test_pages_of_banks_and_wallets_make_no_touch(host: str) -> None:
     assert reason("", f"https://{host}/") == "payment_provider"
 
 
+@pytest.mark.parametrize("app", [
+    "com.paypal.android.p2pmobile", "com.myklarna.mobile", "com.venmo", "com.squareup.cash",
+    "com.google.android.apps.walletnfcrel", "net.one97.paytm", "com.revolut.revolut",
+    "se.bankgirot.swish", "ch.twint.payment", "com.bunq.android", "com.eg.android.AlipayGphone",
+])  # fmt: skip
+def test_apps_of_banks_and_wallets_make_no_touch(app: str) -> None:
+    assert reason("", f"android-app://{app}/") == "payment_provider"
+
+
 @pytest.mark.parametrize("value", [
     "(not+set)", "(not%20set)", "(not_set)", "(Not Set)", "%28not+set%29", "(none)", "(null)",
     "(organic)", "(referral)", "(cross-network)", "(other)", "(data+deleted)",

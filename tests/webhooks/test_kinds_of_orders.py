@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import psycopg
@@ -254,3 +255,42 @@ def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) 
     body = {**ORDER, "landing_site": "/", "referring_site": referrer}
     stage = stored(connection, "shopify", body)
     assert stage.values("touchpoints", "referrer_host") == [referrer.split("/")[2]]
+
+
+TAGGED = {"landing_site": "/?utm_source=google&utm_medium=cpc&utm_campaign=spring", "note_attributes": []}
+
+
+@pytest.mark.parametrize("parts", product(
+    ("", "Appstle ", "loop-"), ("recurring", "Renewal"), ("order", "Subscription"), (" ", "_", "-"),
+))  # fmt: skip
+def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> None:
+    app, renews, renewed, between = parts
+    for words in ((renews, renewed), (renewed, renews)):
+        tags = f"vip, {app}{between.join(words)}"
+        order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
+        assert "trk_source" not in order, tags
+        assert "url" not in order, tags
+
+
+@pytest.mark.parametrize("tags", [
+    "Subscription First Order", "non-recurring order", "recurring customer", "Subscription",
+    "renewal-mail", "",
+])  # fmt: skip
+def test_other_tags_keep_the_touch(tags: str) -> None:
+    order = event_of("shopify", {**ORDER, **TAGGED, "tags": tags})
+    assert order["trk_source"] == "google_ads"
+
+
+@pytest.mark.parametrize("query", [
+    "utm_source=fb&utm_medium=paid&utm_campaign=spring?fbclid=IwAR1",
+    "amp;utm_campaign=spring&amp;utm_source=fb", "x=1?utm_campaign=spring&utm_source=fb",
+    "UTM_CAMPAIGN=spring&Utm_Source=fb", "#utm_campaign=spring&utm_source=fb",
+    "utm_campaign%3Dspring%26utm_source%3Dfb", "utm_campaign=&utm_campaign=spring&utm_source=fb",
+])  # fmt: skip
+def test_landing_pages_are_read_as_those_of_page_views(query: str) -> None:
+    landing = f"/{query}" if query[0] == "#" else f"/?{query}"
+    order = event_of("shopify", {**ORDER, "landing_site": landing, "note_attributes": []})
+    assert order["trk_campaign"] == "spring"
+    notes = [{"key": "_wc_order_attribution_session_entry", "value": f"https://shop.example{landing}"},
+             {"key": "_wc_order_attribution_utm_campaign", "value": "spring?fbclid=IwAR1"}]  # fmt: skip
+    assert event_of("woocommerce", {**WOO, "meta_data": notes})["trk_campaign"] == "spring"

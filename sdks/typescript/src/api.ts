@@ -1525,6 +1525,7 @@ export type GroupBy3 = "source" | "channel";
 
 export type PathTotals = {
   events: number;
+  conversions: number;
   revenue: number;
   days_to_conversion: number | null;
 };

@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 
 from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.titles import title_of
 
 _SAME = {
     "facebook": "meta",
@@ -42,18 +43,25 @@ def platform_of(text: str) -> str:
 
 
 def platform_of_source(source: str) -> str | None:
-    """Return the platform that sells the clicks of a listed source; None for other sources."""
-    if not source.endswith("_ads"):
+    """Return the platform that bills the clicks of a listed source. A source that is no ad network,
+    such as `email`, is a platform by itself. None where clicks are free.
+    """
+    if channel_of(source) in _FREE_CHANNELS:
         return None
     return _BILLED_BY.get(source) or platform_of(source)
+
+
+def platform_title(platform: str) -> str:
+    """Return what people call a platform: `Meta Ads`, but `E-mail`."""
+    return title_of(platform) if platform in SOURCES else f"{title_of(platform)} Ads"
 
 
 def _list_platforms() -> dict[str, str]:
     """Return the source of every name in the ledger: of a platform with several, the first."""
     by_name: dict[str, str] = {}
     for source in SOURCES:
-        if channel_of(source) not in _FREE_CHANNELS:
-            by_name.setdefault(platform_of_source(source) or source, source)
+        if (owner := platform_of_source(source)) is not None:
+            by_name.setdefault(owner, source)
             by_name.setdefault(platform_of(source), source)
     return by_name
 

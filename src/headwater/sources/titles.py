@@ -11,6 +11,7 @@ _WORDS = {
     "sms": "SMS",
     "ai": "AI",
     "g2": "G2",
+    "openai": "OpenAI",
     "tv": "TV",
     "whatsapp": "WhatsApp",
     "line": "LINE",
@@ -32,11 +33,6 @@ _TITLES = {
     "email": "E-mail",
     "shop_app": "Shop app",
 }
-
-
-def platform_title(platform: str) -> str:
-    """Return what people call an ad platform."""
-    return f"{title_of(platform)} Ads"
 
 
 def title_of(key: str) -> str:

@@ -35,7 +35,8 @@ def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
     if word in known:
         return None
     names = _names(known)
-    return names.refusal(word, _meant(word) or names.nearest(word))
+    meant = tuple(source for source in _meant(word) if source in known)
+    return names.refusal(word, meant or names.nearest(word))
 
 
 def refuse_channel(word: str) -> str | None:

@@ -127,7 +127,7 @@ def _whole_figure(measure: str, conversions: list[Conversion], question: Questio
     kinds = Counter(each.kind for each in conversions)
     gains = [each.amount for each in conversions if each.amount > 0]
     losses = [each.amount for each in conversions if each.amount < 0]
-    led = [each for each in conversions if each.window]
+    led = [each for each in conversions if each.window and each.converts]
     buyers = {each.event.contact_id for each in conversions if not each.takes_back}
     figures: dict[str, Callable[[], Figure]] = {
         "events": lambda: Fraction(len(conversions)),

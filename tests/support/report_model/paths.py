@@ -18,11 +18,13 @@ from tests.support.report_model.ways import DAYS, TOUCHES, Way, range_of, way_of
 
 @dataclass(frozen=True)
 class Tally:
-    """How many events, their amounts, and the average of their days."""
+    """How many events and conversions, the amounts, and the average days."""
 
     events: int
+    conversions: int
     revenue: Fraction
-    days: Fraction
+    days: Fraction | None
+    """Of the conversions."""
 
 
 @dataclass
@@ -72,8 +74,9 @@ def led_by_touches(facts: Facts, question: Question) -> list[Conversion]:
 
 def tally(conversions: list[Conversion]) -> Tally:
     revenue = sum((each.amount for each in conversions), Fraction(0))
-    days = sum((each.days for each in conversions), Fraction(0))
-    return Tally(len(conversions), revenue, rounded(days / len(conversions)))
+    days = [each.days for each in conversions if each.converts]
+    average = rounded(sum(days, Fraction(0)) / len(days)) if days else None
+    return Tally(len(conversions), len(days), revenue, average)
 
 
 def _tally(conversions: Iterable[Conversion]) -> Tally | None:

@@ -1856,6 +1856,7 @@ class CreditPage(TypedDict):
 
 class PathTotals(TypedDict):
     events: int
+    conversions: int
     revenue: float
     days_to_conversion: float | None
 

@@ -16,8 +16,9 @@ from headwater.reports.engine.groups import CUSTOMERS
 from headwater.reports.engine.path_dimensions import TouchPath
 from headwater.reports.query import OF_TOUCHES, Comparison, DateBasis, Group
 from headwater.reports.questions.paths import BY
+from headwater.sources.ad_platforms import platform_title
 from headwater.sources.catalogue import CHANNELS
-from headwater.sources.titles import platform_title, title_of
+from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
 PERIODS = {

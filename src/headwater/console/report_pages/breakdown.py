@@ -11,7 +11,8 @@ from urllib.parse import quote, unquote
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow
 from headwater.reports.query import Group
-from headwater.sources.titles import platform_title, title_of
+from headwater.sources.ad_platforms import platform_title
+from headwater.sources.titles import title_of
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12

@@ -40,7 +40,7 @@ from headwater.reports.questions.spend import (
     read_spend_query,
     spend_csv,
 )
-from headwater.sources.titles import platform_title
+from headwater.sources.ad_platforms import platform_title
 from headwater.spend.ledger import Deletion, count_spend
 from headwater.spend.parameters import SpendChoice
 

@@ -36,7 +36,7 @@ from headwater.reports.questions.paths import (
 from headwater.sources.titles import title_of
 from headwater.spaces.models import Space
 
-MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
+MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 STEPS = {Group.SOURCE: "sources", Group.CHANNEL: "channels"}
 LISTED = 25
 MATRIX_SIZE = 12

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import wraps
+from itertools import islice
 from typing import Any, cast
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import unquote_plus, urljoin, urlsplit
 
 from headwater.http.inputs.fields import is_blank
 from headwater.intake.webhooks.standard_functions import STANDARD_FUNCTIONS
 from headwater.intake.webhooks.values import ANY, TEXT, Function, ValueKind, to_number, to_text
+from headwater.sources.parameters import read_pairs
 from headwater.sources.resolve import SourceParameters, resolve
 
 _MAX_PARAMETERS = 200
@@ -76,11 +78,9 @@ def _join_words(*values: Any) -> str | None:
 
 
 def _url_parameter(value: Any, name: str) -> str | None:
-    try:
-        pairs = parse_qsl(urlsplit(to_text(value)).query, max_num_fields=_MAX_PARAMETERS)
-    except ValueError:
-        return None
-    return next((text for key, text in pairs if key.lower() == name.lower()), None)
+    wanted = name.lower()
+    values = (raw for key, raw in islice(read_pairs(to_text(value)), _MAX_PARAMETERS) if key == wanted)
+    return next((unquote_plus(raw) for raw in values if raw), None)
 
 
 def _absolute_url(value: Any, base: Any) -> str:

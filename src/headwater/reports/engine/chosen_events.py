@@ -217,12 +217,17 @@ class ChosenEvents:
         brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
         return orders.include(self.paths) & brings
 
+    @cached_property
+    def led(self) -> BoolArray:
+        """Which events are conversions with a touch in the window."""
+        return self.are_conversions & (self.slices.lengths > 0)
+
     def seconds_since_touch(self) -> IntArray:
-        """Return the seconds from the first touch in the window; 0 without any."""
-        reached = np.flatnonzero(self.slices.lengths > 0)
+        """Return the seconds from the first touch in the window to each conversion; 0 for others."""
+        led = np.flatnonzero(self.led)
         seconds = np.zeros(self.count, dtype=np.int64)
-        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[reached]]
-        seconds[reached] = self.paths[Column.SECONDS][reached].astype(np.int64) - first
+        first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led]]
+        seconds[led] = self.paths[Column.SECONDS][led].astype(np.int64) - first
         return seconds
 
 
@@ -237,8 +242,9 @@ _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
     Sum.FIRST_ORDERS: lambda events: events.first_orders().astype(np.int64),
     Sum.REACHED: lambda events: (events.slices.lengths > 0).astype(np.int64),
     Sum.REACHED_REVENUE: lambda events: np.where(events.slices.lengths > 0, events.amounts, 0),
+    Sum.LED: lambda events: events.led.astype(np.int64),
     Sum.SECONDS: lambda events: events.seconds_since_touch(),
-    Sum.TOUCHES: lambda events: np.maximum(events.slices.lengths, 0),
+    Sum.TOUCHES: lambda events: np.where(events.led, events.slices.lengths, 0),
 }
 
 

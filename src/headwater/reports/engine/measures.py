@@ -41,14 +41,18 @@ class Sum(StrEnum):
     """Events with a touch in the window."""
     REACHED_REVENUE = "reached_revenue"
     """Their amounts."""
+    LED = "led"
+    """Conversions with a touch in the window."""
     SECONDS = "seconds"
-    """From the first touch in the window to the event."""
+    """From the first touch in the window to such a conversion."""
     TOUCHES = "touches"
-    """In the window."""
+    """In the window of such conversions."""
 
 
-BY_KIND = frozenset({Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT})
-"""The sums that count events of some kinds."""
+BY_KIND = frozenset(
+    {Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT, Sum.LED, Sum.SECONDS, Sum.TOUCHES}
+)
+"""The sums over events of some kinds."""
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
 """The sums over events that touches of a group reach."""
 
@@ -100,8 +104,8 @@ FORMS = {
     Measure.REFUNDS: MeasureForm(Unit.MONEY, Sum.REFUNDS),
     Measure.TOUCHED_REVENUE: MeasureForm(Unit.MONEY, TOUCHED_REVENUE),
     Measure.AVERAGE_ORDER_VALUE: MeasureForm(Unit.RATIO, Sum.GROSS, per=Sum.ORDERS, scale=_MONEY_UNIT),
-    Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.REACHED, scale=_DAY_SECONDS),
-    Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.REACHED),
+    Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.LED, scale=_DAY_SECONDS),
+    Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.LED),
 }
 """The forms of the measures that do not depend on the model. Contacts and shares have none."""
 

@@ -91,9 +91,12 @@ class PathFigures:
     """Figures of some events with a touch in the window."""
 
     events: int
+    conversions: int
     revenue: Decimal
     days_to_conversion: Decimal | None
-    """The average from the first touch in the window, to four decimals; None without events."""
+    """The average from the first touch in the window to the conversion, to four decimals; None
+    without conversions.
+    """
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
     return paths_query
 
 
-_FIGURES = ("events", "revenue", "days_to_conversion")
+_FIGURES = ("events", "conversions", "revenue", "days_to_conversion")
 _COLUMNS = ["path", "more", *_FIGURES]
 
 
@@ -189,6 +192,7 @@ class PathTotals(Struct, frozen=True):
     """Figures of some events with a touchpoint in the window."""
 
     events: int
+    conversions: int
     revenue: float
     days_to_conversion: float | None
 
@@ -262,12 +266,13 @@ def _table(names: list[str], rows: Iterable[tuple[Sequence[str], PathFigures]]) 
     return FigureTable([*names, *_FIGURES], [[*keys, *_numbers(figures)] for keys, figures in rows])
 
 
-def _numbers(figures: PathFigures) -> tuple[int, float, float | None]:
-    return figures.events, round(float(figures.revenue), 4), number(figures.days_to_conversion)
+def _numbers(figures: PathFigures) -> tuple[int, int, float, float | None]:
+    revenue, days = round(float(figures.revenue), 4), number(figures.days_to_conversion)
+    return figures.events, figures.conversions, revenue, days
 
 
-_MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
-_NOTHING = PathFigures(0, Decimal(0), None)
+_MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
+_NOTHING = PathFigures(0, 0, Decimal(0), None)
 _NEVER = "0"
 """No range of touches."""
 
@@ -338,8 +343,9 @@ def _by_range(ranges: Iterable[str], report: ReportResult) -> Mapping[str, PathF
 
 
 def _figures(row: ReportRow) -> PathFigures:
-    events, revenue, days = (row.figures[FigureColumn(measure)] for measure in _MEASURES)
+    events, conversions, revenue, days = (row.figures[FigureColumn(measure)] for measure in _MEASURES)
     assert isinstance(events, int)
+    assert isinstance(conversions, int)
     assert isinstance(revenue, Decimal)
     assert days is None or isinstance(days, Decimal)
-    return PathFigures(events, revenue, days)
+    return PathFigures(events, conversions, revenue, days)

@@ -6,6 +6,7 @@ shop that sends both counts one purchase.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
@@ -49,16 +50,11 @@ _SETS = (
     " [order.total_price_set]][] | [?@]"
 )
 """Amounts that Shopify writes in both currencies."""
-_RENEWAL_TAGS = frozenset(
-    {
-        "subscription recurring order",
-        "subscription recurring",
-        "recurring order",
-        "appstle_subscription_recurring_order",
-        "loop-recurring-order",
-    }
-)
-"""Tags by which apps for subscriptions mark renewals."""
+_WORD = re.compile(r"[a-z]+")
+_RENEWS, _RENEWED = frozenset({"recurring", "renewal"}), frozenset({"order", "subscription", "subscriptions"})
+"""A tag by which an app for subscriptions marks renewals has a word of each:
+`appstle_subscription_recurring_order`."""
+_NOT = frozenset({"first", "non", "not", "no"})
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
 
@@ -125,10 +121,15 @@ def _is_test(document: MappingInput) -> bool:
 def _has_no_visitor(document: MappingInput) -> bool:
     """Return whether an order was entered by staff, sold in a store, or renews a subscription."""
     tags = find(document, "tags")
-    words = tags.split(",") if isinstance(tags, str) else _texts(tags)
+    listed_tags = tags.split(",") if isinstance(tags, str) else _texts(tags)
     return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(
-        word.strip().lower() in _RENEWAL_TAGS for word in words
+        map(_marks_renewal, listed_tags)
     )
+
+
+def _marks_renewal(tag: str) -> bool:
+    words = {*_WORD.findall(tag.lower())}
+    return bool(words & _RENEWS and words & _RENEWED) and not words & _NOT
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:

@@ -54,12 +54,20 @@ def _identity(document: MappingInput, topic: str) -> str | None:
     return f"{shop or ''}:{topic}:{number}"
 
 
-def _attribution(name: str, member: str) -> str:
-    """Return an expression for our own note on the order, else WooCommerce's own attribution."""
-    return first(listed(*_META, name), listed(*_META, f"_wc_order_attribution_{member}"))
-
-
 _ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
+
+
+def _attribution(name: str, member: str) -> str:
+    """Return an expression for our own note on the order, else the link by which the visit began,
+    else WooCommerce's own attribution.
+    """
+    return first(
+        listed(*_META, name),
+        f"url_parameter({_ENTRY}, '{member}')",
+        listed(*_META, f"_wc_order_attribution_{member}"),
+    )
+
+
 _PERSON: Fields = {
     "email": first("billing.email", "customer.email", listed(*_META, "_billing_email")),
     "phone": first("billing.phone", "shipping.phone"),
