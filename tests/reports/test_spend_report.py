@@ -98,7 +98,7 @@ def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
     answer = report(api)
     assert answer["cost_rate"] == Decimal("33.33")
     assert rows(answer, "platform", "contribution") == [
-        ("google", Decimal("41.546544")), (None, Decimal("13.334")),
+        ("google", Decimal("41.546544")), ("email", Decimal("13.334")),
     ]  # fmt: skip
     assert answer["unmatched"]["contribution"] == -5
     assert answer["totals"]["contribution"] == Decimal("49.880544")

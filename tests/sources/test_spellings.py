@@ -6,9 +6,14 @@ from itertools import product
 
 import pytest
 
+from headwater.events.accepted import AcceptedEvent
+from headwater.events.touchpoints.classification import touch_of_event
+from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import classify, explain
+from headwater.sources.clicks import CLICK_IDS
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import Source
+from headwater.sources.parameters import stated
 
 PAGE = "https://shop.example/"
 NETWORKS = {
@@ -123,3 +128,20 @@ def test_links_put_together_by_hand(tags: str) -> None:
 def test_a_second_question_mark_makes_no_campaign_of_every_click() -> None:
     told = explain(Landing(f"{PAGE}?utm_source=fb&utm_campaign=spring?fbclid=IwAR1"))
     assert (told.ad.campaign_name, told.click_ids) == ("spring", {"fbclid": "IwAR1"})
+
+
+@pytest.mark.parametrize("mark", sorted(CLICK_IDS))
+def test_a_campaign_that_a_sender_took_from_such_a_link(mark: str) -> None:
+    """A shop's or an app's own code has split the link at ampersands alone."""
+    for campaign in (f"spring?{mark}=IwAR1_x", f"spring?{mark.upper()}=1?x=2"):
+        event = AcceptedEvent(
+            event_name="purchase",
+            event_time=0,
+            trk_source="fb",
+            trk_type="cpc?utm_id=1",
+            trk_campaign=campaign,
+        )
+        touch = touch_of_event(event, 0)
+        assert touch is not None
+        assert (touch.source_id, touch.ad.campaign_name) == (SOURCE_IDS["facebook_ads"], "spring")
+    assert stated(f"What is {mark}?") == f"What is {mark}?"

@@ -4,6 +4,7 @@ linear to the URL's length.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote, unquote_plus
 
@@ -29,6 +30,18 @@ CAMPAIGN = (
 
 MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
 """Parameters that mark a link from outside, unlike a link between the site's own pages."""
+
+
+_MARK = re.compile(rf"\?(?:{'|'.join(map(re.escape, sorted(MARKS)))})=", re.IGNORECASE)
+
+
+def stated(value: str | None) -> str | None:
+    """Return a value that a sender took from a link; None for a placeholder. Parameters behind a
+    second question mark belong to the link: `spring?fbclid=IwAR1` is `spring`.
+    """
+    if value is None or is_placeholder(value):
+        return None
+    return stated(_MARK.split(value, 1)[0] or None) if "?" in value and _MARK.search(value) else value
 
 
 def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -> dict[str, str]:

@@ -66,8 +66,3 @@ def is_placeholder(value: str) -> bool:
     if _SIGNS.search(value) is None:
         return False
     return _MACRO.search(value) is not None or _WHOLE.fullmatch(value.strip()) is not None
-
-
-def named(value: str | None) -> str | None:
-    """The value; None for a placeholder."""
-    return None if value is None or is_placeholder(value) else value

@@ -13,7 +13,7 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import UNDECLARED, Landing, SourceParameters
 from headwater.sources.hierarchy import ad_at
 from headwater.sources.outcomes import Ad, NothingReason, NoTouch, Source
-from headwater.sources.placeholders import named
+from headwater.sources.parameters import stated
 from headwater.sources.resolve import find_return, resolve
 from headwater.sources.space_rules import SHIPPED_RULES, SourceRules
 
@@ -25,8 +25,8 @@ def touch_of_event(event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_R
     referrer that would make one on a page, and does not come back from a payment; `rules` are the
     Space's.
     """
-    declared = SourceParameters(named(event.trk_source), named(event.trk_network), named(event.trk_type))
-    values = ((name, named(getattr(event, name))) for name in _AD_PARAMETERS)
+    declared = SourceParameters(stated(event.trk_source), stated(event.trk_network), stated(event.trk_type))
+    values = ((name, stated(getattr(event, name))) for name in _AD_PARAMETERS)
     present = {name: value for name, value in values if value is not None}
     if not present and declared == UNDECLARED:
         return _touch_of_referrer(event, at, rules)
@@ -74,7 +74,7 @@ def touch_of(touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPP
             return outcome
         # Whoever sends a touchpoint knows that a visit began there.
         outcome = Source("direct", outcome.reason.value)
-    values = {name: named(getattr(touchpoint, name)) for name in Ad.__struct_fields__}
+    values = {name: stated(getattr(touchpoint, name)) for name in Ad.__struct_fields__}
     return Touch(
         at=at,
         source_id=rules.names.numbers[outcome.name],
