@@ -48,7 +48,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "direct", amount="3")
     way(stage, amount="1000")
     page = page_of(owner, space_id)
-    assert page.headlines["Conversions with a path"].value == "3"
+    assert page.headlines["Events with a path"].value == "3"
     assert page.headlines["Their revenue"].value == "113.5"
     assert page.headlines["Days from the first touchpoint"].value == "1"
     assert "66.7 % came by Google ads, then E-mail." in page.html
@@ -81,7 +81,7 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
     assert len(pairs) > 2
     for cell in pairs[:15]:
         assert behind(cell)[0] == cell.value
-    whole = tuple(page.headlines[name].value for name in ("Conversions with a path", TOTAL))
+    whole = tuple(page.headlines[name].value for name in ("Events with a path", TOTAL))
     assert all(behind(cell) == whole for cell in page.headlines.values())
 
 
@@ -127,5 +127,5 @@ def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id
     way(stage, "email", amount="5")
     assert days_ago(3) < NOON
     page = page_of(owner, space_id, "date_basis=touch")
-    assert page.headlines["Conversions with a path"].value == "1"
+    assert page.headlines["Events with a path"].value == "1"
     assert "date_basis=touch" not in page.html

@@ -260,9 +260,9 @@ def test_a_page_that_is_a_source(connection: psycopg.Connection, referrer: str) 
 TAGGED = {"landing_site": "/?utm_source=google&utm_medium=cpc&utm_campaign=spring", "note_attributes": []}
 
 
-@pytest.mark.parametrize("parts", product(
+@pytest.mark.parametrize("parts", [*product(
     ("", "Appstle ", "loop-"), ("recurring", "Renewal"), ("order", "Subscription"), (" ", "_", "-"),
-))  # fmt: skip
+)])  # fmt: skip
 def test_tags_of_renewals_make_no_touch(parts: tuple[str, str, str, str]) -> None:
     app, renews, renewed, between = parts
     for words in ((renews, renewed), (renewed, renews)):
