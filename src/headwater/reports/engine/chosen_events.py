@@ -219,7 +219,7 @@ class ChosenEvents:
 
     @cached_property
     def led(self) -> BoolArray:
-        """Which events are conversions with a touch in the window."""
+        """True for conversions with a touch in the window."""
         return self.are_conversions & (self.slices.lengths > 0)
 
     def seconds_since_touch(self) -> IntArray:
