@@ -29,6 +29,7 @@ NOT_FIELDS: dict[str, str] = {
     "assistants/oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
     "assistants/oauth/client_metadata.py": "documents of other servers",
     "assistants/oauth/routes.py": "likewise clients' metadata",
+    "reports/engine/block_sums.py": "it digests values of plans, which no caller sends",
     "intake/webhooks/": "values of senders' bodies, as mappings find them",
 }
 """Modules, or rooms, that refuse a value for its JSON type by themselves, and why they may."""

@@ -1,4 +1,4 @@
-"""How a page of a Space is served: the visitor enters the Space with a role that allows it, the handler
+"""Serves a page of a Space: the visitor enters the Space with a role that allows it, the handler
 shows the page or acts on a form in one transaction, and what a form got wrong is shown beside it.
 """
 
@@ -95,7 +95,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class SentForm:
-    """Which form an action takes, and who may send it."""
+    """The form of an action, and the permission to send it."""
 
     name: str
     permission: Permission

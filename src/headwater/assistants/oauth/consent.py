@@ -53,7 +53,7 @@ class SpaceChoice:
 
 
 class NoSpaceReason(StrEnum):
-    """Why no Space can be chosen, in words for the user."""
+    """The reason that no Space can be chosen, in words for the user."""
 
     NO_MEMBER = "The assistant asks for a Space that you are no member of."
     NO_SPACE = "You are a member of no Space."
@@ -72,7 +72,7 @@ class ConsentOffer:
 
     @property
     def hindrance(self) -> NoSpaceReason | None:
-        """Why there is no choice; None if there is one."""
+        """The reason that there is no choice; None if there is one."""
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
         if any(choice.is_open for choice in self.choices):

@@ -45,7 +45,7 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
 class RedirectRefusal(StrEnum):
-    """Why a redirect address cannot be used, in words for the client's author."""
+    """The reason to refuse a redirect address, in words for the client's author."""
 
     MALFORMED = "is not an absolute address written as RFC 3986 has it"
     FRAGMENT = "must not have a fragment"

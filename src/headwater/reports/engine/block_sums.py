@@ -135,23 +135,23 @@ class BlockSums(Generic[S, T]):
 
     def cached(self) -> Iterator[Sequence[T]]:
         """Yield the sums over each block that is cached for all subjects."""
-        for found in self._cached.values():
-            if len(found) == len(self._subjects):
-                yield [found[index] for index in range(len(self._subjects))]
+        for subject_sums in self._cached.values():
+            if len(subject_sums) == len(self._subjects):
+                yield [subject_sums[index] for index in range(len(self._subjects))]
 
     def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
         """Return the sums over a block that are not cached."""
-        found = self._find(block)
-        missing = [subject for index, subject in enumerate(self._subjects) if index not in found]
+        subject_sums = self._find(block)
+        missing = [subject for index, subject in enumerate(self._subjects) if index not in subject_sums]
         return self._addition.add_up(missing, paths)
 
     def complete(self, block: Block, added: Sequence[T]) -> Sequence[T]:
         """Return all sums over a block, and cache those that were not."""
-        found, values = self._find(block), iter(added)
+        subject_sums, values = self._find(block), iter(added)
         sums: list[T] = []
         for index, subject in enumerate(self._subjects):
-            if index in found:
-                sums.append(found[index])
+            if index in subject_sums:
+                sums.append(subject_sums[index])
                 continue
             sums.append(next(values))
             key = self._key(index, block, subject.clip(block))
@@ -161,14 +161,14 @@ class BlockSums(Generic[S, T]):
 
     def _find(self, block: Block) -> dict[int, T]:
         if block not in self._cached:
-            found = self._cached[block] = {}
+            subject_sums = self._cached[block] = {}
             for index, subject in enumerate(self._subjects):
                 clip = subject.clip(block)
                 key = self._key(index, block, clip)
                 if clip is None:
-                    found[index] = self._addition.nothing
+                    subject_sums[index] = self._addition.nothing
                 elif key is not None and key in cache:
-                    found[index] = cache.get(key)
+                    subject_sums[index] = cache.get(key)
         return self._cached[block]
 
     def _key(self, index: int, block: Block, clip: Key | None) -> Key | None:

@@ -1,4 +1,4 @@
-"""Why reports from pages were refused: kept in memory, and written outside of requests.
+"""Reasons for refused reports from pages: kept in memory, and written outside of requests.
 
 Anyone can send reports that are refused, without limit. So the memory is bounded, a site has one row per
 reason, and each row is written at most once a minute. No row holds visitor data.
