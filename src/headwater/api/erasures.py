@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import msgspec
-from starlette.responses import Response
-
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.errors import Invalid
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.people.contacts.lookup import find_by_any_email, resolve
 from headwater.people.contacts.schemas import SEVERAL
+from headwater.privacy.answers import ErasureAnswer
 from headwater.privacy.erasures import request_erasure
-from headwater.privacy.schemas import EMAIL, QUEUED
+from headwater.privacy.parameters import EMAIL
 
 
-async def erase_contact(call: Call) -> Response:
+async def erase_contact(call: Call) -> ErasureAnswer:
     """Have a contact's personal data erased for good. Its events and its id stay."""
     contact_id = _read_id(call)
     async with call.services.database.transaction() as connection:
@@ -25,7 +23,7 @@ async def erase_contact(call: Call) -> Response:
     return _queued(canonical)
 
 
-async def erase_contact_by_email(call: Call) -> Response:
+async def erase_contact_by_email(call: Call) -> ErasureAnswer:
     """Have the personal data of the one contact that has or had an address erased for good."""
     email = EMAIL.read(call.query)
     call.query.finish()
@@ -47,10 +45,9 @@ def _read_id(call: Call) -> int:
     return contact_id
 
 
-def _queued(contact_id: int) -> Response:
+def _queued(contact_id: int) -> ErasureAnswer:
     message = "The contact's personal data will be erased within minutes."
-    content = {"contact_id": contact_id, "status": "queued", "message": message}
-    return json_response(msgspec.json.encode(content), 202)
+    return ErasureAnswer(contact_id, "queued", message)
 
 
 ERASING = RateLimit("delete_contact_pii", 60)
@@ -68,7 +65,7 @@ OPERATIONS = (
             PathParameter("id", "The contact's id, from 1 on, or that of one merged into it.", INTEGER_ID)
         ],
         status=202,
-        answer=QUEUED,
+        answer=ErasureAnswer,
         errors=[404],
         handler=erase_contact,
     ),
@@ -82,7 +79,7 @@ OPERATIONS = (
         limit=ERASING,
         parameters=[EMAIL.openapi()],
         status=202,
-        answer=QUEUED,
+        answer=ErasureAnswer,
         conflict=SEVERAL,
         errors=[404],
         handler=erase_contact_by_email,

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import msgspec
-from starlette.responses import Response
-
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation
-from headwater.http.inputs.pagination import envelope
+from headwater.http.answers import Message
+from headwater.http.inputs.pagination import answer_page
+from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.spend.rates import inputs
+from headwater.spend.rates.answers import RatePage
 from headwater.spend.rates.store import list_rates, put_rates
 
 
-async def list_own_rates(call: Call) -> Response:
+async def list_own_rates(call: Call) -> RatePage:
     """List the Space's own exchange rates, the latest days first."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
     per_page, at = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
         page = await list_rates(connection, call.space_id, per_page, at)
-    return json_response(envelope(page, per_page, call.page_link(cursors)))
+    return answer_page(RatePage, page, per_page, call.page_link(cursors))
 
 
-async def put_own_rates(call: Call) -> Response:
+async def put_own_rates(call: Call) -> Message:
     """Store exchange rates of the Space's own, which come before those of the operator."""
     rates = inputs.read_rates(await call.body())
     async with call.services.database.transaction() as connection:
         await put_rates(connection, call.space_id, rates)
-    message = "1 rate is stored." if len(rates) == 1 else f"{len(rates)} rates are stored."
-    return json_response(msgspec.json.encode({"message": message}))
+    return Message("1 rate is stored." if len(rates) == 1 else f"{len(rates)} rates are stored.")
 
 
 OPERATIONS = (
@@ -41,7 +40,7 @@ OPERATIONS = (
         scope="events:read",
         limit=RateLimit("list_rates", 30),
         parameters=inputs.DOCUMENTATION,
-        answer=inputs.PAGE,
+        answer=RatePage,
         handler=list_own_rates,
     ),
     Operation(
@@ -52,8 +51,8 @@ OPERATIONS = (
         summary="Store up to 5,000 exchange rates",
         scope="events:write",
         limit=RateLimit("put_rates", 60),
-        body=inputs.BODY,
-        answer=inputs.STORED,
+        body=body(inputs.RATES.schema),
+        answer=Message,
         handler=put_own_rates,
     ),
 )

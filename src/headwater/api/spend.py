@@ -4,51 +4,43 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import msgspec
-from starlette.responses import Response
-
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation
+from headwater.http.answers import Message
 from headwater.http.bodies import MAX_BATCH_BODY
-from headwater.http.inputs.pagination import envelope
+from headwater.http.inputs.pagination import answer_page
+from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.networks import fetch_sources
 from headwater.spaces.spaces import fetch_space
 from headwater.spend import parameters
-from headwater.spend.inputs import read_spend
-from headwater.spend.ledger import (
-    count_spend,
-    delete_spend,
-    deletion_answer,
-    list_spend,
-    put_report,
-    require_platform,
-)
+from headwater.spend.answers import SpendDeletion, SpendPage
+from headwater.spend.inputs import BODY, read_spend
+from headwater.spend.ledger import count_spend, delete_spend, list_spend, put_report, require_platform
 
 
-async def list_ledger(call: Call) -> Response:
+async def list_ledger(call: Call) -> SpendPage:
     """List what ads have cost, the latest days first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     choice, per_page, at = parameters.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
         await require_platform(connection, await fetch_space(connection, call.space_id), choice)
         page = await list_spend(connection, call.space_id, choice, per_page, at)
-    return json_response(envelope(page, per_page, call.page_link(cursors)))
+    return answer_page(SpendPage, page, per_page, call.page_link(cursors))
 
 
-async def put_ledger(call: Call) -> Response:
+async def put_ledger(call: Call) -> Message:
     """Store what ads have cost, as a platform reports it. A row whose key is known replaces it."""
-    body = await call.body(MAX_BATCH_BODY)
+    sent = await call.body(MAX_BATCH_BODY)
     async with call.services.database.transaction() as connection:
         sources = await fetch_sources(connection, call.space_id)
-        report = read_spend(body, datetime.now(UTC), sources)
+        report = read_spend(sent, datetime.now(UTC), sources)
         await put_report(connection, call.space_id, report.rows, report.as_of)
     count = len(report.rows)
-    message = "1 row is stored." if count == 1 else f"{count} rows are stored."
-    return json_response(msgspec.json.encode({"message": message}))
+    return Message("1 row is stored." if count == 1 else f"{count} rows are stored.")
 
 
-async def delete_ledger(call: Call) -> Response:
+async def delete_ledger(call: Call) -> SpendDeletion:
     """Delete rows of some days for good; with `preview` they are only counted."""
     choice = parameters.read_choice(call.query, whole=False)
     preview = parameters.PREVIEW.read(call.query)
@@ -56,8 +48,7 @@ async def delete_ledger(call: Call) -> Response:
     async with call.services.database.transaction() as connection:
         await require_platform(connection, await fetch_space(connection, call.space_id), choice)
         act = count_spend if preview else delete_spend
-        deletion = await act(connection, call.space_id, choice)
-    return json_response(msgspec.json.encode(deletion_answer(deletion, deleted=not preview)))
+        return await act(connection, call.space_id, choice)
 
 
 OPERATIONS = (
@@ -70,7 +61,7 @@ OPERATIONS = (
         scope="events:read",
         limit=RateLimit("list_spend", 30),
         parameters=parameters.LISTING,
-        answer=parameters.PAGE,
+        answer=SpendPage,
         handler=list_ledger,
     ),
     Operation(
@@ -81,8 +72,8 @@ OPERATIONS = (
         summary="Store up to 5,000 rows of spend",
         scope="spend:write",
         limit=RateLimit("put_spend", 60),
-        body=parameters.BODY_OF_REPORT,
-        answer=parameters.STORED,
+        body=body(BODY.schema),
+        answer=Message,
         handler=put_ledger,
     ),
     Operation(
@@ -94,7 +85,7 @@ OPERATIONS = (
         scope="spend:write",
         limit=RateLimit("delete_spend", 30),
         parameters=parameters.DELETING,
-        answer=parameters.DELETED,
+        answer=SpendDeletion,
         handler=delete_ledger,
     ),
 )

@@ -1,11 +1,13 @@
 """Answers of the API as typed structs. A struct's fields are the members of the JSON, in order;
 `Annotated[type, Meta(description=...)]` adds what name and type can't say, and the default `UNSET` marks
 a member that can be absent. The JSON, the component of the OpenAPI document and the clients' types, both
-named after the struct, are made from it.
+named after the struct, are made from it. A name that another class has too ends in `Answer`, which the
+component's name leaves out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from inspect import cleandoc
 from typing import Annotated, Any, Generic, TypeVar, cast
@@ -18,6 +20,7 @@ from headwater.http.openapi import Schema, answer
 Row = TypeVar("Row")
 
 COMPONENTS = "#/components/schemas/"
+_SUFFIX = re.compile(rb'("(?:#/components/schemas/)?\w+?)Answer"')
 
 Uri = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -50,12 +53,13 @@ class DataPage(Struct, Generic[Row], frozen=True):
 
 def describe_answer(kind: type[Struct]) -> Schema:
     """Return a response of the OpenAPI document. The struct's docstring describes it."""
-    return answer(cleandoc(kind.__doc__ or ""), {"$ref": COMPONENTS + kind.__name__})
+    return answer(cleandoc(kind.__doc__ or ""), _refer(kind))
 
 
 def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
     """Return the schemas of answers and of the structs in them, by name."""
-    _, components = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
+    _, named = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
+    components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', msgspec.json.encode(named)))
     for schema in components.values():
         del schema["title"]
         if "description" in schema:
@@ -65,7 +69,11 @@ def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
 
 def inline_schema(kind: type[Struct]) -> Schema:
     """Return the schema of an answer, with the schemas of the structs in it inside."""
-    return _inline({"$ref": COMPONENTS + kind.__name__}, describe_components([kind]))
+    return _inline(_refer(kind), describe_components([kind]))
+
+
+def _refer(kind: type[Struct]) -> Schema:
+    return {"$ref": COMPONENTS + kind.__name__.removesuffix("Answer")}
 
 
 def _inline(part: Any, components: dict[str, Schema]) -> Any:

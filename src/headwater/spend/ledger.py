@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -22,6 +21,7 @@ from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 from headwater.spaces.networks import fetch_sources
 from headwater.spend.ads.catalogue import AdName, put_names
+from headwater.spend.answers import SpendDeletion
 from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
 from headwater.spend.changes import SpendVersion
 from headwater.spend.copy_lines import SpendLine, SpendPlace
@@ -41,15 +41,6 @@ _ROWS, _FORMER_ROWS = (
     queries[name].format(broken_down=queries["broken_down"]) for name in ("rows", "former_rows")
 )
 _NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """Rows that a deletion takes away, and the first and the last of their days."""
-
-    rows: int
-    first_day: date | None
-    last_day: date | None
 
 
 async def put_report(
@@ -178,13 +169,14 @@ async def require_platform(connection: AsyncConnection, space: Space, choice: Sp
             raise Invalid.of("platform", rule)
 
 
-async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> Deletion:
+async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
     """Return what a deletion would take away."""
     statement = queries["count"].format(chosen=queries["chosen"])
-    return Deletion(*await fetch_one(connection, statement, choice.bound(space_id)))
+    count, first_day, last_day = await fetch_one(connection, statement, choice.bound(space_id))
+    return SpendDeletion(count, deleted=False, first_day=first_day, last_day=last_day)
 
 
-async def delete_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> Deletion:
+async def delete_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
     """Delete rows, and return what is gone."""
     values = choice.bound(space_id)
     await connection.execute(DRAW_REVISION, values)
@@ -193,14 +185,4 @@ async def delete_spend(connection: AsyncConnection, space_id: int, choice: Spend
     await _keep(connection, deleted, values, ChangeCause.SPEND_DELETIONS)
     await connection.execute(delete, values)
     await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
-    return gone
-
-
-def deletion_answer(deletion: Deletion, *, deleted: bool) -> dict[str, Any]:
-    """Return a deletion, or its preview, as it is answered."""
-    return {
-        "rows": deletion.rows,
-        "deleted": deleted,
-        "first_day": deletion.first_day,
-        "last_day": deletion.last_day,
-    }
+    return msgspec.structs.replace(gone, deleted=True)

@@ -1,4 +1,4 @@
-"""The parameters that choose rows of the ledger, to list or to delete them, and the answers."""
+"""The parameters that choose rows of the ledger, to list or to delete them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,13 @@ from datetime import date, datetime, time
 from typing import Any
 
 from headwater.http.inputs.date_range import date_range
-from headwater.http.inputs.fields import BOOLEAN, FieldType, Schema, written
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.fields import BOOLEAN, FieldType, written
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import parse_day
-from headwater.http.openapi import (
-    MOMENT,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    WHOLE,
-    WHOLE_OR_NULL,
-    answer,
-    body,
-    object_schema,
-)
 from headwater.sources.ad_platforms import platform_of
 from headwater.spaces.currencies import parse_currency
-from headwater.spend.inputs import BODY, DAY_SCHEMA, LONGEST, LONGEST_PLATFORM
+from headwater.spend.inputs import DAY_SCHEMA, LONGEST, LONGEST_PLATFORM
 
 _DAY = written(
     {"type": "string", "pattern": f"^$|{DAY_SCHEMA['pattern']}"},
@@ -123,37 +112,3 @@ DELETING = [
     *({**parameter.openapi(), "required": True} for parameter in (START, END)),
     *(parameter.openapi() for parameter in (PLATFORM, ACCOUNT, CAMPAIGN, CURRENCY, PREVIEW)),
 ]
-
-_ROW: Schema = object_schema(
-    {
-        "date": {"type": "string", "format": "date"},
-        "platform": TEXT,
-        "account_id": TEXT_OR_NULL,
-        "campaign_id": TEXT_OR_NULL,
-        "adset_id": TEXT_OR_NULL,
-        "ad_id": TEXT_OR_NULL,
-        "country": TEXT_OR_NULL,
-        "currency": TEXT,
-        "amount": {"type": "number"},
-        "impressions": WHOLE_OR_NULL,
-        "clicks": WHOLE_OR_NULL,
-        "platform_conversions": NUMBER_OR_NULL,
-        "platform_revenue": NUMBER_OR_NULL,
-        "timezone": TEXT_OR_NULL,
-        "as_of": MOMENT,
-    }
-)
-PAGE: Schema = answer("One page.", envelope_schema(_ROW))
-BODY_OF_REPORT: Schema = body(BODY.schema)
-STORED: Schema = answer("All rows are stored.", object_schema({"message": TEXT}))
-DELETED: Schema = answer(
-    "What was deleted, or with `preview` would be.",
-    object_schema(
-        {
-            "rows": WHOLE,
-            "deleted": {"type": "boolean"},
-            "first_day": {"type": ["string", "null"]},
-            "last_day": {"type": ["string", "null"]},
-        }
-    ),
-)

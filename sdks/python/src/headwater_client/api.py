@@ -10,17 +10,18 @@ FileContent: TypeAlias = bytes | IO[bytes]
 """A file that is sent as it is: its bytes, or a file that is open for reading bytes."""
 
 
-class ListAdsRow(TypedDict):
-    kind: Literal["campaign", "adset", "ad", "account"]
+class AdName(TypedDict):
+    kind: Literal["account", "ad", "adset", "campaign"]
     id: str
     name: str
     platform: str | None
     updated_at: str
 
 
-class ListAdsAnswer(TypedDict):
-    data: list[ListAdsRow]
+class AdNamePage(TypedDict):
+    data: list[AdName]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -42,7 +43,7 @@ class PutAdsBody(TypedDict):
     """All are stored, or none. Of an id given twice the last counts."""
 
 
-class PutAdsAnswer(TypedDict):
+class Message(TypedDict):
     message: str
 
 
@@ -409,7 +410,7 @@ class CreateContactExportBody(TypedDict):
     """Make several files, of this many rows each; without it, one."""
 
 
-class DeleteContactPiiByEmailAnswer(TypedDict):
+class Erasure(TypedDict):
     contact_id: int
     status: Literal["queued"]
     message: str
@@ -601,6 +602,10 @@ class UpdateDestinationBody(TypedDict):
     """Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent."""
     all_events: NotRequired[bool]
     """Whether events without a credited touchpoint of the platform go there as well."""
+
+
+class DeleteDestinationAnswer(TypedDict):
+    message: str
 
 
 Reason: TypeAlias = Literal[
@@ -1479,16 +1484,18 @@ class ListPlatformsAnswer(TypedDict):
     data: list[ListPlatformsRow]
 
 
-class ListRatesRow(TypedDict):
+class Rate(TypedDict):
     date: str
     base: str
     currency: str
     rate: float
+    """Units of `currency` for one of `base`."""
 
 
-class ListRatesAnswer(TypedDict):
-    data: list[ListRatesRow]
+class RatePage(TypedDict):
+    data: list[Rate]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -1496,7 +1503,7 @@ class ListRatesAnswer(TypedDict):
     prev_page_url: str | None
 
 
-class Rate(TypedDict):
+class Rate2(TypedDict):
     date: str
     base: str
     """The currency of which one unit is priced."""
@@ -1506,7 +1513,7 @@ class Rate(TypedDict):
 
 
 class PutRatesBody(TypedDict):
-    rates: list[Rate]
+    rates: list[Rate2]
     """All are stored, or none."""
 
 
@@ -1997,11 +2004,7 @@ class PutNetworkBody(TypedDict):
     """Its name in spend; if left out, the name's stem."""
 
 
-class Message(TypedDict):
-    message: str
-
-
-class ListSpendRow(TypedDict):
+class SpendRow(TypedDict):
     date: str
     platform: str
     account_id: str | None
@@ -2019,9 +2022,10 @@ class ListSpendRow(TypedDict):
     as_of: str
 
 
-class ListSpendAnswer(TypedDict):
-    data: list[ListSpendRow]
+class SpendPage(TypedDict):
+    data: list[SpendRow]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -2065,7 +2069,7 @@ class PutSpendBody(TypedDict):
     """When the platforms reported this; if left out, now. Of several reports of one key the latest counts, in whatever order they are sent."""
 
 
-class DeleteSpendAnswer(TypedDict):
+class SpendDeletion(TypedDict):
     rows: int
     deleted: bool
     first_day: str | None
@@ -2122,17 +2126,17 @@ class Api:
                 return
             query = {**query, "cursor": page["next_cursor"]}
 
-    def list_ads(self, *, per_page: int | None = None, cursor: str | None = None) -> ListAdsAnswer:
+    def list_ads(self, *, per_page: int | None = None, cursor: str | None = None) -> AdNamePage:
         """List what the ids of campaigns, ad sets, ads and accounts are called."""
-        return cast("ListAdsAnswer", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor}))
+        return cast("AdNamePage", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor}))
 
-    def iterate_ads(self, *, per_page: int | None = None) -> Iterator[ListAdsRow]:
+    def iterate_ads(self, *, per_page: int | None = None) -> Iterator[AdName]:
         """Yield every row of `list_ads`, asking for one page after another."""
         return self.pages("/ads", {"per_page": per_page})
 
-    def put_ads(self, body: PutAdsBody) -> PutAdsAnswer:
+    def put_ads(self, body: PutAdsBody) -> Message:
         """Name campaigns, ad sets, ads and accounts by their ids, or rename them."""
-        return cast("PutAdsAnswer", self.call("PUT", "/ads", {}, body))
+        return cast("Message", self.call("PUT", "/ads", {}, body))
 
     def create_ad_import(
         self,
@@ -2382,9 +2386,9 @@ class Api:
             "GetAdImportAnswer", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {})
         )
 
-    def delete_contact_pii_by_email(self, email: str) -> DeleteContactPiiByEmailAnswer:
+    def delete_contact_pii_by_email(self, email: str) -> Erasure:
         """Have the personal data of the one contact that has or had an address erased for good."""
-        return cast("DeleteContactPiiByEmailAnswer", self.call("DELETE", "/contacts/pii", {"email": email}))
+        return cast("Erasure", self.call("DELETE", "/contacts/pii", {"email": email}))
 
     def get_contact(
         self,
@@ -2457,12 +2461,9 @@ class Api:
             {"hide_direct_touchpoints": hide_direct_touchpoints, "per_page": per_page},
         )
 
-    def delete_contact_pii(self, id: int) -> DeleteContactPiiByEmailAnswer:
+    def delete_contact_pii(self, id: int) -> Erasure:
         """Have a contact's personal data erased for good. Its events and its id stay."""
-        return cast(
-            "DeleteContactPiiByEmailAnswer",
-            self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/pii", {}),
-        )
+        return cast("Erasure", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/pii", {}))
 
     def get_delivery(self, delivery_id: str) -> GetDeliveryAnswer:
         """Get one delivery with its attempts, what was sent and what was answered."""
@@ -2492,10 +2493,11 @@ class Api:
             self.call("PUT", f"/destinations/{quote(str(destination_id), safe='')}", {}, body),
         )
 
-    def delete_destination(self, destination_id: str) -> PutAdsAnswer:
+    def delete_destination(self, destination_id: str) -> DeleteDestinationAnswer:
         """Remove a destination and its secrets. What is queued for it is skipped."""
         return cast(
-            "PutAdsAnswer", self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {})
+            "DeleteDestinationAnswer",
+            self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {}),
         )
 
     def list_deliveries(
@@ -2718,9 +2720,11 @@ class Api:
         """Get one event."""
         return cast("GetEventAnswer", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
 
-    def update_event(self, event_id: int, body: UpdateEventBody) -> PutAdsAnswer:
+    def update_event(self, event_id: int, body: UpdateEventBody) -> DeleteDestinationAnswer:
         """Change or clear an event's amount."""
-        return cast("PutAdsAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body))
+        return cast(
+            "DeleteDestinationAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body)
+        )
 
     def delete_event(self, event_id: str) -> DeleteEventAnswer:
         """Delete an event for good. An id that does not exist gets the same answer."""
@@ -2761,10 +2765,11 @@ class Api:
         """Write files of a table to the object store, hourly or daily, from now on."""
         return cast("ListExportSchedulesRow", self.call("POST", "/exports/schedules", {}, body))
 
-    def delete_export_schedule(self, schedule_id: int) -> PutAdsAnswer:
+    def delete_export_schedule(self, schedule_id: int) -> DeleteDestinationAnswer:
         """Remove a scheduled export. Its files stay."""
         return cast(
-            "PutAdsAnswer", self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {})
+            "DeleteDestinationAnswer",
+            self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {}),
         )
 
     def list_export_runs(self, schedule_id: int) -> ListExportRunsAnswer:
@@ -2774,10 +2779,10 @@ class Api:
             self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
         )
 
-    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> PutAdsAnswer:
+    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> DeleteDestinationAnswer:
         """Write days of a scheduled export again, for what has changed since."""
         return cast(
-            "PutAdsAnswer",
+            "DeleteDestinationAnswer",
             self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
 
@@ -2803,17 +2808,17 @@ class Api:
         """List the ad platforms that events can be forwarded to, and what each asks for."""
         return cast("ListPlatformsAnswer", self.call("GET", "/platforms", {}))
 
-    def list_rates(self, *, per_page: int | None = None, cursor: str | None = None) -> ListRatesAnswer:
+    def list_rates(self, *, per_page: int | None = None, cursor: str | None = None) -> RatePage:
         """List the Space's own exchange rates, the latest days first."""
-        return cast("ListRatesAnswer", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor}))
+        return cast("RatePage", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor}))
 
-    def iterate_rates(self, *, per_page: int | None = None) -> Iterator[ListRatesRow]:
+    def iterate_rates(self, *, per_page: int | None = None) -> Iterator[Rate]:
         """Yield every row of `list_rates`, asking for one page after another."""
         return self.pages("/rates", {"per_page": per_page})
 
-    def put_rates(self, body: PutRatesBody) -> PutAdsAnswer:
+    def put_rates(self, body: PutRatesBody) -> Message:
         """Store exchange rates of the Space's own, which come before those of the operator."""
-        return cast("PutAdsAnswer", self.call("PUT", "/rates", {}, body))
+        return cast("Message", self.call("PUT", "/rates", {}, body))
 
     def get_receipt(self, receipt_id: str) -> GetReceiptAnswer:
         """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
@@ -3247,10 +3252,10 @@ class Api:
         currency: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
-    ) -> ListSpendAnswer:
+    ) -> SpendPage:
         """List what ads have cost, the latest days first."""
         return cast(
-            "ListSpendAnswer",
+            "SpendPage",
             self.call(
                 "GET",
                 "/spend",
@@ -3277,7 +3282,7 @@ class Api:
         campaign_id: str | None = None,
         currency: str | None = None,
         per_page: int | None = None,
-    ) -> Iterator[ListSpendRow]:
+    ) -> Iterator[SpendRow]:
         """Yield every row of `list_spend`, asking for one page after another."""
         return self.pages(
             "/spend",
@@ -3292,9 +3297,9 @@ class Api:
             },
         )
 
-    def put_spend(self, body: PutSpendBody) -> PutAdsAnswer:
+    def put_spend(self, body: PutSpendBody) -> Message:
         """Store what ads have cost, as a platform reports it. A row whose key is known replaces it."""
-        return cast("PutAdsAnswer", self.call("PUT", "/spend", {}, body))
+        return cast("Message", self.call("PUT", "/spend", {}, body))
 
     def delete_spend(
         self,
@@ -3306,10 +3311,10 @@ class Api:
         campaign_id: str | None = None,
         currency: str | None = None,
         preview: bool | None = None,
-    ) -> DeleteSpendAnswer:
+    ) -> SpendDeletion:
         """Delete rows of some days for good; with `preview` they are only counted."""
         return cast(
-            "DeleteSpendAnswer",
+            "SpendDeletion",
             self.call(
                 "DELETE",
                 "/spend",

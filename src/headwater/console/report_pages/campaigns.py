@@ -41,7 +41,8 @@ from headwater.reports.questions.spend import (
     spend_csv,
 )
 from headwater.sources.ad_platforms import platform_title
-from headwater.spend.ledger import Deletion, count_spend
+from headwater.spend.answers import SpendDeletion
+from headwater.spend.ledger import count_spend
 from headwater.spend.parameters import SpendChoice
 
 GROUPS = {
@@ -126,7 +127,7 @@ class CampaignTable:
     group: Group
     now: CostReport
     rows: list[CampaignRow]
-    ledger: Deletion
+    ledger: SpendDeletion
     """The rows that the ledger has of all time."""
 
     @property

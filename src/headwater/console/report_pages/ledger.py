@@ -33,15 +33,9 @@ from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import DateTimeSpan
 from headwater.reports.questions.spent import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
+from headwater.spend.answers import SpendDeletion
 from headwater.spend.breakdown import LedgerRow, Piece
-from headwater.spend.ledger import (
-    Deletion,
-    count_spend,
-    delete_spend,
-    list_spend,
-    read_pieces,
-    require_platform,
-)
+from headwater.spend.ledger import count_spend, delete_spend, list_spend, read_pieces, require_platform
 from headwater.spend.models import LEVELS
 from headwater.spend.parameters import CHOICE, SpendChoice, cursors, read_choice
 
@@ -123,7 +117,7 @@ class LedgerPage:
     """A page of the ledger."""
 
     rows: Sequence[StoredSpend]
-    chosen: Deletion
+    chosen: SpendDeletion
     """How many rows are chosen, and of which days."""
     sums: LedgerSums | None
     """None of too many."""
@@ -226,7 +220,7 @@ async def _load(
 
 
 async def _add_up(
-    connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, chosen: Deletion
+    connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, chosen: SpendDeletion
 ) -> LedgerSums:
     """Return what the chosen rows come to: whatever is chosen of a day, all of its rows say what is
     broken down.

@@ -1,5 +1,5 @@
-"""The body that puts names into the catalogue, the parameters of its list, and the answers:
-defined once, for reading and for the API's description.
+"""The body that puts names into the catalogue, and the parameters of its list: defined once,
+for reading and for the API's description.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from typing import Any
 
 from headwater.http.inputs.fields import REQUIRED, FieldType, Schema, text_up_to, word_of
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
 from headwater.http.inputs.parameters import Input
-from headwater.http.openapi import TEXT, answer, body
 from headwater.spend.ads.catalogue import KINDS, AdName
 
 MOST_NAMES = 1000
@@ -98,24 +97,3 @@ def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
     at = cursors.read_from(query)
     query.finish()
     return per_page, at
-
-
-# ---------------------------------------------------------------------------------- documenting
-
-_ROW: Schema = {
-    "type": "object",
-    "required": ["kind", "id", "name", "platform", "updated_at"],
-    "properties": {
-        "kind": {"type": "string", "enum": list(KINDS)},
-        "id": TEXT,
-        "name": TEXT,
-        "platform": {"type": ["string", "null"]},
-        "updated_at": {"type": "string", "format": "date-time"},
-    },
-}
-
-BODY: Schema = body(NAMES.schema)
-STORED: Schema = answer(
-    "All names are stored.", {"type": "object", "required": ["message"], "properties": {"message": TEXT}}
-)
-PAGE: Schema = answer("One page.", envelope_schema(_ROW))

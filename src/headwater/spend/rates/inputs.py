@@ -1,4 +1,4 @@
-"""The body that puts a Space's own rates, the parameters of their list, and the answers."""
+"""The body that puts a Space's own rates, and the parameters of their list."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 from headwater.http.inputs.fields import NUMBER, REQUIRED, Schema, number, number_text, written
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, envelope_schema, page_size
+from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
 from headwater.http.inputs.parameters import Input
 from headwater.http.inputs.timerange import parse_day
-from headwater.http.openapi import TEXT, answer, body, object_schema
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.rates.store import Rate
 
@@ -86,20 +85,3 @@ def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
     at = cursors.read_from(query)
     query.finish()
     return per_page, at
-
-
-BODY: Schema = body(RATES.schema)
-STORED: Schema = answer("All rates are stored.", object_schema({"message": TEXT}))
-PAGE: Schema = answer(
-    "One page.",
-    envelope_schema(
-        object_schema(
-            {
-                "date": {"type": "string", "format": "date"},
-                "base": TEXT,
-                "currency": TEXT,
-                "rate": {"type": "number"},
-            }
-        )
-    ),
-)

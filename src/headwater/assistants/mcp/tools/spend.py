@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from headwater.assistants.mcp.confirmation import (
     CONFIRM,
@@ -19,11 +19,11 @@ from headwater.assistants.mcp.confirmation import (
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in
-from headwater.http.answers import inline_schema
+from headwater.http.answers import Message, inline_schema
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.json_decoder import refuse_bad_text
-from headwater.http.openapi import TEXT, object_schema
+from headwater.http.openapi import object_schema
 from headwater.reports.changes.answers import CHANGES_SINCE, spend_changes_answer
 from headwater.reports.changes.change import ChangeQuery
 from headwater.reports.changes.spend import query_spend_changes
@@ -35,7 +35,7 @@ from headwater.reports.questions.spend import GROUP, PARAMETERS, AdSpendReport, 
 from headwater.spaces.models import Space
 from headwater.spend import parameters
 from headwater.spend.inputs import FIELDS, read_spend
-from headwater.spend.ledger import count_spend, delete_spend, deletion_answer, put_report, require_platform
+from headwater.spend.ledger import count_spend, delete_spend, put_report, require_platform
 
 _OPTIONAL = ", ".join(name for name, field in FIELDS.items() if not field.missing)
 _ROWS: Schema = {
@@ -98,7 +98,7 @@ async def _put(context: ToolContext, arguments: Arguments) -> Any:
         sources = (await context.space(connection)).sources
         report = read_spend(arguments, datetime.now(UTC), sources)
         await put_report(connection, context.space_id, report.rows, report.as_of)
-    return {"message": f"Rows stored: {len(report.rows)}."}
+    return Message(f"Rows stored: {len(report.rows)}.")
 
 
 async def _delete(context: ToolContext, arguments: Arguments) -> Any:
@@ -108,13 +108,13 @@ async def _delete(context: ToolContext, arguments: Arguments) -> Any:
     query.finish()
     async with context.transaction() as connection:
         await require_platform(connection, await context.space(connection), choice)
-        count = deletion_answer(await count_spend(connection, context.space_id, choice), deleted=False)
-        would_go = msgspec.to_builtins({**count, **choice.bound(context.space_id)})
+        count = await count_spend(connection, context.space_id, choice)
+        would_go = msgspec.to_builtins({**asdict(count), **choice.bound(context.space_id)})
         if confirmation is None:
             return preview(context, _DELETE, would_go)
         check_confirmation(context, _DELETE, would_go, confirmation)
         await delete_spend(connection, context.space_id, choice)
-    return {"message": f"Rows deleted: {count['rows']}."}
+    return {"message": f"Rows deleted: {count.rows}."}
 
 
 TOOLS = (
@@ -133,7 +133,7 @@ TOOLS = (
         description="Store what ads cost; a known day and place is replaced.",
         arguments={"spend": _ROWS, "as_of": {"type": "string", "description": "If not now."}},
         required=("spend",),
-        answer=object_schema({"message": TEXT}),
+        answer=Message,
         call=_put,
         writes=True,
         destructive=True,
