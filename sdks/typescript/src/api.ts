@@ -476,54 +476,55 @@ export type GetContactJourneyAnswer = {
   prev_page_url: string | null;
 };
 
-export type Status3 = "queued" | "retrying" | "delivered" | "failed" | "expired" | "skipped";
+export type Status3 = "delivered" | "expired" | "failed" | "queued" | "retrying" | "skipped";
 
-export type History = {
+export type DeliveryAttempt = {
   attempted_at: string;
   outcome: string;
   http_status: number | null;
   error: string | null;
 };
 
-export type GetDeliveryAnswer = {
+export type DeliveryDetail = {
   id: number;
   destination_id: number;
   platform: string;
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** The id by which the platform deduplicates. */
+  /** The id by which the platform recognizes repeats. */
   dedup_id: string;
   status: Status3;
-  /** Of a skipped one. */
+  /** Why it was skipped. */
   reason: string | null;
   attempts: number;
-  /** When it is tried next; null when finished. */
+  /** The next attempt; null when finished. */
   due_at: string | null;
   /** The touchpoint that was credited. */
   touchpoint_id: number | null;
   http_status: number | null;
-  /** Of the last attempt, in words. */
+  /** The error of the last attempt, in words. */
   error: string | null;
   created_at: string;
   finished_at: string | null;
-  /** The part of the request about the event, without personal data. */
+  /** The event's part of the request, without personal data. */
   request: Record<string, unknown> | null;
   /** The beginning of the platform's answer. */
   answer: string | null;
-  history: Array<History>;
+  history: Array<DeliveryAttempt>;
 };
 
-export type Status4 = "active" | "paused" | "held";
+export type Status4 = "active" | "held" | "paused";
 
-export type Mapping2 = {
+export type SentName = {
   event_name: string;
+  /** The platform's name or id; null where such events are not sent. */
   sent_as: string | null;
   /** Whether it is not the platform's default. */
   own: boolean;
 };
 
-export type Deliveries = {
+export type DeliveryCounts = {
   queued: number;
   retrying: number;
   delivered: number;
@@ -532,7 +533,7 @@ export type Deliveries = {
   skipped: number;
 };
 
-export type ListDestinationsRow = {
+export type Destination = {
   id: number;
   platform: string;
   name: string;
@@ -542,36 +543,36 @@ export type ListDestinationsRow = {
   /** Whether events without a credited touchpoint of the platform go there as well. */
   all_events: boolean;
   settings: Record<string, unknown>;
-  /** The names of those it has. */
+  /** The names of its secrets. */
   secrets: Array<string>;
   /** Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent. */
   event_names: Record<string, string | null>;
-  mapping: Array<Mapping2>;
+  mapping: Array<SentName>;
   warnings: Array<string>;
   /** Deliveries by status; 100000 means that many or more. */
-  deliveries: Deliveries;
+  deliveries: DeliveryCounts;
   /** Nothing is sent before. */
   wait_until: string | null;
-  /** The last test; null if there was none since the last change. */
+  /** The time of the last test; null if its setup was changed since, or never tested. */
   tested_at: string | null;
   /** Whether the platform took the test event. */
   test_ok: boolean | null;
   /** How the test went, in words. */
   test_message: string | null;
-  /** What to do about a test that failed. */
+  /** What to do about a failed test. */
   test_remedy: string | null;
   created_at: string;
 };
 
-export type ListDestinationsAnswer = {
-  data: Array<ListDestinationsRow>;
+export type DestinationList = {
+  data: Array<Destination>;
 };
 
-export type Platform = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft";
+export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "pinterest" | "snapchat" | "microsoft";
 
 export type CreateDestinationBody = {
-  platform: Platform;
-  /** Its name; by default the platform's title. */
+  platform: Platform2;
+  /** What people call it; the platform's title unless told. */
   name?: string;
   /** All of them: those left out have their defaults. */
   settings?: Record<string, unknown>;
@@ -596,38 +597,37 @@ export type UpdateDestinationBody = {
   all_events?: boolean;
 };
 
-export type DeleteDestinationAnswer = {
-  message: string;
-};
+export type Status5 = "queued" | "retrying" | "delivered" | "failed" | "expired" | "skipped";
 
 export type Reason = "do_not_capi" | "not_attributed" | "no_mapping" | "no_identifier" | "no_consent" | "too_old" | "no_currency" | "no_amount" | "paused" | "removed" | "deleted" | "replaced" | "erased";
 
-export type ListDeliveriesRow = {
+export type Delivery = {
   id: number;
   destination_id: number;
   platform: string;
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** The id by which the platform deduplicates. */
+  /** The id by which the platform recognizes repeats. */
   dedup_id: string;
   status: Status3;
-  /** Of a skipped one. */
+  /** Why it was skipped. */
   reason: string | null;
   attempts: number;
-  /** When it is tried next; null when finished. */
+  /** The next attempt; null when finished. */
   due_at: string | null;
   /** The touchpoint that was credited. */
   touchpoint_id: number | null;
   http_status: number | null;
-  /** Of the last attempt, in words. */
+  /** The error of the last attempt, in words. */
   error: string | null;
   created_at: string;
   finished_at: string | null;
 };
 
-export type ListDeliveriesAnswer = {
-  data: Array<ListDeliveriesRow>;
+export type DeliveryPage = {
+  data: Array<Delivery>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -649,16 +649,17 @@ export type ReplayDeliveriesBody = {
   delivery_ids?: Array<number>;
 };
 
-export type ReplayDeliveriesAnswer = {
+export type ReplayResult = {
   queued: number;
-  /** The platform takes no events of that age. */
+  /** Not replayed: the platform takes no events of that age. */
   too_old: number;
-  /** Whether to ask again for the rest. */
+  /** Whether to send the request again for the rest. */
   more: boolean;
 };
 
-export type TestDestinationAnswer = {
+export type DestinationCheck = {
   ok: boolean;
+  /** The platform's; null when it was not called, or did not answer. */
   http_status: number | null;
   message: string;
   /** What to do, where the message does not say. */
@@ -839,11 +840,11 @@ export type Batch = {
   events: Array<TrackPayload>;
 };
 
-export type Status5 = "queued" | "invalid";
+export type Status6 = "queued" | "invalid";
 
 export type Result = {
   index: number;
-  status: Status5;
+  status: Status6;
   receipt_id?: string;
   /** Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10. */
   warnings?: Array<string>;
@@ -915,6 +916,10 @@ export type GetEventAnswer = {
 export type UpdateEventBody = {
   /** From 0 to 1e14; a numeric string is taken; null clears it. */
   amount: number | string | null;
+};
+
+export type UpdateEventAnswer = {
+  message: string;
 };
 
 export type DeleteEventAnswer = {
@@ -1005,8 +1010,8 @@ export type GetEventAttributionAnswer = {
   fit: Fit2;
 };
 
-export type ListEventDeliveriesAnswer = {
-  data: Array<ListDeliveriesRow>;
+export type DeliveryList = {
+  data: Array<Delivery>;
 };
 
 export type Table = "events" | "contacts" | "companies";
@@ -1169,31 +1174,34 @@ export type CreateFitAnswer = {
   weights: Array<Weight>;
 };
 
-export type Secret = {
+export type SecretField = {
   name: string;
   description: string;
   required: boolean;
 };
 
-export type Limits = {
+export type PlatformLimits = {
+  /** Events in one request. */
   batch: number;
+  /** Older events are refused. */
   age_days: number;
 };
 
-export type ListPlatformsRow = {
+export type Platform = {
   name: string;
   title: string;
+  /** The sources whose events it gets. */
   sources: Array<string>;
   /** A JSON schema. */
   settings: Record<string, unknown>;
-  secrets: Array<Secret>;
-  /** Defaults: our event name to the platform's. */
+  secrets: Array<SecretField>;
+  /** Default names: our event name to the platform's. */
   event_names: Record<string, string>;
-  limits: Limits;
+  limits: PlatformLimits;
 };
 
-export type ListPlatformsAnswer = {
-  data: Array<ListPlatformsRow>;
+export type PlatformList = {
+  data: Array<Platform>;
 };
 
 export type Rate = {
@@ -1229,11 +1237,11 @@ export type PutRatesBody = {
   rates: Array<Rate2>;
 };
 
-export type Status6 = "queued" | "stored" | "duplicate" | "rejected";
+export type Status7 = "queued" | "stored" | "duplicate" | "rejected";
 
 export type GetReceiptAnswer = {
   id: string;
-  status: Status6;
+  status: Status7;
   event_id: string | null;
   reason: string | null;
   sender: Sender | null;
@@ -1942,63 +1950,63 @@ export abstract class Api {
   }
 
   /** Get one delivery with its attempts, what was sent and what was answered. */
-  async getDelivery(delivery_id: string): Promise<GetDeliveryAnswer> {
-    return (await this.call("GET", `/deliveries/${encodeURIComponent(delivery_id)}`, {})) as GetDeliveryAnswer;
+  async getDelivery(delivery_id: string): Promise<DeliveryDetail> {
+    return (await this.call("GET", `/deliveries/${encodeURIComponent(delivery_id)}`, {})) as DeliveryDetail;
   }
 
   /** List the Space's destinations, the oldest first. */
-  async listDestinations(): Promise<ListDestinationsAnswer> {
-    return (await this.call("GET", "/destinations", {})) as ListDestinationsAnswer;
+  async listDestinations(): Promise<DestinationList> {
+    return (await this.call("GET", "/destinations", {})) as DestinationList;
   }
 
   /** Forward events to an account of an ad platform from now on. */
-  async createDestination(body: CreateDestinationBody): Promise<ListDestinationsRow> {
-    return (await this.call("POST", "/destinations", {}, body)) as ListDestinationsRow;
+  async createDestination(body: CreateDestinationBody): Promise<Destination> {
+    return (await this.call("POST", "/destinations", {}, body)) as Destination;
   }
 
   /** Get one destination. */
-  async getDestination(destination_id: string): Promise<ListDestinationsRow> {
-    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}`, {})) as ListDestinationsRow;
+  async getDestination(destination_id: string): Promise<Destination> {
+    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}`, {})) as Destination;
   }
 
   /** Change a destination. Settings and event names are replaced whole, secrets one by one. */
-  async updateDestination(destination_id: string, body: UpdateDestinationBody): Promise<ListDestinationsRow> {
-    return (await this.call("PUT", `/destinations/${encodeURIComponent(destination_id)}`, {}, body)) as ListDestinationsRow;
+  async updateDestination(destination_id: string, body: UpdateDestinationBody): Promise<Destination> {
+    return (await this.call("PUT", `/destinations/${encodeURIComponent(destination_id)}`, {}, body)) as Destination;
   }
 
   /** Remove a destination and its secrets. What is queued for it is skipped. */
-  async deleteDestination(destination_id: string): Promise<DeleteDestinationAnswer> {
-    return (await this.call("DELETE", `/destinations/${encodeURIComponent(destination_id)}`, {})) as DeleteDestinationAnswer;
+  async deleteDestination(destination_id: string): Promise<Message> {
+    return (await this.call("DELETE", `/destinations/${encodeURIComponent(destination_id)}`, {})) as Message;
   }
 
   /** List what became of events at a destination, the latest first. */
-  async listDeliveries(destination_id: string, query: { status?: Status3; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): Promise<ListDeliveriesAnswer> {
-    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor })) as ListDeliveriesAnswer;
+  async listDeliveries(destination_id: string, query: { status?: Status5; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): Promise<DeliveryPage> {
+    return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor })) as DeliveryPage;
   }
 
   /** Yields every row of `listDeliveries`, asking for one page after another. */
-  iterateDeliveries(destination_id: string, query: { status?: Status3; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): AsyncGenerator<ListDeliveriesRow, void, undefined> {
-    return this.pages<ListDeliveriesRow>(`/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor });
+  iterateDeliveries(destination_id: string, query: { status?: Status5; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): AsyncGenerator<Delivery, void, undefined> {
+    return this.pages<Delivery>(`/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor });
   }
 
   /** Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits. */
-  async pauseDestination(destination_id: string): Promise<ListDestinationsRow> {
-    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as ListDestinationsRow;
+  async pauseDestination(destination_id: string): Promise<Destination> {
+    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as Destination;
   }
 
   /** Queue finished deliveries once more, under the ids that the platform knows them by. */
-  async replayDeliveries(destination_id: string, body: ReplayDeliveriesBody): Promise<ReplayDeliveriesAnswer> {
-    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/replay`, {}, body)) as ReplayDeliveriesAnswer;
+  async replayDeliveries(destination_id: string, body: ReplayDeliveriesBody): Promise<ReplayResult> {
+    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/replay`, {}, body)) as ReplayResult;
   }
 
   /** Send again, whether people had paused it or the platform had refused its credentials. */
-  async resumeDestination(destination_id: string): Promise<ListDestinationsRow> {
-    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/resume`, {})) as ListDestinationsRow;
+  async resumeDestination(destination_id: string): Promise<Destination> {
+    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/resume`, {})) as Destination;
   }
 
   /** Send one made-up event in the platform's test mode, where it does not count. */
-  async testDestination(destination_id: string): Promise<TestDestinationAnswer> {
-    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/test`, {})) as TestDestinationAnswer;
+  async testDestination(destination_id: string): Promise<DestinationCheck> {
+    return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/test`, {})) as DestinationCheck;
   }
 
   /** List events of a time range, or with `sources` what they are credited to, newest first. */
@@ -2047,8 +2055,8 @@ export abstract class Api {
   }
 
   /** Change or clear an event's amount. */
-  async updateEvent(event_id: number, body: UpdateEventBody): Promise<DeleteDestinationAnswer> {
-    return (await this.call("PUT", `/events/${encodeURIComponent(event_id)}`, {}, body)) as DeleteDestinationAnswer;
+  async updateEvent(event_id: number, body: UpdateEventBody): Promise<UpdateEventAnswer> {
+    return (await this.call("PUT", `/events/${encodeURIComponent(event_id)}`, {}, body)) as UpdateEventAnswer;
   }
 
   /** Delete an event for good. An id that does not exist gets the same answer. */
@@ -2062,8 +2070,8 @@ export abstract class Api {
   }
 
   /** List what became of one event at each destination; a deleted event's stay. */
-  async listEventDeliveries(event_id: string): Promise<ListEventDeliveriesAnswer> {
-    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as ListEventDeliveriesAnswer;
+  async listEventDeliveries(event_id: string): Promise<DeliveryList> {
+    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as DeliveryList;
   }
 
   /** List the Space's scheduled exports by name, and how their files stand. */
@@ -2077,8 +2085,8 @@ export abstract class Api {
   }
 
   /** Remove a scheduled export. Its files stay. */
-  async deleteExportSchedule(schedule_id: number): Promise<DeleteDestinationAnswer> {
-    return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as DeleteDestinationAnswer;
+  async deleteExportSchedule(schedule_id: number): Promise<UpdateEventAnswer> {
+    return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as UpdateEventAnswer;
   }
 
   /** List the folders of a scheduled export, the latest 400 days, and how each stands. */
@@ -2087,8 +2095,8 @@ export abstract class Api {
   }
 
   /** Write days of a scheduled export again, for what has changed since. */
-  async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<DeleteDestinationAnswer> {
-    return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as DeleteDestinationAnswer;
+  async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<UpdateEventAnswer> {
+    return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as UpdateEventAnswer;
   }
 
   /** List the Space's fits, the newest first, without their weights. */
@@ -2112,8 +2120,8 @@ export abstract class Api {
   }
 
   /** List the ad platforms that events can be forwarded to, and what each asks for. */
-  async listPlatforms(): Promise<ListPlatformsAnswer> {
-    return (await this.call("GET", "/platforms", {})) as ListPlatformsAnswer;
+  async listPlatforms(): Promise<PlatformList> {
+    return (await this.call("GET", "/platforms", {})) as PlatformList;
   }
 
   /** List the Space's own exchange rates, the latest days first. */

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-import msgspec
-from starlette.responses import Response
-
 from headwater.api.destinations import DESTINATION_ID
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.forwarding.deliveries import delivery_log, parameters, schemas
+from headwater.forwarding.deliveries.answers import DeliveryDetail, DeliveryList, DeliveryPage, ReplayResult
 from headwater.forwarding.destinations.destinations import fetch_destination
-from headwater.http.inputs.pagination import envelope
+from headwater.http.inputs.pagination import answer_page
 from headwater.http.rate_limits import RateLimit
 
 
-async def list_deliveries(call: Call) -> Response:
+async def list_deliveries(call: Call) -> DeliveryPage:
     """List what became of events at a destination, the latest first."""
     destination_id = call.path_id("destination_id")
     sought = parameters.read_filter(call.query, destination_id)
@@ -25,32 +21,30 @@ async def list_deliveries(call: Call) -> Response:
     async with call.services.database.connection() as connection:
         await fetch_destination(connection, call.space_id, destination_id)
         page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, at)
-    return json_response(envelope(page, per_page, call.page_link(cursors)))
+    return answer_page(DeliveryPage, page, per_page, call.page_link(cursors))
 
 
-async def replay_deliveries(call: Call) -> Response:
+async def replay_deliveries(call: Call) -> ReplayResult:
     """Queue finished deliveries once more, under the ids that the platform knows them by."""
     destination_id = call.path_id("destination_id")
     again = parameters.read_replay(await call.body())
     async with call.services.database.transaction() as connection:
-        replayed = await delivery_log.replay(connection, call.space_id, destination_id, again)
-    return json_response(msgspec.json.encode(asdict(replayed)))
+        return await delivery_log.replay(connection, call.space_id, destination_id, again)
 
 
-async def list_event_deliveries(call: Call) -> Response:
+async def list_event_deliveries(call: Call) -> str:
     """List what became of one event at each destination; a deleted event's stay."""
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
         lines = await delivery_log.list_of_event(connection, call.space_id, event_id)
-    return json_response(f'{{"data":[{",".join(lines)}]}}')
+    return f'{{"data":[{",".join(lines)}]}}'
 
 
-async def get_delivery(call: Call) -> Response:
+async def get_delivery(call: Call) -> str:
     """Get one delivery with its attempts, what was sent and what was answered."""
     delivery_id = call.path_id("delivery_id")
     async with call.services.database.connection() as connection:
-        delivery = await delivery_log.fetch_delivery(connection, call.space_id, delivery_id)
-    return json_response(delivery)
+        return await delivery_log.fetch_delivery(connection, call.space_id, delivery_id)
 
 
 LISTING = RateLimit("list_deliveries", 60)
@@ -67,7 +61,7 @@ OPERATIONS = (
         limit=LISTING,
         path_parameters=[DESTINATION_ID],
         parameters=parameters.LIST_DOCUMENTATION,
-        answer=schemas.PAGE,
+        answer=DeliveryPage,
         errors=[404],
         handler=list_deliveries,
     ),
@@ -81,7 +75,7 @@ OPERATIONS = (
         limit=RateLimit("replay_deliveries", 10),
         path_parameters=[DESTINATION_ID],
         body=schemas.BODY_OF_REPLAY,
-        answer=schemas.REPLAYED,
+        answer=ReplayResult,
         errors=[404],
         handler=replay_deliveries,
     ),
@@ -94,7 +88,7 @@ OPERATIONS = (
         scope="destinations:read",
         limit=LISTING,
         path_parameters=[PathParameter("event_id", "The event's id.", _ID)],
-        answer=schemas.OF_EVENT,
+        answer=DeliveryList,
         errors=[404],
         handler=list_event_deliveries,
     ),
@@ -107,7 +101,7 @@ OPERATIONS = (
         scope="destinations:read",
         limit=RateLimit("get_delivery", 120),
         path_parameters=[PathParameter("delivery_id", "The delivery's id.", _ID)],
-        answer=schemas.DELIVERY,
+        answer=DeliveryDetail,
         errors=[404],
         handler=get_delivery,
     ),

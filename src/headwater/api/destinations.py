@@ -3,58 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-import msgspec
 from psycopg import AsyncConnection
-from starlette.responses import Response
 
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Handler, Operation, PathParameter
 from headwater.forwarding.deliveries import removal
 from headwater.forwarding.destinations import destinations, schemas
-from headwater.forwarding.destinations.destination_check import check_destination
+from headwater.forwarding.destinations.answers import (
+    DestinationAnswer,
+    DestinationList,
+    PlatformList,
+    describe_destination,
+    describe_platform,
+)
+from headwater.forwarding.destinations.destination_check import DestinationCheck, check_destination
 from headwater.forwarding.destinations.destinations import DestinationRow
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
+from headwater.http.answers import Message
 from headwater.http.rate_limits import RateLimit
 
 StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
 """A function that changes the state of one destination of a Space, and returns it."""
 
 
-async def list_platforms(_: Call) -> Response:
+async def list_platforms(_: Call) -> PlatformList:
     """List the ad platforms that events can be forwarded to, and what each asks for."""
-    platforms = registry.PLATFORMS.values()
-    return _answer({"data": [schemas.show_platform(platform) for platform in platforms]})
+    return PlatformList([describe_platform(platform) for platform in registry.PLATFORMS.values()])
 
 
-async def list_destinations(call: Call) -> Response:
+async def list_destinations(call: Call) -> DestinationList:
     """List the Space's destinations, the oldest first."""
     async with call.services.database.connection() as connection:
         rows = await destinations.list_destinations(connection, call.space_id)
-    return _answer({"data": [schemas.show_destination(row) for row in rows]})
+    return DestinationList([describe_destination(row) for row in rows])
 
 
-async def create_destination(call: Call) -> Response:
+async def create_destination(call: Call) -> DestinationAnswer:
     """Forward events to an account of an ad platform from now on."""
     new = read_new(await call.body())
     async with call.services.database.transaction() as connection:
         stored = await destinations.create_destination(
             connection, call.space_id, new, call.services.sealing_key
         )
-    return _answer(schemas.show_destination(stored), 201)
+    return describe_destination(stored)
 
 
-async def get_destination(call: Call) -> Response:
+async def get_destination(call: Call) -> DestinationAnswer:
     """Get one destination."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.connection() as connection:
         stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
-    return _answer(schemas.show_destination(stored))
+    return describe_destination(stored)
 
 
-async def update_destination(call: Call) -> Response:
+async def update_destination(call: Call) -> DestinationAnswer:
     """Change a destination. Settings and event names are replaced whole, secrets one by one."""
     destination_id = call.path_id("destination_id")
     body = await call.body()
@@ -62,52 +66,41 @@ async def update_destination(call: Call) -> Response:
         stored = await destinations.change_destination(
             connection, call.space_id, destination_id, body, call.services.sealing_key
         )
-    return _answer(schemas.show_destination(stored))
+    return describe_destination(stored)
 
 
-async def delete_destination(call: Call) -> Response:
+async def delete_destination(call: Call) -> Message:
     """Remove a destination and its secrets. What is queued for it is skipped."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.transaction() as connection:
         await removal.remove_destination(connection, call.space_id, destination_id)
-    return _answer({"message": "Destination removed."})
+    return Message("Destination removed.")
 
 
 def changes_state(change: StateChange) -> Handler:
     """Return the handler that brings one destination into another state."""
 
-    async def change_state(call: Call) -> Response:
+    async def change_state(call: Call) -> DestinationAnswer:
         destination_id = call.path_id("destination_id")
         async with call.services.database.transaction() as connection:
             stored = await change(connection, call.space_id, destination_id)
-        return _answer(schemas.show_destination(stored))
+        return describe_destination(stored)
 
     return change_state
 
 
-async def test_destination(call: Call) -> Response:
+async def test_destination(call: Call) -> DestinationCheck:
     """Send one made-up event in the platform's test mode, where it does not count."""
     destination_id = call.path_id("destination_id")
     shared = call.services
-    checked, _ = await check_destination(
+    check, _ = await check_destination(
         shared.database.transaction,
         shared.egress,
         (call.space_id, destination_id),
         shared.settings,
         shared.sealing_key,
     )
-    return _answer(
-        {
-            "ok": checked.ok,
-            "http_status": checked.status,
-            "message": checked.message,
-            "remedy": checked.remedy,
-        }
-    )
-
-
-def _answer(content: Any, status: int = 200) -> Response:
-    return json_response(msgspec.json.encode(content), status)
+    return check
 
 
 DESTINATION_ID = PathParameter("destination_id", "The destination's id.", {"pattern": "^[0-9]{1,18}$"})
@@ -123,7 +116,7 @@ OPERATIONS = (
         summary="List ad platforms",
         scope="destinations:read",
         limit=LISTING,
-        answer=schemas.PLATFORMS,
+        answer=PlatformList,
         handler=list_platforms,
     ),
     Operation(
@@ -134,7 +127,7 @@ OPERATIONS = (
         summary="List Destinations",
         scope="destinations:read",
         limit=LISTING,
-        answer=schemas.DESTINATIONS,
+        answer=DestinationList,
         handler=list_destinations,
     ),
     Operation(
@@ -147,7 +140,7 @@ OPERATIONS = (
         limit=CHANGING,
         body=schemas.body_of_creation(),
         status=201,
-        answer=schemas.DESTINATION,
+        answer=DestinationAnswer,
         handler=create_destination,
     ),
     Operation(
@@ -159,7 +152,7 @@ OPERATIONS = (
         scope="destinations:read",
         limit=RateLimit("get_destination", 60),
         path_parameters=[DESTINATION_ID],
-        answer=schemas.DESTINATION,
+        answer=DestinationAnswer,
         errors=[404],
         handler=get_destination,
     ),
@@ -173,7 +166,7 @@ OPERATIONS = (
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],
         body=schemas.BODY_OF_CHANGE,
-        answer=schemas.DESTINATION,
+        answer=DestinationAnswer,
         errors=[404],
         handler=update_destination,
     ),
@@ -186,7 +179,7 @@ OPERATIONS = (
         scope="destinations:write",
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],
-        answer=schemas.REMOVED,
+        answer=Message,
         errors=[404],
         handler=delete_destination,
     ),
@@ -202,7 +195,7 @@ OPERATIONS = (
         scope="destinations:write",
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],
-        answer=schemas.DESTINATION,
+        answer=DestinationAnswer,
         errors=[404],
         handler=changes_state(destinations.pause_destination),
     ),
@@ -216,7 +209,7 @@ OPERATIONS = (
         scope="destinations:write",
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],
-        answer=schemas.DESTINATION,
+        answer=DestinationAnswer,
         errors=[404],
         handler=changes_state(destinations.resume_destination),
     ),
@@ -229,7 +222,7 @@ OPERATIONS = (
         scope="destinations:write",
         limit=RateLimit("test_destination", 10),
         path_parameters=[DESTINATION_ID],
-        answer=schemas.TRIED,
+        answer=DestinationCheck,
         errors=[404],
         handler=test_destination,
     ),

@@ -16,8 +16,8 @@ from headwater.base.settings import Settings
 from headwater.database.installation import with_service_addresses
 from headwater.forwarding.deliveries.removal import remove_destination
 from headwater.forwarding.destinations import destinations
+from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.inputs import read_new
-from headwater.forwarding.destinations.schemas import show_destination
 from headwater.forwarding.platforms import registry
 from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
@@ -144,7 +144,7 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
         listed = await destinations.list_destinations(connection, arguments.space)
-    rows = [show_destination(row) for row in listed]
+    rows = [msgspec.to_builtins(describe_destination(row)) for row in listed]
     if arguments.json:
         return rows
     return [{name: row[name] for name in _COLUMNS} | {"tested": _tested(row)} for row in rows]
@@ -183,8 +183,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
             return await check_destination(lambda: transaction(settings), egress, ids, service, key)
 
     trial, destination_settings = asyncio.run(check())
-    result = {"ok": trial.ok, "http_status": trial.status, "message": trial.message, "remedy": trial.remedy}
-    print_output(result, as_json=arguments.json)
+    print_output(msgspec.to_builtins(trial), as_json=arguments.json)
     missing = [] if trial.ok else _missing_test_codes(destination_settings)
     if missing and not arguments.json:
         options = f"--space {arguments.space} --destination {arguments.destination}"
@@ -249,7 +248,7 @@ def _read_secret(name: str, text: str) -> str:
 
 
 def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
-    destination = show_destination(row)
+    destination = msgspec.to_builtins(describe_destination(row))
     return destination if arguments.json else _as_text(destination)
 
 

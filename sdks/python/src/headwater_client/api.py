@@ -482,17 +482,17 @@ class GetContactJourneyAnswer(TypedDict):
     prev_page_url: str | None
 
 
-Status2: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
+Status2: TypeAlias = Literal["delivered", "expired", "failed", "queued", "retrying", "skipped"]
 
 
-class History(TypedDict):
+class DeliveryAttempt(TypedDict):
     attempted_at: str
     outcome: str
     http_status: int | None
     error: str | None
 
 
-class GetDeliveryAnswer(TypedDict):
+class DeliveryDetail(TypedDict):
     id: int
     destination_id: int
     platform: str
@@ -500,35 +500,36 @@ class GetDeliveryAnswer(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """The id by which the platform deduplicates."""
+    """The id by which the platform recognizes repeats."""
     status: Status2
     reason: str | None
-    """Of a skipped one."""
+    """Why it was skipped."""
     attempts: int
     due_at: str | None
-    """When it is tried next; null when finished."""
+    """The next attempt; null when finished."""
     touchpoint_id: int | None
     """The touchpoint that was credited."""
     http_status: int | None
     error: str | None
-    """Of the last attempt, in words."""
+    """The error of the last attempt, in words."""
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
-    """The part of the request about the event, without personal data."""
+    """The event's part of the request, without personal data."""
     answer: str | None
     """The beginning of the platform's answer."""
-    history: list[History]
+    history: list[DeliveryAttempt]
 
 
-class Mapping2(TypedDict):
+class SentName(TypedDict):
     event_name: str
     sent_as: str | None
+    """The platform's name or id; null where such events are not sent."""
     own: bool
     """Whether it is not the platform's default."""
 
 
-class Deliveries(TypedDict):
+class DeliveryCounts(TypedDict):
     queued: int
     retrying: int
     delivered: int
@@ -537,48 +538,48 @@ class Deliveries(TypedDict):
     skipped: int
 
 
-class ListDestinationsRow(TypedDict):
+class Destination(TypedDict):
     id: int
     platform: str
     name: str
-    status: Literal["active", "paused", "held"]
+    status: Literal["active", "held", "paused"]
     status_reason: str | None
     """Why it is held."""
     all_events: bool
     """Whether events without a credited touchpoint of the platform go there as well."""
     settings: dict[str, Any]
     secrets: list[str]
-    """The names of those it has."""
+    """The names of its secrets."""
     event_names: dict[str, str | None]
     """Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent."""
-    mapping: list[Mapping2]
+    mapping: list[SentName]
     warnings: list[str]
-    deliveries: Deliveries
+    deliveries: DeliveryCounts
     """Deliveries by status; 100000 means that many or more."""
     wait_until: str | None
     """Nothing is sent before."""
     tested_at: str | None
-    """The last test; null if there was none since the last change."""
+    """The time of the last test; null if its setup was changed since, or never tested."""
     test_ok: bool | None
     """Whether the platform took the test event."""
     test_message: str | None
     """How the test went, in words."""
     test_remedy: str | None
-    """What to do about a test that failed."""
+    """What to do about a failed test."""
     created_at: str
 
 
-class ListDestinationsAnswer(TypedDict):
-    data: list[ListDestinationsRow]
+class DestinationList(TypedDict):
+    data: list[Destination]
 
 
-Platform: TypeAlias = Literal[
+Platform2: TypeAlias = Literal[
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft"
 ]
 
 
 class CreateDestinationBody(TypedDict):
-    platform: Platform
+    platform: Platform2
     name: NotRequired[str]
     """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
@@ -604,9 +605,7 @@ class UpdateDestinationBody(TypedDict):
     """Whether events without a credited touchpoint of the platform go there as well."""
 
 
-class DeleteDestinationAnswer(TypedDict):
-    message: str
-
+Status3: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
 
 Reason: TypeAlias = Literal[
     "do_not_capi",
@@ -625,7 +624,7 @@ Reason: TypeAlias = Literal[
 ]
 
 
-class ListDeliveriesRow(TypedDict):
+class Delivery(TypedDict):
     id: int
     destination_id: int
     platform: str
@@ -633,25 +632,26 @@ class ListDeliveriesRow(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """The id by which the platform deduplicates."""
+    """The id by which the platform recognizes repeats."""
     status: Status2
     reason: str | None
-    """Of a skipped one."""
+    """Why it was skipped."""
     attempts: int
     due_at: str | None
-    """When it is tried next; null when finished."""
+    """The next attempt; null when finished."""
     touchpoint_id: int | None
     """The touchpoint that was credited."""
     http_status: int | None
     error: str | None
-    """Of the last attempt, in words."""
+    """The error of the last attempt, in words."""
     created_at: str
     finished_at: str | None
 
 
-class ListDeliveriesAnswer(TypedDict):
-    data: list[ListDeliveriesRow]
+class DeliveryPage(TypedDict):
+    data: list[Delivery]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -682,17 +682,18 @@ class ReplayDeliveriesBody(TypedDict):
     """Of all these, the deliveries with these ids only."""
 
 
-class ReplayDeliveriesAnswer(TypedDict):
+class ReplayResult(TypedDict):
     queued: int
     too_old: int
-    """The platform takes no events of that age."""
+    """Not replayed: the platform takes no events of that age."""
     more: bool
-    """Whether to ask again for the rest."""
+    """Whether to send the request again for the rest."""
 
 
-class TestDestinationAnswer(TypedDict):
+class DestinationCheck(TypedDict):
     ok: bool
     http_status: int | None
+    """The platform's; null when it was not called, or did not answer."""
     message: str
     remedy: str | None
     """What to do, where the message does not say."""
@@ -1212,6 +1213,10 @@ class UpdateEventBody(TypedDict):
     """From 0 to 1e14; a numeric string is taken; null clears it."""
 
 
+class UpdateEventAnswer(TypedDict):
+    message: str
+
+
 class DeleteEventAnswer(TypedDict):
     status: Literal[200]
     message: str
@@ -1299,8 +1304,8 @@ class GetEventAttributionAnswer(TypedDict):
     fit: Fit2
 
 
-class ListEventDeliveriesAnswer(TypedDict):
-    data: list[ListDeliveriesRow]
+class DeliveryList(TypedDict):
+    data: list[Delivery]
 
 
 class ListExportSchedulesRow(TypedDict):
@@ -1457,31 +1462,34 @@ class CreateFitAnswer(TypedDict):
     """Of both models, the largest of each first."""
 
 
-class Secret(TypedDict):
+class SecretField(TypedDict):
     name: str
     description: str
     required: bool
 
 
-class Limits(TypedDict):
+class PlatformLimits(TypedDict):
     batch: int
+    """Events in one request."""
     age_days: float
+    """Older events are refused."""
 
 
-class ListPlatformsRow(TypedDict):
+class Platform(TypedDict):
     name: str
     title: str
     sources: list[str]
+    """The sources whose events it gets."""
     settings: dict[str, Any]
     """A JSON schema."""
-    secrets: list[Secret]
+    secrets: list[SecretField]
     event_names: dict[str, str]
-    """Defaults: our event name to the platform's."""
-    limits: Limits
+    """Default names: our event name to the platform's."""
+    limits: PlatformLimits
 
 
-class ListPlatformsAnswer(TypedDict):
-    data: list[ListPlatformsRow]
+class PlatformList(TypedDict):
+    data: list[Platform]
 
 
 class Rate(TypedDict):
@@ -2465,54 +2473,49 @@ class Api:
         """Have a contact's personal data erased for good. Its events and its id stay."""
         return cast("Erasure", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/pii", {}))
 
-    def get_delivery(self, delivery_id: str) -> GetDeliveryAnswer:
+    def get_delivery(self, delivery_id: str) -> DeliveryDetail:
         """Get one delivery with its attempts, what was sent and what was answered."""
-        return cast(
-            "GetDeliveryAnswer", self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {})
-        )
+        return cast("DeliveryDetail", self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {}))
 
-    def list_destinations(self) -> ListDestinationsAnswer:
+    def list_destinations(self) -> DestinationList:
         """List the Space's destinations, the oldest first."""
-        return cast("ListDestinationsAnswer", self.call("GET", "/destinations", {}))
+        return cast("DestinationList", self.call("GET", "/destinations", {}))
 
-    def create_destination(self, body: CreateDestinationBody) -> ListDestinationsRow:
+    def create_destination(self, body: CreateDestinationBody) -> Destination:
         """Forward events to an account of an ad platform from now on."""
-        return cast("ListDestinationsRow", self.call("POST", "/destinations", {}, body))
+        return cast("Destination", self.call("POST", "/destinations", {}, body))
 
-    def get_destination(self, destination_id: str) -> ListDestinationsRow:
+    def get_destination(self, destination_id: str) -> Destination:
         """Get one destination."""
         return cast(
-            "ListDestinationsRow",
-            self.call("GET", f"/destinations/{quote(str(destination_id), safe='')}", {}),
+            "Destination", self.call("GET", f"/destinations/{quote(str(destination_id), safe='')}", {})
         )
 
-    def update_destination(self, destination_id: str, body: UpdateDestinationBody) -> ListDestinationsRow:
+    def update_destination(self, destination_id: str, body: UpdateDestinationBody) -> Destination:
         """Change a destination. Settings and event names are replaced whole, secrets one by one."""
         return cast(
-            "ListDestinationsRow",
-            self.call("PUT", f"/destinations/{quote(str(destination_id), safe='')}", {}, body),
+            "Destination", self.call("PUT", f"/destinations/{quote(str(destination_id), safe='')}", {}, body)
         )
 
-    def delete_destination(self, destination_id: str) -> DeleteDestinationAnswer:
+    def delete_destination(self, destination_id: str) -> Message:
         """Remove a destination and its secrets. What is queued for it is skipped."""
         return cast(
-            "DeleteDestinationAnswer",
-            self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {}),
+            "Message", self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {})
         )
 
     def list_deliveries(
         self,
         destination_id: str,
         *,
-        status: Status2 | None = None,
+        status: Status3 | None = None,
         reason: Reason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
-    ) -> ListDeliveriesAnswer:
+    ) -> DeliveryPage:
         """List what became of events at a destination, the latest first."""
         return cast(
-            "ListDeliveriesAnswer",
+            "DeliveryPage",
             self.call(
                 "GET",
                 f"/destinations/{quote(str(destination_id), safe='')}/deliveries",
@@ -2530,42 +2533,41 @@ class Api:
         self,
         destination_id: str,
         *,
-        status: Status2 | None = None,
+        status: Status3 | None = None,
         reason: Reason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
-    ) -> Iterator[ListDeliveriesRow]:
+    ) -> Iterator[Delivery]:
         """Yield every row of `list_deliveries`, asking for one page after another."""
         return self.pages(
             f"/destinations/{quote(str(destination_id), safe='')}/deliveries",
             {"status": status, "reason": reason, "event_id": event_id, "per_page": per_page},
         )
 
-    def pause_destination(self, destination_id: str) -> ListDestinationsRow:
+    def pause_destination(self, destination_id: str) -> Destination:
         """Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."""
         return cast(
-            "ListDestinationsRow",
-            self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/pause", {}),
+            "Destination", self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/pause", {})
         )
 
-    def replay_deliveries(self, destination_id: str, body: ReplayDeliveriesBody) -> ReplayDeliveriesAnswer:
+    def replay_deliveries(self, destination_id: str, body: ReplayDeliveriesBody) -> ReplayResult:
         """Queue finished deliveries once more, under the ids that the platform knows them by."""
         return cast(
-            "ReplayDeliveriesAnswer",
+            "ReplayResult",
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/replay", {}, body),
         )
 
-    def resume_destination(self, destination_id: str) -> ListDestinationsRow:
+    def resume_destination(self, destination_id: str) -> Destination:
         """Send again, whether people had paused it or the platform had refused its credentials."""
         return cast(
-            "ListDestinationsRow",
+            "Destination",
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/resume", {}),
         )
 
-    def test_destination(self, destination_id: str) -> TestDestinationAnswer:
+    def test_destination(self, destination_id: str) -> DestinationCheck:
         """Send one made-up event in the platform's test mode, where it does not count."""
         return cast(
-            "TestDestinationAnswer",
+            "DestinationCheck",
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/test", {}),
         )
 
@@ -2720,10 +2722,10 @@ class Api:
         """Get one event."""
         return cast("GetEventAnswer", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
 
-    def update_event(self, event_id: int, body: UpdateEventBody) -> DeleteDestinationAnswer:
+    def update_event(self, event_id: int, body: UpdateEventBody) -> UpdateEventAnswer:
         """Change or clear an event's amount."""
         return cast(
-            "DeleteDestinationAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body)
+            "UpdateEventAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body)
         )
 
     def delete_event(self, event_id: str) -> DeleteEventAnswer:
@@ -2750,11 +2752,10 @@ class Api:
             ),
         )
 
-    def list_event_deliveries(self, event_id: str) -> ListEventDeliveriesAnswer:
+    def list_event_deliveries(self, event_id: str) -> DeliveryList:
         """List what became of one event at each destination; a deleted event's stay."""
         return cast(
-            "ListEventDeliveriesAnswer",
-            self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {}),
+            "DeliveryList", self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {})
         )
 
     def list_export_schedules(self) -> ListExportSchedulesAnswer:
@@ -2765,10 +2766,10 @@ class Api:
         """Write files of a table to the object store, hourly or daily, from now on."""
         return cast("ListExportSchedulesRow", self.call("POST", "/exports/schedules", {}, body))
 
-    def delete_export_schedule(self, schedule_id: int) -> DeleteDestinationAnswer:
+    def delete_export_schedule(self, schedule_id: int) -> UpdateEventAnswer:
         """Remove a scheduled export. Its files stay."""
         return cast(
-            "DeleteDestinationAnswer",
+            "UpdateEventAnswer",
             self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {}),
         )
 
@@ -2779,10 +2780,10 @@ class Api:
             self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
         )
 
-    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> DeleteDestinationAnswer:
+    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> UpdateEventAnswer:
         """Write days of a scheduled export again, for what has changed since."""
         return cast(
-            "DeleteDestinationAnswer",
+            "UpdateEventAnswer",
             self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
 
@@ -2804,9 +2805,9 @@ class Api:
         """Make a fit the one that credit of its event name goes by, where no other is named."""
         return cast("ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
 
-    def list_platforms(self) -> ListPlatformsAnswer:
+    def list_platforms(self) -> PlatformList:
         """List the ad platforms that events can be forwarded to, and what each asks for."""
-        return cast("ListPlatformsAnswer", self.call("GET", "/platforms", {}))
+        return cast("PlatformList", self.call("GET", "/platforms", {}))
 
     def list_rates(self, *, per_page: int | None = None, cursor: str | None = None) -> RatePage:
         """List the Space's own exchange rates, the latest days first."""

@@ -12,6 +12,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Composable
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.forwarding.deliveries.answers import ReplayResult
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
@@ -90,17 +91,6 @@ class ReplayRequest:
         if self.ids is not None:
             conditions.append(SQL("d.id = ANY(%(ids)s)"))
         return _AND.join(conditions)
-
-
-@dataclass(frozen=True)
-class ReplayResult:
-    """Counts of a replay."""
-
-    queued: int
-    too_old: int
-    """Not replayed because the platform rejects events of that age."""
-    more: bool
-    """True when there may be others, for another request."""
 
 
 async def list_deliveries(

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Meta, Struct
 from psycopg import AsyncConnection
 
 from headwater.base.masking import Mask
@@ -36,15 +37,15 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.platform_client import PlatformCall, PlatformClient
 
 
-class DestinationCheck(NamedTuple):
-    """The result of a check."""
+class DestinationCheck(Struct, frozen=True):
+    """The result of a test event."""
 
     ok: bool
-    status: int | None
-    """The platform's HTTP status; None when it was not called, or did not answer."""
+    http_status: Annotated[
+        int | None, Meta(description="The platform's; null when it was not called, or did not answer.")
+    ]
     message: str
-    remedy: str | None = None
-    """What to do about a check that did not go well, where the message does not say."""
+    remedy: Annotated[str | None, Meta(description="What to do, where the message does not say.")]
 
 
 async def check_destination(
@@ -122,19 +123,21 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
 
 
 def _not_sent(message: str, remedy: str | None = None) -> DestinationCheck:
-    return DestinationCheck(ok=False, status=None, message=message, remedy=remedy)
+    return DestinationCheck(ok=False, http_status=None, message=message, remedy=remedy)
 
 
 def _result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
     if call.answer is not None and isinstance(call.verdict, CallAccepted):
         message = f"{platform.title} took the test event."
-        return DestinationCheck(ok=True, status=call.answer.status, message=message)
+        return DestinationCheck(ok=True, http_status=call.answer.status, message=message, remedy=None)
     message, remedy = _error(call.verdict), _remedy(call, platform, destination)
     if call.answer is None:
         # Without an answer the message is our own and holds nothing secret.
         return _not_sent(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
-    return DestinationCheck(ok=False, status=call.answer.status, message=mask.text(message), remedy=remedy)
+    return DestinationCheck(
+        ok=False, http_status=call.answer.status, message=mask.text(message), remedy=remedy
+    )
 
 
 def _remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
@@ -49,8 +49,7 @@ class DestinationRow:
     id: int
     platform: str
     name: str
-    status: str
-    """One of STATUSES."""
+    status: Literal["active", "paused", "held"]
     status_reason: str | None
     all_events: bool
     settings: dict[str, Any]

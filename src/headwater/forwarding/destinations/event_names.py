@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
 from headwater.forwarding.platforms.platform import Platform
@@ -12,28 +14,28 @@ OwnNames = Mapping[str, str | None]
 """Event name → the platform's name or id; None: the event is not sent."""
 
 
-class EventName(NamedTuple):
+class SentName(Struct, frozen=True):
     """The name under which events with one name are sent."""
 
     event_name: str
-    sent_as: str | None
-    """The platform's name or id; None where such events are not sent."""
-    own: bool
-    """True when the destination sets the name, and not the platform's defaults."""
+    sent_as: Annotated[
+        str | None, Meta(description="The platform's name or id; null where such events are not sent.")
+    ]
+    own: Annotated[bool, Meta(description="Whether it is not the platform's default.")]
 
 
-def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[EventName]:
+def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
     """Return the names of all events: of every standard name, and of the custom ones that people
     have named or mapped.
     """
     custom = [name for name in CUSTOM_NAMES if name in labels or name in own]
     return [
-        EventName(name, platform.sent_as(name, own, labels.get(name)), name in own)
+        SentName(name, platform.sent_as(name, own, labels.get(name)), name in own)
         for name in (*STANDARD_NAMES, *custom)
     ]
 
 
-def warnings(platform: Platform, mapped: list[EventName]) -> list[str]:
+def warnings(platform: Platform, mapped: list[SentName]) -> list[str]:
     """Return warnings about a mapping: several of our names with one name on the platform. A person
     who does two of those under different ids counts twice there.
     """

@@ -6,15 +6,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
 from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
-from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, rows_schema
+from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, schema_of
 from headwater.forwarding.deliveries import parameters
+from headwater.forwarding.deliveries.answers import DeliveryAnswer
 from headwater.forwarding.deliveries.delivery_log import DeliveryFilter, count_deliveries, list_deliveries
-from headwater.forwarding.deliveries.schemas import PAGE as DELIVERIES
+from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.destinations import fetch_destination, list_destinations
-from headwater.forwarding.destinations.schemas import show_destination
 from headwater.forwarding.platforms import registry
 from headwater.http.inputs.fields import one_of, whole_number
 from headwater.http.inputs.pagination import Cursors
@@ -69,7 +71,7 @@ def _read_filter(query: Input, space: Space) -> DeliveryFilter:
 async def _list_destinations(context: ToolContext, _: Arguments) -> Any:
     async with context.transaction() as connection:
         rows = await list_destinations(connection, context.space_id)
-    described = [show_destination(row) for row in rows]
+    described = [msgspec.to_builtins(describe_destination(row)) for row in rows]
     return {"rows": [filled({name: row[name] for name in _LISTED}) for row in described]}
 
 
@@ -109,7 +111,7 @@ TOOLS = (
         ),
         arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(
-            rows_schema(DELIVERIES),
+            schema_of(DeliveryAnswer),
             counts={"type": "object", "description": f"By status, of the latest {MOST_COUNTED} at most."},
         ),
         call=_list_deliveries,

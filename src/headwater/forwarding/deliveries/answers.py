@@ -1,0 +1,65 @@
+"""Answers of the endpoints of deliveries."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from headwater.http.answers import DataList, DataPage
+
+
+class DeliveryAnswer(Struct, frozen=True):
+    """The delivery of an event to a destination."""
+
+    id: int
+    destination_id: int
+    platform: str
+    event_id: int
+    event_name: Annotated[str | None, Meta(description="Null once the event is deleted.")]
+    dedup_id: Annotated[str, Meta(description="The id by which the platform recognizes repeats.")]
+    status: Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
+    reason: Annotated[str | None, Meta(description="Why it was skipped.")]
+    attempts: int
+    due_at: Annotated[datetime | None, Meta(description="The next attempt; null when finished.")]
+    touchpoint_id: Annotated[int | None, Meta(description="The touchpoint that was credited.")]
+    http_status: int | None
+    error: Annotated[str | None, Meta(description="The error of the last attempt, in words.")]
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class DeliveryPage(DataPage[DeliveryAnswer], frozen=True):
+    """One page of deliveries."""
+
+
+class DeliveryList(DataList[DeliveryAnswer], frozen=True):
+    """An event's deliveries."""
+
+
+class DeliveryAttempt(Struct, frozen=True):
+    """One attempt to deliver an event."""
+
+    attempted_at: datetime
+    outcome: str
+    http_status: int | None
+    error: str | None
+
+
+class DeliveryDetail(DeliveryAnswer, frozen=True):
+    """A delivery with its attempts, what was sent and what the platform answered."""
+
+    request: Annotated[
+        dict[str, Any] | None, Meta(description="The event's part of the request, without personal data.")
+    ]
+    answer: Annotated[str | None, Meta(description="The beginning of the platform's answer.")]
+    history: list[DeliveryAttempt]
+
+
+class ReplayResult(Struct, frozen=True):
+    """How many deliveries were queued again."""
+
+    queued: int
+    too_old: Annotated[int, Meta(description="Not replayed: the platform takes no events of that age.")]
+    more: Annotated[bool, Meta(description="Whether to send the request again for the rest.")]

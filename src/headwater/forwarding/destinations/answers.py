@@ -1,0 +1,132 @@
+"""Answers of the endpoints of destinations and platforms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from headwater.forwarding.destinations.destinations import MOST_COUNTED, DestinationRow
+from headwater.forwarding.destinations.event_names import SentName, effective, warnings
+from headwater.forwarding.destinations.schemas import ALL_EVENTS, EVENT_NAMES_ABOUT, settings_schema
+from headwater.forwarding.platforms import registry
+from headwater.forwarding.platforms.platform import DAY, Platform
+from headwater.http.answers import DataList, Moment
+
+
+class SecretField(Struct, frozen=True):
+    """A secret that destinations of a platform have."""
+
+    name: str
+    description: str
+    required: bool
+
+
+class PlatformLimits(Struct, frozen=True):
+    """Limits of a platform's interface."""
+
+    batch: Annotated[int, Meta(description="Events in one request.")]
+    age_days: Annotated[float, Meta(description="Older events are refused.")]
+
+
+class PlatformAnswer(Struct, frozen=True):
+    """An ad platform that events can be forwarded to."""
+
+    name: str
+    title: str
+    sources: Annotated[list[str], Meta(description="The sources whose events it gets.")]
+    settings: Annotated[dict[str, Any], Meta(description="A JSON schema.")]
+    secrets: list[SecretField]
+    event_names: Annotated[
+        dict[str, str], Meta(description="Default names: our event name to the platform's.")
+    ]
+    limits: PlatformLimits
+
+
+class PlatformList(DataList[PlatformAnswer], frozen=True):
+    """All ad platforms."""
+
+
+class DeliveryCounts(Struct, frozen=True):
+    """Deliveries by status."""
+
+    queued: int
+    retrying: int
+    delivered: int
+    failed: int
+    expired: int
+    skipped: int
+
+
+class DestinationAnswer(Struct, frozen=True):
+    """An account of an ad platform that events are forwarded to. Secrets are never shown."""
+
+    id: int
+    platform: str
+    name: str
+    status: Literal["active", "paused", "held"]
+    status_reason: Annotated[str | None, Meta(description="Why it is held.")]
+    all_events: Annotated[bool, Meta(description=ALL_EVENTS)]
+    settings: dict[str, Any]
+    secrets: Annotated[list[str], Meta(description="The names of its secrets.")]
+    event_names: Annotated[dict[str, str | None], Meta(description=EVENT_NAMES_ABOUT)]
+    mapping: list[SentName]
+    warnings: list[str]
+    deliveries: Annotated[
+        DeliveryCounts, Meta(description=f"Deliveries by status; {MOST_COUNTED} means that many or more.")
+    ]
+    wait_until: Annotated[Moment | None, Meta(description="Nothing is sent before.")]
+    tested_at: Annotated[
+        Moment | None,
+        Meta(description="The time of the last test; null if its setup was changed since, or never tested."),
+    ]
+    test_ok: Annotated[bool | None, Meta(description="Whether the platform took the test event.")]
+    test_message: Annotated[str | None, Meta(description="How the test went, in words.")]
+    test_remedy: Annotated[str | None, Meta(description="What to do about a failed test.")]
+    created_at: Moment
+
+
+class DestinationList(DataList[DestinationAnswer], frozen=True):
+    """The Space's destinations."""
+
+
+def describe_platform(platform: Platform) -> PlatformAnswer:
+    """Return a platform as the API answers it."""
+    return PlatformAnswer(
+        name=platform.name,
+        title=platform.title,
+        sources=sorted(platform.sources),
+        settings=settings_schema(platform),
+        secrets=[
+            SecretField(name, description, name not in platform.optional_secrets)
+            for name, description in platform.secrets.items()
+        ],
+        event_names=dict(platform.event_names),
+        limits=PlatformLimits(platform.limits.batch, platform.limits.age / DAY),
+    )
+
+
+def describe_destination(stored: DestinationRow) -> DestinationAnswer:
+    """Return a destination as the API answers it, with the names of its secrets alone."""
+    platform = registry.PLATFORMS[stored.platform]
+    mapping = effective(platform, stored.event_names, stored.event_labels)
+    return DestinationAnswer(
+        id=stored.id,
+        platform=stored.platform,
+        name=stored.name,
+        status=stored.status,
+        status_reason=stored.status_reason,
+        all_events=stored.all_events,
+        settings=stored.settings,
+        secrets=stored.secret_names,
+        event_names=stored.event_names,
+        mapping=mapping,
+        warnings=warnings(platform, mapping),
+        deliveries=DeliveryCounts(**stored.counts),
+        wait_until=stored.wait_until,
+        tested_at=stored.tested_at,
+        test_ok=stored.test_ok,
+        test_message=stored.test_message,
+        test_remedy=stored.test_remedy,
+        created_at=stored.created_at,
+    )
