@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import astuple
 
 from headwater.base.egress.models import EgressRequest, EgressResponse, TimedOut
 from headwater.base.settings import Settings
@@ -35,7 +36,7 @@ def tried(
 
 def test_it_works() -> None:
     sender = FakeSender(answered())
-    assert tried(sender) == (True, 200, "Probe took the test event.", None)
+    assert astuple(tried(sender)) == (True, 200, "Probe took the test event.", None)
     (call,) = sender.calls
     body = msgspec.json.decode(call.body)
     assert body["test"] is True
@@ -45,7 +46,7 @@ def test_it_works() -> None:
 
 def test_no_answer() -> None:
     told = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
-    assert told[:3] == (False, None, "probe.example did not answer in time.")
+    assert astuple(told)[:3] == (False, None, "probe.example did not answer in time.")
     assert told.remedy is not None
     assert told.remedy.startswith("Probe was not reached.")
     assert told.remedy.endswith("this server may connect to probe.example.")
@@ -66,14 +67,14 @@ def test_no_answer() -> None:
 def test_what_the_platform_says_and_what_to_do(verdict: Verdict, words: str, remedy: str) -> None:
     platform = taking(PROBE, classify=lambda *_: verdict)
     told = tried(FakeSender(answered(400)), platform)
-    assert told[:3] == (False, 400, words)
+    assert astuple(told)[:3] == (False, 400, words)
     assert told.remedy is not None
     assert told.remedy.startswith(f"Probe {remedy}")
 
 
 def test_a_platform_without_a_test_mode_is_not_asked() -> None:
     platform = taking(PROBE, test_event_problem=lambda _: "A trial would count.")
-    assert tried(FakeSender(), platform) == (False, None, "A trial would count.", None)
+    assert astuple(tried(FakeSender(), platform)) == (False, None, "A trial would count.", None)
 
 
 def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
@@ -100,10 +101,10 @@ def test_a_token_is_had_first() -> None:
     sender = FakeSender(answered(body=b"short"), answered())
     assert tried(sender, platform).ok
     assert (sender.calls[0], got) == (asking, ["short"])
-    assert tried(FakeSender(answered(400)), platform)[:3] == (False, 400, "No token.")
+    assert astuple(tried(FakeSender(answered(400)), platform))[:3] == (False, 400, "No token.")
     assert tried(FakeSender(answered()), taking(platform, **exchange(None))).ok
     bad = taking(platform, **exchange(ValueError("The key cannot be read.")))
-    assert tried(FakeSender(), bad)[:3] == (False, None, "The key cannot be read.")
+    assert astuple(tried(FakeSender(), bad))[:3] == (False, None, "The key cannot be read.")
 
 
 @pytest.mark.parametrize("name", registry.PLATFORMS)

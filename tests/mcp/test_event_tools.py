@@ -12,7 +12,7 @@ import pytest
 from headwater.assistants.mcp import confirmation
 from headwater.assistants.mcp.tools.events import USUAL_FIELDS, USUAL_FIELDS_OF_TOUCHES
 from headwater.attribution.models import MODELS
-from headwater.spaces.currencies import AMOUNT_SCHEMAS
+from headwater.spaces.currencies import AMOUNT_FIELDS
 from tests.conftest import Running
 from tests.mcp.assistants import Assistant, connect, filled, localized
 from tests.support.factories import NOON, Stage
@@ -47,7 +47,7 @@ def test_lists_are_those_of_the_api(assistant: Assistant, stage: Stage, api: Api
     for asked in ({}, CREDITED, by_company, {"event_names": ["custom_event_1"]}):
         listed = assistant.call("list_events", **RANGE, **asked)
         fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if "sources" in asked else ())]
-        shown = {**asked, "fields": [*asked.get("fields", fields), *AMOUNT_SCHEMAS]}
+        shown = {**asked, "fields": [*asked.get("fields", fields), *AMOUNT_FIELDS]}
         params = {f"{k}[]" if isinstance(v, list) else k: v for k, v in shown.items()}
         assert listed["rows"] == filled(api.rows(**params))
         assert listed["next_cursor"] is None

@@ -49,8 +49,8 @@ export type Decimals = "plain" | "point" | "comma";
 
 export type Dates = "iso" | "dmy" | "mdy";
 
-export type Reading = {
-  /** The field of each column, empty where it has none. */
+export type FileReading = {
+  /** The field of each column, empty for a column that is not read. */
   columns: Record<string, string>;
   /** Fields that are the same in every row. */
   constants: Record<string, string>;
@@ -62,18 +62,18 @@ export type Reading = {
   encoding: Encoding;
 };
 
-export type CreateAdImportAnswer = {
+export type QueuedImport = {
   import_id: number;
   status: "queued";
   message: string;
-  reading: Reading;
+  reading: FileReading;
 };
 
 export type Kind3 = "events" | "touchpoints" | "contacts" | "ads" | "spend";
 
 export type Status = "uploaded" | "checking" | "checked" | "queued" | "running" | "finished" | "failed" | "cancelled";
 
-export type Refusal = {
+export type RefusedImportRow = {
   /** Rows count from 1, below the header. */
   row: number;
   /** The line of the file on which the row ends. */
@@ -81,7 +81,7 @@ export type Refusal = {
   reason: string;
 };
 
-export type GetAdImportAnswer = {
+export type Import = {
   import_id: number;
   kind: Kind3;
   name: string;
@@ -93,7 +93,7 @@ export type GetAdImportAnswer = {
   refused: number;
   message: string;
   /** The first 100 rows that were refused. */
-  refusals: Array<Refusal>;
+  refusals: Array<RefusedImportRow>;
 };
 
 export type ListedCompany = {
@@ -134,31 +134,31 @@ export type CreateCompanyExportBody = {
   rows_per_file?: number | null;
 };
 
-export type CreateCompanyExportAnswer = {
+export type QueuedExport = {
   export_id: number;
   status: "queued";
   message: string;
 };
 
-export type Status2 = "queued" | "processing" | "completed" | "failed";
+export type Status2 = "completed" | "failed" | "processing" | "queued";
 
-export type File = {
+export type ExportFile = {
   download_url: string;
   rows: number;
 };
 
-export type GetCompanyExportAnswer = {
+export type Export = {
   export_id: number;
   status: Status2;
   created_at: string;
-  /** Unless completed: how far it is, or why it failed. */
+  /** The progress, or why it failed; absent when completed. */
   message?: string;
-  /** Once completed: the file, or the first of several. */
+  /** When completed: the file, or the first of several. */
   download_url?: string;
-  /** Once completed, with `rows_per_file`: every file. */
-  files?: Array<File>;
+  /** When completed, with `rows_per_file`: all files. */
+  files?: Array<ExportFile>;
   completed_at?: string;
-  /** When the link ends; every answer has a new one. */
+  /** When the link expires; every answer has a new one. */
   expires_at?: string;
 };
 
@@ -181,7 +181,7 @@ export type UpdateCompanyBody = {
 
 export type IncludeTrkTokens = 0 | 1;
 
-export type ListContactsRow = {
+export type ListedContact = {
   id: number;
   email: string | null;
   name: string | null;
@@ -226,8 +226,9 @@ export type ListContactsRow = {
   profile_field_30?: string | null;
 };
 
-export type ListContactsAnswer = {
-  data: Array<ListContactsRow>;
+export type ContactPage = {
+  data: Array<ListedContact>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -282,51 +283,17 @@ export type CreateContactBody = {
   custom_fields?: CustomFields;
 };
 
-export type CustomFields2 = {
-  profile_field_1?: string;
-  profile_field_2?: string;
-  profile_field_3?: string;
-  profile_field_4?: string;
-  profile_field_5?: string;
-  profile_field_6?: string;
-  profile_field_7?: string;
-  profile_field_8?: string;
-  profile_field_9?: string;
-  profile_field_10?: string;
-  profile_field_11?: string;
-  profile_field_12?: string;
-  profile_field_13?: string;
-  profile_field_14?: string;
-  profile_field_15?: string;
-  profile_field_16?: number;
-  profile_field_17?: number;
-  profile_field_18?: number;
-  profile_field_19?: number;
-  profile_field_20?: number;
-  profile_field_21?: number;
-  profile_field_22?: number;
-  profile_field_23?: number;
-  profile_field_24?: number;
-  profile_field_25?: number;
-  profile_field_26?: string;
-  profile_field_27?: string;
-  profile_field_28?: string;
-  profile_field_29?: string;
-  profile_field_30?: string;
-};
-
-export type CreateContactAnswer = {
+export type CreatedContact = {
   id: number;
   emails: Array<string>;
   phones: Array<string>;
   names: Array<string>;
   locations: Array<string>;
-  /** The fields that are set. */
-  custom_fields?: CustomFields2;
+  custom_fields?: Record<string, string | number>;
   message: string;
 };
 
-export type Event = {
+export type Conversion = {
   type: "conversion";
   id: number;
   event_time_utc: string;
@@ -340,7 +307,7 @@ export type Event = {
   company_id: number | null;
 };
 
-export type Event1 = {
+export type Touchpoint = {
   type: "touchpoint";
   id: number;
   event_time_utc: string;
@@ -360,7 +327,7 @@ export type Event1 = {
   company_id: number | null;
 };
 
-export type BrowsingSessionHit = {
+export type PageView = {
   event_url: string | null;
   referrer_host: string | null;
   source: string | null;
@@ -372,7 +339,7 @@ export type BrowsingSessionHit = {
   event_time_utc: string;
 };
 
-export type FindContactByEmailAnswer = {
+export type Contact = {
   id: number;
   emails: Array<string>;
   phones: Array<string>;
@@ -381,10 +348,10 @@ export type FindContactByEmailAnswer = {
   /** The fields that are filled, by slot or by label: text, number, or date. A date is `YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC. */
   custom_fields: Record<string, string | number>;
   trk_tokens?: Array<string>;
-  events?: Array<Event | Event1>;
-  /** How many earlier items there are, where there are any. */
+  events?: Array<Conversion | Touchpoint>;
+  /** The number of earlier items, if there are any. */
   events_left_out?: number;
-  browsing_session_hits?: Array<BrowsingSessionHit>;
+  browsing_session_hits?: Array<PageView>;
 };
 
 export type CreateContactExportBody = {
@@ -423,14 +390,13 @@ export type UpdateContactBody = {
   custom_fields?: CustomFields;
 };
 
-export type UpdateContactAnswer = {
+export type UpdatedContact = {
   id: number;
   emails?: Array<string>;
   phones?: Array<string>;
   names?: Array<string>;
   locations?: Array<string>;
-  /** The fields that are set. */
-  custom_fields?: CustomFields2;
+  custom_fields?: Record<string, string | number>;
   message: string;
 };
 
@@ -438,17 +404,12 @@ export type AttachContactCompanyBody = {
   company_id: number;
 };
 
-export type AttachContactCompanyAnswer = {
+export type ContactCompany = {
   id: number;
-  company_id: number;
+  company_id: number | null;
 };
 
-export type DetachContactCompanyAnswer = {
-  id: number;
-  company_id: null;
-};
-
-export type GetContactJourneyRow = {
+export type JourneyConversion = {
   type: "conversion";
   id: number;
   event_time_utc: string;
@@ -466,8 +427,9 @@ export type GetContactJourneyRow = {
   amount_in_space_currency: number | null;
 };
 
-export type GetContactJourneyAnswer = {
-  data: Array<GetContactJourneyRow | Event1>;
+export type JourneyPage = {
+  data: Array<JourneyConversion | Touchpoint>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
@@ -680,7 +642,7 @@ export type OrderBy = "event_time" | "amount";
 
 export type SelfReportedSource = "facebook_ads" | "google_ads" | "linkedin_ads" | "tiktok_ads" | "youtube_ads" | "instagram_ads" | "bing_ads" | "yahoo_ads" | "pinterest_ads" | "reddit_ads" | "snapchat_ads" | "telegram_ads" | "twitch_ads" | "x_ads" | "quora_ads" | "duckduckgo_ads" | "whop_ads" | "facebook_organic" | "google_organic" | "linkedin_organic" | "tiktok_organic" | "youtube_organic" | "instagram_organic" | "bing_organic" | "yahoo_organic" | "pinterest_organic" | "reddit_organic" | "snapchat_organic" | "telegram_organic" | "twitch_organic" | "x_organic" | "quora_organic" | "duckduckgo_organic" | "messenger_organic" | "brave_organic" | "threads_organic" | "ai_chat_gpt" | "ai_perplexity" | "ai_copilot" | "ai_claude" | "ai_grok" | "ai_gemini" | "ai_deepseek" | "email" | "sms" | "referral" | "direct" | "shop_app" | "substack" | "capterra" | "trustpilot" | "g2" | "yelp" | "chatgpt_ads" | "facebook" | "google" | "linkedin" | "tiktok" | "youtube" | "instagram" | "bing" | "yahoo" | "pinterest" | "reddit" | "snapchat" | "telegram" | "twitch" | "x" | "quora" | "duckduckgo" | "messenger" | "brave" | "threads" | "discord" | "whatsapp" | "line" | "app_store" | "word_of_mouth" | "podcast" | "tv" | "radio" | "press" | "event" | "outdoor" | "print" | "influencer" | "store" | "customer" | "search" | "social" | "ads" | "ai" | "web" | "other";
 
-export type ListEventsRow = {
+export type ListedEvent = {
   id: number;
   profile_id?: string;
   company_id?: string | null;
@@ -711,27 +673,31 @@ export type ListEventsRow = {
   amount_in_space_currency?: number | null;
 };
 
-export type Fit = {
+export type FitCitation = {
   id: number;
   name: string;
   event_name: string;
   start_at: string;
+  /** The first instant after it. */
   end_at: string;
+  /** In days. */
   attribution_window: number;
   conversions: number;
+  /** SHA-256 of everything the weights are made from. */
   digest: string;
 };
 
-export type ListEventsAnswer = {
-  data: Array<ListEventsRow>;
+export type EventPage = {
+  data: Array<ListedEvent>;
+  /** The address of the list. */
   path: string;
   per_page: number;
   next_cursor: string | null;
   next_page_url: string | null;
   prev_cursor: string | null;
   prev_page_url: string | null;
-  /** The fit that markov goes by; with that model alone. */
-  fit?: Fit;
+  /** The fit that markov uses; with that model alone. */
+  fit?: FitCitation;
 };
 
 export type EventName2 = "add_payment_info" | "add_to_cart" | "complete_registration" | "contact" | "custom_event_1" | "custom_event_10" | "custom_event_11" | "custom_event_12" | "custom_event_13" | "custom_event_14" | "custom_event_15" | "custom_event_16" | "custom_event_17" | "custom_event_18" | "custom_event_19" | "custom_event_2" | "custom_event_20" | "custom_event_21" | "custom_event_22" | "custom_event_23" | "custom_event_24" | "custom_event_25" | "custom_event_26" | "custom_event_27" | "custom_event_28" | "custom_event_29" | "custom_event_3" | "custom_event_30" | "custom_event_31" | "custom_event_32" | "custom_event_33" | "custom_event_34" | "custom_event_35" | "custom_event_36" | "custom_event_37" | "custom_event_38" | "custom_event_39" | "custom_event_4" | "custom_event_40" | "custom_event_41" | "custom_event_42" | "custom_event_43" | "custom_event_44" | "custom_event_45" | "custom_event_46" | "custom_event_47" | "custom_event_48" | "custom_event_49" | "custom_event_5" | "custom_event_50" | "custom_event_6" | "custom_event_7" | "custom_event_8" | "custom_event_9" | "initiate_checkout" | "lead_generated" | "purchase" | "schedule" | "sign_up" | "start_trial" | "submit_application" | "subscribe" | "upsell_purchase" | "view_content" | "webinar_registration";
@@ -840,21 +806,21 @@ export type Batch = {
   events: Array<TrackPayload>;
 };
 
-export type Status6 = "queued" | "invalid";
+export type Status6 = "invalid" | "queued";
 
-export type Result = {
+export type ItemResult = {
   index: number;
   status: Status6;
-  receipt_id?: string;
-  /** Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10. */
+  /** Unknown fields, with the nearest known ones; at most 10, absent if there are none. */
   warnings?: Array<string>;
+  receipt_id?: string;
   errors?: Record<string, Array<string>>;
 };
 
 export type BatchAccepted = {
   status: 202;
   message: string;
-  results: Array<Result>;
+  results: Array<ItemResult>;
 };
 
 export type CreateEventExportBody = {
@@ -891,11 +857,11 @@ export type CreateEventExportBody = {
 export type Accepted = {
   status: 202;
   message: string;
-  /** Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10. */
+  /** Unknown fields, with the nearest known ones; at most 10, absent if there are none. */
   warnings?: Array<string>;
 };
 
-export type GetEventAnswer = {
+export type Event = {
   id: string;
   profile_id: string;
   company_id: string | null;
@@ -918,27 +884,23 @@ export type UpdateEventBody = {
   amount: number | string | null;
 };
 
-export type UpdateEventAnswer = {
-  message: string;
-};
-
-export type DeleteEventAnswer = {
+export type EventDeleted = {
   status: 200;
   message: string;
 };
 
 export type Sender = "api_key" | "webhook" | "import" | "assistant" | "browser" | "signed_browser";
 
-export type Event2 = {
+export type ExplainedEvent = {
   id: number;
   contact_id: number;
-  /** The buyer's name, if one is known. */
+  /** The buyer's name, if known. */
   contact_name: string | null;
   company_id: number | null;
   amount: number | null;
   event_name: string;
   event_time_utc: string;
-  /** Who reported it. */
+  /** The connection that sent it. */
   sender: Sender | null;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency: string;
@@ -946,11 +908,11 @@ export type Event2 = {
   amount_in_space_currency: number | null;
 };
 
-export type Path = {
+export type ExplainedTouchpoint = {
   id: number;
   event_time_utc: string;
   contact_id: number;
-  /** Who reported it. */
+  /** The connection that sent it. */
   sender: Sender | null;
   source: string;
   /** The rule that named the source. */
@@ -969,56 +931,46 @@ export type Path = {
 
 export type UnattributedReason = "no_touch" | "outside_window" | "not_counted" | "not_fitted";
 
-export type Credit = {
+export type TouchpointCredit = {
   touchpoint_id: number;
   source: string;
   amount: number | null;
   amount_in_space_currency: number | null;
 };
 
-export type Model = {
+export type ModelCredits = {
   model: AttributionModel;
   unattributed: boolean;
-  /** no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts; not_fitted: no fit to go by. */
+  /** no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no fit for the event. */
   unattributed_reason: UnattributedReason | null;
   /** Credited touchpoints that are not listed. */
   left_out: number;
-  /** What those get together. */
+  /** Their credit together. */
   left_out_amount: number | null;
-  credits: Array<Credit>;
+  credits: Array<TouchpointCredit>;
 };
 
-export type Fit2 = {
-  id: number;
-  name: string;
-  event_name: string;
-  start_at: string;
-  end_at: string;
+export type AttributionExplanation = {
+  event: ExplainedEvent;
+  /** In days. */
   attribution_window: number;
-  conversions: number;
-  digest: string;
-};
-
-export type GetEventAttributionAnswer = {
-  event: Event2;
-  attribution_window: number;
-  /** Touchpoints in the window, the earliest first; both ends of many. */
-  path: Array<Path>;
+  /** Touchpoints in the window, the earliest first; the first and last of many. */
+  path: Array<ExplainedTouchpoint>;
   /** Touchpoints of the path that are not listed. */
   left_out: number;
-  models: Array<Model>;
-  fit: Fit2;
+  models: Array<ModelCredits>;
+  fit: FitCitation | null;
 };
 
 export type DeliveryList = {
   data: Array<Delivery>;
 };
 
-export type Table = "events" | "contacts" | "companies";
+export type Table = "companies" | "contacts" | "events";
 
-export type Cadence = "hourly" | "daily";
+export type Cadence = "daily" | "hourly";
 
-export type ListExportSchedulesRow = {
+export type ExportSchedule = {
   id: number;
   name: string;
   table: Table;
@@ -1032,25 +984,29 @@ export type ListExportSchedulesRow = {
   next_run_at: string;
   /** The end of the latest run. */
   completed_at: string | null;
-  /** Folders that are being written, or are to be. */
+  /** Folders that are being written, or waiting for it. */
   waiting: number;
-  /** Folders whose last run has failed. */
+  /** Folders whose last run failed. */
   failed: number;
-  /** Why the last of these has failed. */
+  /** Why the last of them failed. */
   message: string | null;
 };
 
-export type ListExportSchedulesAnswer = {
-  data: Array<ListExportSchedulesRow>;
+export type ExportScheduleList = {
+  data: Array<ExportSchedule>;
 };
+
+export type Table2 = "events" | "contacts" | "companies";
+
+export type Cadence2 = "hourly" | "daily";
 
 export type CreateExportScheduleBody = {
   /** What is exported. */
-  table: Table;
+  table: Table2;
   /** A part of the folder's name; the table's name by default. */
   name?: string | null;
   /** How often files are written: after each hour, or after each day. */
-  cadence?: Cadence | null;
+  cadence?: Cadence2 | null;
   /** The first day of events, by the Space's clock; the present day by default. */
   start_date?: string | null;
   /** Days before that every run writes again, for what came late or changed. */
@@ -1079,17 +1035,17 @@ export type CreateExportScheduleBody = {
   rows_per_file?: number | null;
 };
 
-export type ListExportRunsRow = {
+export type ExportRun = {
+  message: string | null;
   folder: string;
   status: Status2;
   rows: number;
   files: number;
   completed_at: string | null;
-  message: string | null;
 };
 
-export type ListExportRunsAnswer = {
-  data: Array<ListExportRunsRow>;
+export type ExportRunList = {
+  data: Array<ExportRun>;
 };
 
 export type CreateExportRunsBody = {
@@ -1099,29 +1055,45 @@ export type CreateExportRunsBody = {
   end_date: string;
 };
 
-export type ListFitsRow = {
+export type Model = "markov" | "shapley_distinct";
+
+export type FitWeight = {
+  model: Model;
+  source: string;
+  /** The weights of a model add up to 1. */
+  weight: number;
+  /** The lower end of the 95 % interval. */
+  low: number;
+  /** The upper end of the 95 % interval. */
+  high: number;
+};
+
+export type Fit = {
   id: number;
   name: string;
   event_name: string;
   start_at: string;
   /** The first instant after it. */
   end_at: string;
+  /** In days. */
   attribution_window: number;
-  /** Those with a touchpoint; at least 300. */
+  /** Conversions with a touchpoint; at least 300. */
   conversions: number;
-  /** The contacts with touchpoints and no such conversion. */
+  /** Contacts with touchpoints and no such conversion. */
   lost: number;
-  /** The conversions without a touchpoint, left out. */
+  /** Conversions without a touchpoint, left out. */
   untouched: number;
-  /** SHA-256 of what the weights follow from. */
+  /** SHA-256 of everything the weights are made from. */
   digest: string;
   made_at: string;
-  /** True when credit goes by it, if none is named. */
+  /** True when credit uses it, unless a request names another. */
   current: boolean;
+  /** The weights of both models, largest first; absent in lists. */
+  weights?: Array<FitWeight>;
 };
 
-export type ListFitsAnswer = {
-  data: Array<ListFitsRow>;
+export type FitList = {
+  data: Array<Fit>;
 };
 
 export type CreateFitBody = {
@@ -1137,41 +1109,6 @@ export type CreateFitBody = {
   attribution_window?: AttributionWindow;
   /** True to go by it from now on; the first of an event name is current anyway. */
   current?: boolean;
-};
-
-export type Model2 = "markov" | "shapley_distinct";
-
-export type Weight = {
-  model: Model2;
-  source: string;
-  /** Those of a model add up to 1. */
-  weight: number;
-  /** From here to high is its interval of 95 %. */
-  low: number;
-  high: number;
-};
-
-export type CreateFitAnswer = {
-  id: number;
-  name: string;
-  event_name: string;
-  start_at: string;
-  /** The first instant after it. */
-  end_at: string;
-  attribution_window: number;
-  /** Those with a touchpoint; at least 300. */
-  conversions: number;
-  /** The contacts with touchpoints and no such conversion. */
-  lost: number;
-  /** The conversions without a touchpoint, left out. */
-  untouched: number;
-  /** SHA-256 of what the weights follow from. */
-  digest: string;
-  made_at: string;
-  /** True when credit goes by it, if none is named. */
-  current: boolean;
-  /** Of both models, the largest of each first. */
-  weights: Array<Weight>;
 };
 
 export type SecretField = {
@@ -1237,9 +1174,9 @@ export type PutRatesBody = {
   rates: Array<Rate2>;
 };
 
-export type Status7 = "queued" | "stored" | "duplicate" | "rejected";
+export type Status7 = "duplicate" | "queued" | "rejected" | "stored";
 
-export type GetReceiptAnswer = {
+export type Receipt = {
   id: string;
   status: Status7;
   event_id: string | null;
@@ -1327,14 +1264,14 @@ export type Report = {
   compared_left_out_money: Array<UncountedMoney> | null;
   reading: string;
   ripeness: ReportRipeness | null;
-  fit: Fit2;
+  fit: FitCitation | null;
   hints?: Array<Hint>;
 };
 
 export type ReportVersion = {
   reading: string;
   taken_at: string | null;
-  fit: Fit2;
+  fit: FitCitation | null;
   half_life_days: number | null;
 };
 
@@ -1456,11 +1393,11 @@ export type CohortReport = {
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
-  fit: Fit2;
+  fit: FitCitation | null;
   hints?: Array<Hint>;
 };
 
-export type Credit2 = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
+export type Credit = "all" | "credited" | "unattributed" | "no_touch" | "outside_window" | "not_counted" | "touched";
 
 export type UnattributedReason2 = "no_touch" | "not_counted" | "outside_window";
 
@@ -1525,7 +1462,7 @@ export type CreditPage = {
   prev_page_url: string | null;
   /** Of all pages together. */
   totals: CreditSums;
-  credit: Credit2;
+  credit: Credit;
   period: ReportDates;
   timezone: string;
   currency: string;
@@ -1534,7 +1471,7 @@ export type CreditPage = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  fit: Fit2;
+  fit: FitCitation | null;
   hints?: Array<Hint>;
 };
 
@@ -1605,7 +1542,7 @@ export type AdSpendReport = {
   attribution_model: string | null;
   attribution_window: number;
   date_basis: string;
-  fit: Fit2;
+  fit: FitCitation | null;
   reading: string;
   hints?: Array<Hint>;
 };
@@ -1825,13 +1762,13 @@ export abstract class Api {
   }
 
   /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
-  async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
-    return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
-  async getAdImport(import_id: number): Promise<GetAdImportAnswer> {
-    return (await this.call("GET", `/ads/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  async getAdImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/ads/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
   /** List companies, the newest first. */
@@ -1845,13 +1782,13 @@ export abstract class Api {
   }
 
   /** Create a file of companies, in the background. */
-  async createCompanyExport(body: CreateCompanyExportBody): Promise<CreateCompanyExportAnswer> {
-    return (await this.call("POST", "/companies/exports", {}, body)) as CreateCompanyExportAnswer;
+  async createCompanyExport(body: CreateCompanyExportBody): Promise<QueuedExport> {
+    return (await this.call("POST", "/companies/exports", {}, body)) as QueuedExport;
   }
 
   /** Tell how far an export is and, once it is completed, where its file is. */
-  async getCompanyExport(export_id: number): Promise<GetCompanyExportAnswer> {
-    return (await this.call("GET", `/companies/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
+  async getCompanyExport(export_id: number): Promise<Export> {
+    return (await this.call("GET", `/companies/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
   /** Get one company. */
@@ -1865,48 +1802,48 @@ export abstract class Api {
   }
 
   /** List contacts made in a time range, with certain addresses, or both, newest first. */
-  async listContacts(query: { email?: Array<string>; start_date?: string; end_date?: string; per_page?: number; cursor?: string; include_trk_tokens?: IncludeTrkTokens; include_all_emails?: IncludeTrkTokens; include_custom_fields?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ListContactsAnswer> {
-    return (await this.call("GET", "/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters })) as ListContactsAnswer;
+  async listContacts(query: { email?: Array<string>; start_date?: string; end_date?: string; per_page?: number; cursor?: string; include_trk_tokens?: IncludeTrkTokens; include_all_emails?: IncludeTrkTokens; include_custom_fields?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ContactPage> {
+    return (await this.call("GET", "/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters })) as ContactPage;
   }
 
   /** Yields every row of `listContacts`, asking for one page after another. */
-  iterateContacts(query: { email?: Array<string>; start_date?: string; end_date?: string; per_page?: number; cursor?: string; include_trk_tokens?: IncludeTrkTokens; include_all_emails?: IncludeTrkTokens; include_custom_fields?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListContactsRow, void, undefined> {
-    return this.pages<ListContactsRow>("/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters });
+  iterateContacts(query: { email?: Array<string>; start_date?: string; end_date?: string; per_page?: number; cursor?: string; include_trk_tokens?: IncludeTrkTokens; include_all_emails?: IncludeTrkTokens; include_custom_fields?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<ListedContact, void, undefined> {
+    return this.pages<ListedContact>("/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Create a new contact, also when others have the same addresses. */
-  async createContact(body: CreateContactBody): Promise<CreateContactAnswer> {
-    return (await this.call("POST", "/contacts", {}, body)) as CreateContactAnswer;
+  async createContact(body: CreateContactBody): Promise<CreatedContact> {
+    return (await this.call("POST", "/contacts", {}, body)) as CreatedContact;
   }
 
   /** Get the only contact with an address, given in the query. */
-  async findContactByEmail(query: { email: string; include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens }): Promise<FindContactByEmailAnswer> {
-    return (await this.call("GET", "/contacts/by-email", { "email": query.email, "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as FindContactByEmailAnswer;
+  async findContactByEmail(query: { email: string; include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens }): Promise<Contact> {
+    return (await this.call("GET", "/contacts/by-email", { "email": query.email, "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as Contact;
   }
 
   /** Get the only contact with an address, given in the path. */
-  async getContactByEmail(email: string, query: { include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens } = {}): Promise<FindContactByEmailAnswer> {
-    return (await this.call("GET", `/contacts/by-email/${encodeURIComponent(email)}`, { "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as FindContactByEmailAnswer;
+  async getContactByEmail(email: string, query: { include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens } = {}): Promise<Contact> {
+    return (await this.call("GET", `/contacts/by-email/${encodeURIComponent(email)}`, { "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as Contact;
   }
 
   /** Create a file of contacts, in the background. */
-  async createContactExport(body: CreateContactExportBody): Promise<CreateCompanyExportAnswer> {
-    return (await this.call("POST", "/contacts/exports", {}, body)) as CreateCompanyExportAnswer;
+  async createContactExport(body: CreateContactExportBody): Promise<QueuedExport> {
+    return (await this.call("POST", "/contacts/exports", {}, body)) as QueuedExport;
   }
 
   /** Tell how far an export is and, once it is completed, where its file is. */
-  async getContactExport(export_id: number): Promise<GetCompanyExportAnswer> {
-    return (await this.call("GET", `/contacts/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
+  async getContactExport(export_id: number): Promise<Export> {
+    return (await this.call("GET", `/contacts/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
   /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
-  async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
-    return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
-  async getContactImport(import_id: number): Promise<GetAdImportAnswer> {
-    return (await this.call("GET", `/contacts/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  async getContactImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/contacts/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
   /** Have the personal data of the one contact that has or had an address erased for good. */
@@ -1915,33 +1852,33 @@ export abstract class Api {
   }
 
   /** Get one contact, also by an id that was merged into it. */
-  async getContact(id: number, query: { include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens } = {}): Promise<FindContactByEmailAnswer> {
-    return (await this.call("GET", `/contacts/${encodeURIComponent(id)}`, { "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as FindContactByEmailAnswer;
+  async getContact(id: number, query: { include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens } = {}): Promise<Contact> {
+    return (await this.call("GET", `/contacts/${encodeURIComponent(id)}`, { "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as Contact;
   }
 
   /** Replace whole collections or all custom fields; whatever is not given stays. */
-  async updateContact(id: number, body: UpdateContactBody): Promise<UpdateContactAnswer> {
-    return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}`, {}, body)) as UpdateContactAnswer;
+  async updateContact(id: number, body: UpdateContactBody): Promise<UpdatedContact> {
+    return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}`, {}, body)) as UpdatedContact;
   }
 
   /** Make the contact a member of a company, with all its events, touchpoints and visits. */
-  async attachContactCompany(id: number, body: AttachContactCompanyBody): Promise<AttachContactCompanyAnswer> {
-    return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}/company`, {}, body)) as AttachContactCompanyAnswer;
+  async attachContactCompany(id: number, body: AttachContactCompanyBody): Promise<ContactCompany> {
+    return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}/company`, {}, body)) as ContactCompany;
   }
 
   /** Take the contact out of its company, if it has one, with all it has done. */
-  async detachContactCompany(id: number): Promise<DetachContactCompanyAnswer> {
-    return (await this.call("DELETE", `/contacts/${encodeURIComponent(id)}/company`, {})) as DetachContactCompanyAnswer;
+  async detachContactCompany(id: number): Promise<ContactCompany> {
+    return (await this.call("DELETE", `/contacts/${encodeURIComponent(id)}/company`, {})) as ContactCompany;
   }
 
   /** List what a contact did: conversions and touchpoints, the most recent first. */
-  async getContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): Promise<GetContactJourneyAnswer> {
-    return (await this.call("GET", `/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor })) as GetContactJourneyAnswer;
+  async getContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): Promise<JourneyPage> {
+    return (await this.call("GET", `/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor })) as JourneyPage;
   }
 
   /** Yields every row of `getContactJourney`, asking for one page after another. */
-  iterateGetContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): AsyncGenerator<GetContactJourneyRow | Event1, void, undefined> {
-    return this.pages<GetContactJourneyRow | Event1>(`/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor });
+  iterateGetContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): AsyncGenerator<JourneyConversion | Touchpoint, void, undefined> {
+    return this.pages<JourneyConversion | Touchpoint>(`/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor });
   }
 
   /** Have a contact's personal data erased for good. Its events and its id stay. */
@@ -2010,13 +1947,13 @@ export abstract class Api {
   }
 
   /** List events of a time range, or with `sources` what they are credited to, newest first. */
-  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ListEventsAnswer> {
-    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as ListEventsAnswer;
+  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<EventPage> {
+    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
   }
 
   /** Yields every row of `listEvents`, asking for one page after another. */
-  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListEventsRow, void, undefined> {
-    return this.pages<ListEventsRow>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListedEvent, void, undefined> {
+    return this.pages<ListedEvent>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Create up to 1,000 events */
@@ -2025,23 +1962,23 @@ export abstract class Api {
   }
 
   /** Create a file of events, in the background. */
-  async createEventExport(body: CreateEventExportBody): Promise<CreateCompanyExportAnswer> {
-    return (await this.call("POST", "/events/exports", {}, body)) as CreateCompanyExportAnswer;
+  async createEventExport(body: CreateEventExportBody): Promise<QueuedExport> {
+    return (await this.call("POST", "/events/exports", {}, body)) as QueuedExport;
   }
 
   /** Tell how far an export is and, once it is completed, where its file is. */
-  async getEventExport(export_id: number): Promise<GetCompanyExportAnswer> {
-    return (await this.call("GET", `/events/exports/${encodeURIComponent(export_id)}`, {})) as GetCompanyExportAnswer;
+  async getEventExport(export_id: number): Promise<Export> {
+    return (await this.call("GET", `/events/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
   /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
-  async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
-    return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
-  async getEventImport(import_id: number): Promise<GetAdImportAnswer> {
-    return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  async getEventImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
   /** Create Event */
@@ -2050,23 +1987,23 @@ export abstract class Api {
   }
 
   /** Get one event. */
-  async getEvent(event_id: string): Promise<GetEventAnswer> {
-    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}`, {})) as GetEventAnswer;
+  async getEvent(event_id: string): Promise<Event> {
+    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}`, {})) as Event;
   }
 
   /** Change or clear an event's amount. */
-  async updateEvent(event_id: number, body: UpdateEventBody): Promise<UpdateEventAnswer> {
-    return (await this.call("PUT", `/events/${encodeURIComponent(event_id)}`, {}, body)) as UpdateEventAnswer;
+  async updateEvent(event_id: number, body: UpdateEventBody): Promise<Message> {
+    return (await this.call("PUT", `/events/${encodeURIComponent(event_id)}`, {}, body)) as Message;
   }
 
   /** Delete an event for good. An id that does not exist gets the same answer. */
-  async deleteEvent(event_id: string): Promise<DeleteEventAnswer> {
-    return (await this.call("DELETE", `/events/${encodeURIComponent(event_id)}`, {})) as DeleteEventAnswer;
+  async deleteEvent(event_id: string): Promise<EventDeleted> {
+    return (await this.call("DELETE", `/events/${encodeURIComponent(event_id)}`, {})) as EventDeleted;
   }
 
   /** Get the path to an event, with the rule that named each source, and the credit of each touchpoint under every attribution model. */
-  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; fit?: string } = {}): Promise<GetEventAttributionAnswer> {
-    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "fit": query.fit })) as GetEventAttributionAnswer;
+  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; fit?: string } = {}): Promise<AttributionExplanation> {
+    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "fit": query.fit })) as AttributionExplanation;
   }
 
   /** List what became of one event at each destination; a deleted event's stay. */
@@ -2075,48 +2012,48 @@ export abstract class Api {
   }
 
   /** List the Space's scheduled exports by name, and how their files stand. */
-  async listExportSchedules(): Promise<ListExportSchedulesAnswer> {
-    return (await this.call("GET", "/exports/schedules", {})) as ListExportSchedulesAnswer;
+  async listExportSchedules(): Promise<ExportScheduleList> {
+    return (await this.call("GET", "/exports/schedules", {})) as ExportScheduleList;
   }
 
   /** Write files of a table to the object store, hourly or daily, from now on. */
-  async createExportSchedule(body: CreateExportScheduleBody): Promise<ListExportSchedulesRow> {
-    return (await this.call("POST", "/exports/schedules", {}, body)) as ListExportSchedulesRow;
+  async createExportSchedule(body: CreateExportScheduleBody): Promise<ExportSchedule> {
+    return (await this.call("POST", "/exports/schedules", {}, body)) as ExportSchedule;
   }
 
   /** Remove a scheduled export. Its files stay. */
-  async deleteExportSchedule(schedule_id: number): Promise<UpdateEventAnswer> {
-    return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as UpdateEventAnswer;
+  async deleteExportSchedule(schedule_id: number): Promise<Message> {
+    return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as Message;
   }
 
   /** List the folders of a scheduled export, the latest 400 days, and how each stands. */
-  async listExportRuns(schedule_id: number): Promise<ListExportRunsAnswer> {
-    return (await this.call("GET", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {})) as ListExportRunsAnswer;
+  async listExportRuns(schedule_id: number): Promise<ExportRunList> {
+    return (await this.call("GET", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {})) as ExportRunList;
   }
 
   /** Write days of a scheduled export again, for what has changed since. */
-  async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<UpdateEventAnswer> {
-    return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as UpdateEventAnswer;
+  async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<Message> {
+    return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as Message;
   }
 
   /** List the Space's fits, the newest first, without their weights. */
-  async listFits(): Promise<ListFitsAnswer> {
-    return (await this.call("GET", "/fits", {})) as ListFitsAnswer;
+  async listFits(): Promise<FitList> {
+    return (await this.call("GET", "/fits", {})) as FitList;
   }
 
   /** Estimate the weights of sources from the journeys of some days, and keep them under a name. Refused with fewer than 300 conversions that have a touchpoint. */
-  async createFit(body: CreateFitBody): Promise<CreateFitAnswer> {
-    return (await this.call("POST", "/fits", {}, body)) as CreateFitAnswer;
+  async createFit(body: CreateFitBody): Promise<Fit> {
+    return (await this.call("POST", "/fits", {}, body)) as Fit;
   }
 
   /** Get one fit, with the weight of every source and its interval. */
-  async getFit(fit_id: number): Promise<CreateFitAnswer> {
-    return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as CreateFitAnswer;
+  async getFit(fit_id: number): Promise<Fit> {
+    return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as Fit;
   }
 
   /** Make a fit the one that credit of its event name goes by, where no other is named. */
-  async chooseFit(fit_id: number): Promise<ListFitsRow> {
-    return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as ListFitsRow;
+  async chooseFit(fit_id: number): Promise<Fit> {
+    return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as Fit;
   }
 
   /** List the ad platforms that events can be forwarded to, and what each asks for. */
@@ -2140,8 +2077,8 @@ export abstract class Api {
   }
 
   /** Tell whether an accepted event is queued, stored, a duplicate or rejected. */
-  async getReceipt(receipt_id: string): Promise<GetReceiptAnswer> {
-    return (await this.call("GET", `/receipts/${encodeURIComponent(receipt_id)}`, {})) as GetReceiptAnswer;
+  async getReceipt(receipt_id: string): Promise<Receipt> {
+    return (await this.call("GET", `/receipts/${encodeURIComponent(receipt_id)}`, {})) as Receipt;
   }
 
   /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
@@ -2160,12 +2097,12 @@ export abstract class Api {
   }
 
   /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
     return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit2; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
     return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
@@ -2220,13 +2157,13 @@ export abstract class Api {
   }
 
   /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
-  async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
-    return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
-  async getSpendImport(import_id: number): Promise<GetAdImportAnswer> {
-    return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  async getSpendImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
   /** Create up to 1,000 touchpoints */
@@ -2235,12 +2172,12 @@ export abstract class Api {
   }
 
   /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
-  async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<CreateAdImportAnswer> {
-    return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as CreateAdImportAnswer;
+  async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
+    return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
-  async getTouchpointImport(import_id: number): Promise<GetAdImportAnswer> {
-    return (await this.call("GET", `/touchpoints/imports/${encodeURIComponent(import_id)}`, {})) as GetAdImportAnswer;
+  async getTouchpointImport(import_id: number): Promise<Import> {
+    return (await this.call("GET", `/touchpoints/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 }

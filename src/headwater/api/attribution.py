@@ -4,27 +4,29 @@ contact. They parse, call and answer; each handler owns its transaction.
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
 from headwater.api.contacts import CONTACT_ID
 from headwater.api.events import EVENT_ID
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation
 from headwater.events.journey_amounts import with_amounts
-from headwater.http.inputs.pagination import envelope
-from headwater.http.openapi import answer
+from headwater.http.inputs.pagination import answer_page
 from headwater.http.rate_limits import RateLimit
 from headwater.people.contacts import parameters
+from headwater.people.contacts.answers import JourneyPage
 from headwater.people.contacts.journey import list_journey
 from headwater.people.contacts.lookup import resolve
 from headwater.people.contacts.queries import queries
-from headwater.people.contacts.schemas import JOURNEY
 from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import EXPLANATION, PARAMETERS, encode_explanation, read_path
+from headwater.reports.explanation_answer import (
+    PARAMETERS,
+    AttributionExplanation,
+    describe_explanation,
+    read_path,
+)
 from headwater.spaces.spaces import fetch_space
 
 
-async def get_event_attribution(call: Call) -> Response:
+async def get_event_attribution(call: Call) -> AttributionExplanation:
     """Get the path to an event, with the rule that named each source, and the credit of each
     touchpoint under every attribution model.
     """
@@ -34,10 +36,10 @@ async def get_event_attribution(call: Call) -> Response:
         explanation = await explain_event(
             connection, call.space_id, event_id, window_days, by_company=by_company, fit=fit
         )
-    return json_response(encode_explanation(explanation, window_days))
+    return describe_explanation(explanation, window_days)
 
 
-async def get_contact_journey(call: Call) -> Response:
+async def get_contact_journey(call: Call) -> JourneyPage:
     """List what a contact did: conversions and touchpoints, the most recent first."""
     contact_id = call.path_id("id")
     signing_key = call.services.signing_key
@@ -49,7 +51,7 @@ async def get_contact_journey(call: Call) -> Response:
         space = await fetch_space(connection, call.space_id)
         page = await list_journey(connection, space, canonical, request)
         page = await with_amounts(connection, space.id, page)
-    return json_response(envelope(page, request.per_page, call.page_link(cursors)))
+    return answer_page(JourneyPage, page, request.per_page, call.page_link(cursors))
 
 
 OPERATIONS = (
@@ -63,7 +65,7 @@ OPERATIONS = (
         limit=RateLimit("get_event_attribution", 30),
         path_parameters=[EVENT_ID],
         parameters=[parameter.openapi() for parameter in PARAMETERS],
-        answer=answer("The event's path and credits.", EXPLANATION),
+        answer=AttributionExplanation,
         errors=[404],
         handler=get_event_attribution,
     ),
@@ -77,7 +79,7 @@ OPERATIONS = (
         limit=RateLimit("get_contact_journey", 30),
         path_parameters=[CONTACT_ID],
         parameters=parameters.DOCUMENTATION_OF_JOURNEY,
-        answer=JOURNEY,
+        answer=JourneyPage,
         errors=[404],
         handler=get_contact_journey,
     ),

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from starlette.responses import Response
-
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
-from headwater.http.inputs.pagination import envelope
+from headwater.http.inputs.pagination import answer_page
 from headwater.http.inputs.path_parameters import INTEGER_ID, REST
 from headwater.http.rate_limits import RateLimit
 from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
 from headwater.people.contacts import inputs, parameters
+from headwater.people.contacts.answers import (
+    ContactAnswer,
+    ContactCompany,
+    ContactPage,
+    CreatedContact,
+    SeveralContacts,
+    UpdatedContact,
+    describe_values,
+)
 from headwater.people.contacts.lookup import find_by_email, resolve
 from headwater.people.contacts.queries import fetch_contact, list_contacts, queries
-from headwater.people.contacts.schemas import CONTACT, PAGE, SEVERAL
 from headwater.people.contacts.updates import create_contact, update_contact
 from headwater.spaces.spaces import fetch_space
 
 
-async def list_stored_contacts(call: Call) -> Response:
+async def list_stored_contacts(call: Call) -> ContactPage:
     """List contacts made in a time range, with certain addresses, or both, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     async with call.services.database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_contacts(call.query, space, cursors, datetime.now(UTC))
         page = await list_contacts(connection, space, listing)
-    return json_response(envelope(page, listing.per_page, call.page_link(cursors)))
+    return answer_page(ContactPage, page, listing.per_page, call.page_link(cursors))
 
 
-async def get_stored_contact(call: Call) -> Response:
+async def get_stored_contact(call: Call) -> bytes:
     """Get one contact, also by an id that was merged into it."""
     contact_id = call.path_id("id")
     options = parameters.read_get_contact(call.query)
@@ -38,67 +44,63 @@ async def get_stored_contact(call: Call) -> Response:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         canonical = await resolve(connection, space.id, contact_id)
-        contact = await fetch_contact(connection, space, canonical, options)
-    return json_response(contact)
+        return await fetch_contact(connection, space, canonical, options)
 
 
-async def find_stored_contact(call: Call) -> Response:
+async def find_stored_contact(call: Call) -> bytes:
     """Get the only contact with an address, given in the query."""
     return await _answer_by_email(call, "")
 
 
-async def get_stored_contact_by_email(call: Call) -> Response:
+async def get_stored_contact_by_email(call: Call) -> bytes:
     """Get the only contact with an address, given in the path."""
     return await _answer_by_email(call, call.path_text("email"))
 
 
-async def _answer_by_email(call: Call, in_path: str) -> Response:
+async def _answer_by_email(call: Call, in_path: str) -> bytes:
     email = parameters.read_email(call.query, in_path)
     options = parameters.read_get_contact(call.query)
     async with call.services.database.transaction(heavy=options.events) as connection:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         contact_id = await find_by_email(connection, space.id, email)
-        contact = await fetch_contact(connection, space, contact_id, options)
-    return json_response(contact)
+        return await fetch_contact(connection, space, contact_id, options)
 
 
-async def create_stored_contact(call: Call) -> Response:
+async def create_stored_contact(call: Call) -> CreatedContact:
     """Create a new contact, also when others have the same addresses."""
     values = inputs.read_new_contact(await call.body())
     async with call.services.database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
         contact_id = await create_contact(connection, space, values)
-    content = inputs.answer(contact_id, values, space.zone, "Contact created.")
-    return json_response(content, 201)
+    return describe_values(CreatedContact, contact_id, values, space.zone, "Contact created.")
 
 
-async def update_stored_contact(call: Call) -> Response:
+async def update_stored_contact(call: Call) -> UpdatedContact:
     """Replace whole collections or all custom fields; whatever is not given stays."""
     contact_id = call.path_id("id")
     values = inputs.read_changes(await call.body())
     async with call.services.database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
         canonical = await update_contact(connection, space, contact_id, values)
-    content = inputs.answer(canonical, values, space.zone, "Contact updated.")
-    return json_response(content)
+    return describe_values(UpdatedContact, canonical, values, space.zone, "Contact updated.")
 
 
-async def attach_contact_company(call: Call) -> Response:
+async def attach_contact_company(call: Call) -> ContactCompany:
     """Make the contact a member of a company, with all its events, touchpoints and visits."""
     contact_id = call.path_id("id")
     company_id = inputs.read_company_id(await call.body())
     async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(connection, call.space_id, contact_id, company_id)
-    return json_response(inputs.membership(canonical, company_id))
+    return ContactCompany(canonical, company_id)
 
 
-async def detach_contact_company(call: Call) -> Response:
+async def detach_contact_company(call: Call) -> ContactCompany:
     """Take the contact out of its company, if it has one, with all it has done."""
     contact_id = call.path_id("id")
     async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, call.space_id, contact_id)
-    return json_response(inputs.membership(canonical, None))
+    return ContactCompany(canonical, None)
 
 
 CONTACT_ID = PathParameter("id", "The contact's id, or that of a contact merged into it.", INTEGER_ID)
@@ -117,7 +119,7 @@ OPERATIONS = (
         scope="contacts:read",
         limit=RateLimit("list_contacts", 15),
         parameters=parameters.DOCUMENTATION_OF_LIST,
-        answer=PAGE,
+        answer=ContactPage,
         handler=list_stored_contacts,
     ),
     Operation(
@@ -129,8 +131,8 @@ OPERATIONS = (
         scope="contacts:read",
         limit=GETTING,
         parameters=parameters.DOCUMENTATION_OF_FIND,
-        answer=CONTACT,
-        conflict=SEVERAL,
+        answer=ContactAnswer,
+        conflict=SeveralContacts,
         errors=[404],
         handler=find_stored_contact,
     ),
@@ -144,8 +146,8 @@ OPERATIONS = (
         limit=GETTING,
         path_parameters=[EMAIL],
         parameters=parameters.DOCUMENTATION_OF_GET,
-        answer=CONTACT,
-        conflict=SEVERAL,
+        answer=ContactAnswer,
+        conflict=SeveralContacts,
         errors=[404],
         handler=get_stored_contact_by_email,
     ),
@@ -159,7 +161,7 @@ OPERATIONS = (
         limit=GETTING,
         path_parameters=[CONTACT_ID],
         parameters=parameters.DOCUMENTATION_OF_GET,
-        answer=CONTACT,
+        answer=ContactAnswer,
         errors=[404],
         handler=get_stored_contact,
     ),
@@ -173,7 +175,7 @@ OPERATIONS = (
         limit=RateLimit("create_contact", 60),
         body=inputs.BODY_OF_NEW,
         status=201,
-        answer=inputs.CREATED,
+        answer=CreatedContact,
         handler=create_stored_contact,
     ),
     Operation(
@@ -186,7 +188,7 @@ OPERATIONS = (
         limit=UPDATING,
         path_parameters=[CONTACT_ID],
         body=inputs.BODY_OF_CHANGES,
-        answer=inputs.UPDATED,
+        answer=UpdatedContact,
         errors=[404],
         handler=update_stored_contact,
     ),
@@ -200,7 +202,7 @@ OPERATIONS = (
         limit=UPDATING,
         path_parameters=[CONTACT_ID],
         body=inputs.BODY_OF_COMPANY,
-        answer=inputs.ATTACHED,
+        answer=ContactCompany,
         errors=[404],
         handler=attach_contact_company,
     ),
@@ -213,7 +215,7 @@ OPERATIONS = (
         scope="contacts:write",
         limit=UPDATING,
         path_parameters=[CONTACT_ID],
-        answer=inputs.DETACHED,
+        answer=ContactCompany,
         errors=[404],
         handler=detach_contact_company,
     ),

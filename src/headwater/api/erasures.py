@@ -7,8 +7,8 @@ from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.errors import Invalid
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
+from headwater.people.contacts.answers import SeveralContacts
 from headwater.people.contacts.lookup import find_by_any_email, resolve
-from headwater.people.contacts.schemas import SEVERAL
 from headwater.privacy.answers import ErasureAnswer
 from headwater.privacy.erasures import request_erasure
 from headwater.privacy.parameters import EMAIL
@@ -80,7 +80,7 @@ OPERATIONS = (
         parameters=[EMAIL.openapi()],
         status=202,
         answer=ErasureAnswer,
-        conflict=SEVERAL,
+        conflict=SeveralContacts,
         errors=[404],
         handler=erase_contact_by_email,
     ),

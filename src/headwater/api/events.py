@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from starlette.responses import Response
+from msgspec import UNSET
 
-from headwater.attribution.fits.choice import FIT, cite
-from headwater.endpoints.calls import Call, json_response
+from headwater.attribution.fits.choice import cite
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.events import parameters
+from headwater.events.answers import EventAnswer, EventDeleted, EventPage
 from headwater.events.fitted_selection import load_listing
 from headwater.events.queries import fetch_event, list_events, queries
-from headwater.events.schemas import BODY_OF_CHANGE, CHANGED, DELETED, EVENT, PAGE
-from headwater.events.updates import read_change, update_event
+from headwater.events.updates import CHANGE, read_change, update_event
 from headwater.forwarding.deliveries.removal import remove_event
-from headwater.http.inputs.pagination import envelope
+from headwater.http.answers import Message
+from headwater.http.inputs.pagination import answer_page
 from headwater.http.inputs.path_parameters import INTEGER_ID, TEXT_ID
+from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 
 
-async def list_stored_events(call: Call) -> Response:
+async def list_stored_events(call: Call) -> EventPage:
     """List events of a time range, or with `sources` what they are credited to, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     heavy = parameters.is_by_amount(call.query)
@@ -31,33 +33,32 @@ async def list_stored_events(call: Call) -> Response:
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
         listing, fit = await load_listing(connection, call.space_id, listing)
         page = await list_events(connection, call.space_id, listing)
-    also = None if fit is None else {FIT.name: cite(fit)}
-    return json_response(envelope(page, listing.per_page, call.page_link(cursors), also))
+    cited = UNSET if fit is None else cite(fit)
+    return answer_page(EventPage, page, listing.per_page, call.page_link(cursors), fit=cited)
 
 
-async def get_stored_event(call: Call) -> Response:
+async def get_stored_event(call: Call) -> str:
     """Get one event."""
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
-        event = await fetch_event(connection, call.space_id, event_id)
-    return json_response(event)
+        return await fetch_event(connection, call.space_id, event_id)
 
 
-async def update_stored_event(call: Call) -> Response:
+async def update_stored_event(call: Call) -> Message:
     """Change or clear an event's amount."""
     event_id = call.path_id("event_id")
     change = read_change(await call.body())
     async with call.services.database.transaction() as connection:
         await update_event(connection, call.space_id, event_id, change)
-    return json_response(b'{"message":"Event updated."}')
+    return Message("Event updated.")
 
 
-async def delete_stored_event(call: Call) -> Response:
+async def delete_stored_event(call: Call) -> EventDeleted:
     """Delete an event for good. An id that does not exist gets the same answer."""
     event_id = call.path_id("event_id")
     async with call.services.database.transaction() as connection:
         await remove_event(connection, call.space_id, event_id)
-    return json_response(b'{"status":200,"message":"Event deleted."}')
+    return EventDeleted(200, "Event deleted.")
 
 
 EVENT_ID = PathParameter("event_id", "The event's id.", TEXT_ID)
@@ -72,7 +73,7 @@ OPERATIONS = (
         scope="events:read",
         limit=RateLimit("list_events", 30),
         parameters=parameters.DOCUMENTATION,
-        answer=PAGE,
+        answer=EventPage,
         handler=list_stored_events,
     ),
     Operation(
@@ -84,7 +85,7 @@ OPERATIONS = (
         scope="events:read",
         limit=RateLimit("get_event", 30),
         path_parameters=[EVENT_ID],
-        answer=EVENT,
+        answer=EventAnswer,
         errors=[404],
         handler=get_stored_event,
     ),
@@ -97,8 +98,8 @@ OPERATIONS = (
         scope="events:write",
         limit=RateLimit("update_event", 60),
         path_parameters=[PathParameter("event_id", "The event's id.", INTEGER_ID)],
-        body=BODY_OF_CHANGE,
-        answer=CHANGED,
+        body=body(CHANGE.schema),
+        answer=Message,
         errors=[404],
         handler=update_stored_event,
     ),
@@ -111,7 +112,7 @@ OPERATIONS = (
         scope="events:write",
         limit=RateLimit("delete_event", 60),
         path_parameters=[EVENT_ID],
-        answer=DELETED,
+        answer=EventDeleted,
         handler=delete_stored_event,
     ),
 )

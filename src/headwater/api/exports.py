@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from starlette.responses import JSONResponse, Response
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Handler, Operation, PathParameter
 from headwater.endpoints.services import Services
+from headwater.exports.answers import Export, ExportFile, QueuedExport
 from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS, name_fit
 from headwater.exports.links import Download
 from headwater.exports.models import ExportJob, download_name
-from headwater.exports.schemas import JOB, QUEUED, body_of
+from headwater.exports.schemas import body_of
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
@@ -26,7 +27,7 @@ LINK_LIVES = timedelta(minutes=15)
 def creates(kind: str) -> Handler:
     """Return the handler that queues an export of a kind."""
 
-    async def create_export(call: Call) -> Response:
+    async def create_export(call: Call) -> QueuedExport:
         body = await call.body()
         async with call.services.database.transaction() as connection:
             space = await fetch_space(connection, call.space_id)
@@ -34,7 +35,7 @@ def creates(kind: str) -> Handler:
             export = await name_fit(connection, call.space_id, export)
             export_id = await create_job(connection, call.space_id, export)
         message = "The export is queued. Ask for its status until it is completed."
-        return JSONResponse({"export_id": export_id, "status": "queued", "message": message}, 202)
+        return QueuedExport(export_id, "queued", message)
 
     return create_export
 
@@ -42,26 +43,23 @@ def creates(kind: str) -> Handler:
 def gets(kind: str) -> Handler:
     """Return the handler that shows an export of a kind."""
 
-    async def get_export(call: Call) -> Response:
+    async def get_export(call: Call) -> Export:
         export_id = call.path_id("export_id")
         async with call.services.database.connection() as connection:
             job = await fetch_job(connection, call.space_id, kind, export_id)
-        content: dict[str, Any] = {"export_id": job.id, "status": job.status, "created_at": job.created_at}
+        export = Export(export_id=job.id, status=job.status, created_at=job.created_at)
         if job.status != "completed" or job.file is None:
-            return JSONResponse({**content, "message": message_of(job)})
+            return replace(export, message=message_of(job))
         expires = datetime.now(UTC).replace(microsecond=0) + LINK_LIVES
         files = [
-            {"download_url": await _link(call.services, job, file, expires), "rows": rows}
-            for file, rows in job.files()
+            ExportFile(await _link(call.services, job, file, expires), rows) for file, rows in job.files()
         ]
-        return JSONResponse(
-            {
-                **content,
-                "download_url": files[0]["download_url"],
-                **({"files": files} if job.rows_per_file else {}),
-                "completed_at": job.completed_at,
-                "expires_at": f"{expires:%Y-%m-%dT%H:%M:%SZ}",
-            }
+        return replace(
+            export,
+            download_url=files[0].download_url,
+            files=files if job.rows_per_file else UNSET,
+            completed_at=job.completed_at,
+            expires_at=f"{expires:%Y-%m-%dT%H:%M:%SZ}",
         )
 
     return get_export
@@ -103,7 +101,7 @@ def _creation(kind: str, operation_id: str, summary: str) -> Operation:
         limit=RateLimit(operation_id, 5),
         body=body_of(kind),
         status=202,
-        answer=QUEUED,
+        answer=QueuedExport,
         handler=creates(kind),
     )
 
@@ -119,7 +117,7 @@ def _status(kind: str, operation_id: str, summary: str) -> Operation:
         scope="exports:read",
         limit=RateLimit(operation_id, 30),
         path_parameters=[EXPORT_ID],
-        answer=JOB,
+        answer=Export,
         errors=[404],
         handler=gets(kind),
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-from starlette.responses import Response
-
-from headwater.attribution.fits.inputs import BODY, FIT, LISTED, fit_answer, read_fit_request
+from headwater.attribution.fits.answers import FitAnswer, FitList, describe_fit
+from headwater.attribution.fits.inputs import FIT_REQUEST, read_fit_request
 from headwater.attribution.fits.store import (
     MAKING_SECONDS,
     choose_fit,
@@ -14,22 +12,22 @@ from headwater.attribution.fits.store import (
     list_fits,
     make_fit,
 )
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.inputs.path_parameters import INTEGER_ID
-from headwater.http.openapi import answer, body, data_schema
+from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
 
 
-async def list_all_fits(call: Call) -> Response:
+async def list_all_fits(call: Call) -> FitList:
     """List the Space's fits, the newest first, without their weights."""
     async with call.services.database.connection() as connection:
         fits = await list_fits(connection, call.space_id)
-    return json_response(msgspec.json.encode({"data": [fit_answer(fit) for fit in fits]}))
+    return FitList([describe_fit(fit) for fit in fits])
 
 
-async def create_fit(call: Call) -> Response:
+async def create_fit(call: Call) -> FitAnswer:
     """Estimate the weights of sources from the journeys of some days, and keep them under a name.
     Refused with fewer than 300 conversions that have a touchpoint.
     """
@@ -42,24 +40,24 @@ async def create_fit(call: Call) -> Response:
         if wanted.current:
             fit = await choose_fit(connection, call.space_id, fit.id)
         weights = await fetch_weights(connection, call.space_id, fit.id)
-    return json_response(msgspec.json.encode(fit_answer(fit, weights)), 201)
+    return describe_fit(fit, weights)
 
 
-async def get_fit(call: Call) -> Response:
+async def get_fit(call: Call) -> FitAnswer:
     """Get one fit, with the weight of every source and its interval."""
     fit_id = call.path_id("fit_id")
     async with call.services.database.connection() as connection:
         fit = await fetch_fit(connection, call.space_id, fit_id)
         weights = await fetch_weights(connection, call.space_id, fit_id)
-    return json_response(msgspec.json.encode(fit_answer(fit, weights)))
+    return describe_fit(fit, weights)
 
 
-async def choose_current_fit(call: Call) -> Response:
+async def choose_current_fit(call: Call) -> FitAnswer:
     """Make a fit the one that credit of its event name goes by, where no other is named."""
     fit_id = call.path_id("fit_id")
     async with call.services.database.transaction() as connection:
         fit = await choose_fit(connection, call.space_id, fit_id)
-    return json_response(msgspec.json.encode(fit_answer(fit)))
+    return describe_fit(fit)
 
 
 FIT_ID = PathParameter("fit_id", "The fit's id.", INTEGER_ID)
@@ -73,7 +71,7 @@ OPERATIONS = (
         summary="List Fits",
         scope="reports:read",
         limit=RateLimit("list_fits", 30),
-        answer=answer("All fits.", data_schema(LISTED)),
+        answer=FitList,
         handler=list_all_fits,
     ),
     Operation(
@@ -84,9 +82,9 @@ OPERATIONS = (
         summary="Create Fit",
         scope="events:write",
         limit=RateLimit("create_fit", 5),
-        body=body(BODY),
+        body=body(FIT_REQUEST.schema),
         status=201,
-        answer=answer("The fit.", FIT),
+        answer=FitAnswer,
         handler=create_fit,
     ),
     Operation(
@@ -98,7 +96,7 @@ OPERATIONS = (
         scope="reports:read",
         limit=RateLimit("get_fit", 30),
         path_parameters=[FIT_ID],
-        answer=answer("The fit.", FIT),
+        answer=FitAnswer,
         errors=[404],
         handler=get_fit,
     ),
@@ -111,7 +109,7 @@ OPERATIONS = (
         scope="events:write",
         limit=RateLimit("choose_fit", 30),
         path_parameters=[FIT_ID],
-        answer=answer("The fit, which is current now.", LISTED),
+        answer=FitAnswer,
         errors=[404],
         handler=choose_current_fit,
     ),

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from starlette.responses import JSONResponse, Response
-
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Handler, Operation, PathParameter
 from headwater.http.bodies import MEGABYTE, stream_file
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.path_parameters import INTEGER_ID
-from headwater.http.openapi import conflict, file_body
+from headwater.http.openapi import file_body
 from headwater.http.rate_limits import RateLimit
+from headwater.intake.imports.answers import (
+    ImportAnswer,
+    ImportWithdrawn,
+    QueuedImport,
+    describe_import,
+    describe_reading,
+)
 from headwater.intake.imports.detection import detect_reading
 from headwater.intake.imports.formats.dialects import OpenEncodingError, UnreadableError, WrongEncodingError
 from headwater.intake.imports.jobs import create_job, fetch_job, list_refused
 from headwater.intake.imports.parameters import parameters_of, read_request
-from headwater.intake.imports.reception import WITHDRAWN, Upload, receive_file
-from headwater.intake.imports.schemas import JOB, QUEUED, present_job, present_reading
+from headwater.intake.imports.reception import Upload, receive_file
 from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
 
@@ -33,7 +37,7 @@ ENCODING_OPEN = "The encoding must be given, such as windows-1252: the bytes are
 def creates(kind: str) -> Handler:
     """Return the handler that takes a file of a kind."""
 
-    async def create_import(call: Call) -> Response:
+    async def create_import(call: Call) -> QueuedImport:
         request = read_request(kind, call.query)
         _refuse_forms(call.request.headers)
         shared, space_id = call.services, call.space_id
@@ -49,8 +53,7 @@ def creates(kind: str) -> Handler:
             received = await receive_file(shared.database, shared.storage, upload, pieces, choose)
         except UnreadableError as error:
             raise _invalid(error) from None
-        content = {"import_id": job_id, "status": "queued", "message": ASK}
-        return JSONResponse({**content, "reading": present_reading(kind, received)}, 202)
+        return QueuedImport(job_id, "queued", ASK, describe_reading(kind, received))
 
     return create_import
 
@@ -71,14 +74,14 @@ def _invalid(error: UnreadableError) -> Invalid:
 def gets(kind: str) -> Handler:
     """Return the handler that shows an import of a kind."""
 
-    async def get_import(call: Call) -> Response:
+    async def get_import(call: Call) -> ImportAnswer:
         import_id = call.path_id("import_id")
         async with call.services.database.connection() as connection:
             job = await fetch_job(connection, call.space_id, import_id)
             if job.kind != kind:
                 raise NotFound("Import")
             refused = await list_refused(connection, call.space_id, import_id, LISTED)
-        return JSONResponse(present_job(job, refused))
+        return describe_import(job, refused)
 
     return get_import
 
@@ -102,8 +105,8 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         parameters=[parameter.openapi() for parameter in parameters_of(kind)],
         body=file_body("The file."),
         status=202,
-        answer=QUEUED,
-        conflict=conflict(WITHDRAWN),
+        answer=QueuedImport,
+        conflict=ImportWithdrawn,
         handler=creates(kind),
     )
 
@@ -121,7 +124,7 @@ def _status(kind: str, one: str, scope: Scope) -> Operation:
         scope=scope,
         limit=RateLimit(operation_id, 30),
         path_parameters=[IMPORT_ID],
-        answer=JOB,
+        answer=ImportAnswer,
         errors=[404],
         handler=gets(kind),
     )

@@ -6,15 +6,14 @@ before it looks for a route.
 
 from __future__ import annotations
 
-import msgspec
-from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from headwater.endpoints.calls import Call, json_response
+from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.inputs.path_parameters import TEXT_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.intake.ingest import schemas
+from headwater.intake.ingest.answers import Accepted, BatchAccepted, Receipt
 from headwater.intake.ingest.endpoints import (
     EVENTS,
     SCOPE,
@@ -27,12 +26,11 @@ from headwater.intake.ingest.endpoints import (
 from headwater.intake.ingest.receipts import fetch_receipt
 
 
-async def get_receipt(call: Call) -> Response:
+async def get_receipt(call: Call) -> Receipt:
     """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
     receipt_id = call.path_id("receipt_id")
     async with call.services.database.connection() as connection:
-        receipt = await fetch_receipt(connection, call.space_id, receipt_id)
-    return json_response(msgspec.json.encode(receipt))
+        return await fetch_receipt(connection, call.space_id, receipt_id)
 
 
 CREATE_EVENT = Operation(
@@ -45,7 +43,9 @@ CREATE_EVENT = Operation(
     limit=TRACKING,
     body=schemas.EVENT_BODY,
     status=202,
-    answer=schemas.ACCEPTED,
+    answer=Accepted,
+    headers=schemas.RECEIPT_HEADERS,
+    links=schemas.RECEIPT_LINKS,
     handler=None,
 )
 CREATE_EVENTS = Operation(
@@ -58,7 +58,7 @@ CREATE_EVENTS = Operation(
     limit=TRACKING,
     body=schemas.EVENTS_BODY,
     status=202,
-    answer=schemas.BATCH_ACCEPTED,
+    answer=BatchAccepted,
     handler=None,
 )
 CREATE_TOUCHPOINTS = Operation(
@@ -71,7 +71,7 @@ CREATE_TOUCHPOINTS = Operation(
     limit=TRACKING,
     body=schemas.TOUCHPOINTS_BODY,
     status=202,
-    answer=schemas.BATCH_ACCEPTED,
+    answer=BatchAccepted,
     handler=None,
 )
 GET_RECEIPT = Operation(
@@ -83,7 +83,7 @@ GET_RECEIPT = Operation(
     scope=SCOPE,
     limit=RateLimit("receipts", 120),
     path_parameters=[PathParameter("receipt_id", "The receipt's id.", TEXT_ID)],
-    answer=schemas.RECEIPT,
+    answer=Receipt,
     errors=[404],
     handler=get_receipt,
 )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.database.row_security import serve_space
 from headwater.endpoints.services import Services
+from headwater.http.answers import encode_answer
 from headwater.http.bodies import MAX_BODY, read_json
 from headwater.http.inputs.pagination import Cursors, PageLink
 from headwater.http.inputs.parameters import Query
@@ -61,7 +61,7 @@ def respond(answer: Struct | bytes | str | Response, status: int) -> Response:
     """Return the response of a handler's answer. Text and bytes are JSON already."""
     if isinstance(answer, Response):
         return answer
-    return json_response(msgspec.json.encode(answer) if isinstance(answer, Struct) else answer, status)
+    return json_response(encode_answer(answer) if isinstance(answer, Struct) else answer, status)
 
 
 def json_response(content: bytes | str, status: int = 200) -> Response:

@@ -14,17 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, LiteralString
+from typing import LiteralString
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.attribution.models import Model, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
-from headwater.http.openapi import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, WHOLE
-from headwater.sources.answers import SELF_REPORTED
-from headwater.spaces.currencies import AMOUNT_SCHEMAS
-from headwater.spaces.known_values import SOURCE
 from headwater.spend.ads.catalogue import KINDS as AD_KINDS
 
 
@@ -50,7 +46,6 @@ class Field:
     """The value as JSON, or NULL. `{credit}` stands for the row's amount or credit, and
     `{space_credit}` for the same in the Space's currency.
     """
-    schema: dict[str, Any]
     joins: tuple[str, ...] = ()
     """The aliases of the joined tables that `json` reads."""
     of_touch: bool = False
@@ -113,34 +108,26 @@ AD_FIELDS = (
 
 
 def _of_tag_set(json: SQL, *joins: str) -> Field:
-    return Field(json, TEXT_OR_NULL, ("g", *joins), of_touch=True, of_event=False)
+    return Field(json, ("g", *joins), of_touch=True, of_event=False)
 
 
 IN_SPACE_CURRENCY = "amount_in_space_currency"
 """The name of the field whose amounts have to be exchanged before its rows are read."""
 FIELDS = {
-    "id": Field(_unquoted("c.event_id"), WHOLE, type=ColumnType.WHOLE),
-    "profile_id": Field(_quoted("c.contact_id"), TEXT),
-    "company_id": Field(_quoted("c.company_id"), TEXT_OR_NULL),
-    "space_id": Field(_quoted("%(space_id)s::bigint"), TEXT),
-    "event_name": Field(_text("c.event_name"), TEXT),
-    "configured_name": Field(_text("coalesce(l.label, c.event_name)"), TEXT, ("l",)),
-    "amount": Field(
-        _unquoted("trim_scale({credit})"), NUMBER_OR_NULL, of_event=False, type=ColumnType.AMOUNT
-    ),
-    "is_upsell": Field(_unquoted("e.is_upsell"), {"type": "boolean"}, ("e",), type=ColumnType.BOOLEAN),
-    "event_time_utc": Field(
-        _quoted("iso_utc(c.event_time)"), {"type": "string", "format": "date-time"}, type=ColumnType.MOMENT
-    ),
-    "order_id": Field(_text("e.order_id"), TEXT_OR_NULL, ("e",)),
-    "order_name": Field(_text("e.order_name"), TEXT_OR_NULL, ("e",)),
-    "event_url": Field(_text("e.event_url"), TEXT_OR_NULL, ("e",)),
-    "heard_about_us": Field(_text("e.heard_about_us"), TEXT_OR_NULL, ("e",)),
-    "self_reported_source": Field(
-        _quoted("h.self_reported_source"),
-        {"type": ["string", "null"], "enum": [*SELF_REPORTED, None]},
-        ("h",),
-    ),
+    "id": Field(_unquoted("c.event_id"), type=ColumnType.WHOLE),
+    "profile_id": Field(_quoted("c.contact_id")),
+    "company_id": Field(_quoted("c.company_id")),
+    "space_id": Field(_quoted("%(space_id)s::bigint")),
+    "event_name": Field(_text("c.event_name")),
+    "configured_name": Field(_text("coalesce(l.label, c.event_name)"), ("l",)),
+    "amount": Field(_unquoted("trim_scale({credit})"), of_event=False, type=ColumnType.AMOUNT),
+    "is_upsell": Field(_unquoted("e.is_upsell"), ("e",), type=ColumnType.BOOLEAN),
+    "event_time_utc": Field(_quoted("iso_utc(c.event_time)"), type=ColumnType.MOMENT),
+    "order_id": Field(_text("e.order_id"), ("e",)),
+    "order_name": Field(_text("e.order_name"), ("e",)),
+    "event_url": Field(_text("e.event_url"), ("e",)),
+    "heard_about_us": Field(_text("e.heard_about_us"), ("e",)),
+    "self_reported_source": Field(_quoted("h.self_reported_source"), ("h",)),
     "ad_id": _of_tag_set(_text("g.ad_id")),
     "ad_name": _of_tag_set(_text("coalesce(g.ad_name, ad.name)"), "ad"),
     "adset_id": _of_tag_set(_text("g.adset_id")),
@@ -150,26 +137,18 @@ FIELDS = {
     "account_id": _of_tag_set(_text("g.account_id")),
     "account_name": _of_tag_set(_text("coalesce(g.account_name, account.name)"), "account"),
     "touchpoint_id": Field(
-        _unquoted("c.touchpoint_id"), WHOLE, of_touch=True, of_event=False, type=ColumnType.WHOLE
+        _unquoted("c.touchpoint_id"), of_touch=True, of_event=False, type=ColumnType.WHOLE
     ),
     "source": Field(
         # Of names, which are all as long, the nth is found without passing over those before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
-        SOURCE,
         of_touch=True,
         of_event=False,
     ),
     "currency": Field(
-        _quoted("coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"),
-        AMOUNT_SCHEMAS["currency"],
-        ("e",),
+        _quoted("coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"), ("e",)
     ),
-    IN_SPACE_CURRENCY: Field(
-        _unquoted("trim_scale({space_credit})"),
-        AMOUNT_SCHEMAS[IN_SPACE_CURRENCY],
-        of_event=False,
-        type=ColumnType.AMOUNT,
-    ),
+    IN_SPACE_CURRENCY: Field(_unquoted("trim_scale({space_credit})"), of_event=False, type=ColumnType.AMOUNT),
 }
 
 ALWAYS = ("id", "event_time_utc")

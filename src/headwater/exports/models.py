@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from headwater.exports.formats import FileForm, part_names
@@ -31,8 +31,7 @@ class ExportJob:
 
     id: int
     kind: str
-    status: str
-    """queued, processing, completed or failed."""
+    status: Literal["queued", "processing", "completed", "failed"]
     created_at: str
     completed_at: str | None
     request: dict[str, Any]

@@ -1,29 +1,18 @@
-"""Bodies of the requests about scheduled exports, and the schemas of their answers."""
+"""Bodies of the requests about scheduled exports."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from headwater.exports.formats import FileForm
 from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, read_form
 from headwater.exports.schedule_days import ExportCadence
-from headwater.exports.schedules import NewSchedule, ScheduleStatus, folder_of
-from headwater.exports.schemas import STATUSES, properties_of
+from headwater.exports.schedules import NewSchedule
+from headwater.exports.schemas import properties_of
 from headwater.http.inputs.date_range import end_day, start_day
 from headwater.http.inputs.fields import one_of, text_up_to, whole_number
 from headwater.http.inputs.parameters import JsonInput, Parameter
-from headwater.http.openapi import (
-    MOMENT,
-    MOMENT_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    WHOLE,
-    answer,
-    body,
-    data_schema,
-    object_schema,
-)
+from headwater.http.openapi import body
 from headwater.spaces.models import Space
 
 LONGEST_PAST = timedelta(days=3660)
@@ -76,42 +65,6 @@ DAYS_BODY = body(
         "properties": properties_of((FROM_DAY, UNTIL_DAY)),
     }
 )
-_SCHEDULE = object_schema(
-    {
-        "id": WHOLE,
-        "name": TEXT,
-        "table": {"type": "string", "enum": list(KINDS)},
-        "cadence": {"type": "string", "enum": list(map(str, ExportCadence))},
-        "format": TEXT,
-        "folder": {**TEXT, "description": "Where its files are, in the place of all exports."},
-        "start_date": TEXT,
-        "rewritten_days": WHOLE,
-        "rows_per_file": WHOLE,
-        "next_run_at": MOMENT,
-        "completed_at": {**MOMENT_OR_NULL, "description": "The end of the latest run."},
-        "waiting": {**WHOLE, "description": "Folders that are being written, or are to be."},
-        "failed": {**WHOLE, "description": "Folders whose last run has failed."},
-        "message": {**TEXT_OR_NULL, "description": "Why the last of these has failed."},
-    }
-)
-SCHEDULE = answer("The schedule.", _SCHEDULE)
-SCHEDULES = answer("The schedules.", data_schema(_SCHEDULE))
-RUNS = answer(
-    "The folders, the latest days first.",
-    data_schema(
-        object_schema(
-            {
-                "folder": TEXT,
-                "status": {"type": "string", "enum": list(STATUSES)},
-                "rows": WHOLE,
-                "files": WHOLE,
-                "completed_at": MOMENT_OR_NULL,
-                "message": TEXT_OR_NULL,
-            }
-        )
-    ),
-)
-MESSAGE = answer("What was done.", object_schema({"message": TEXT}))
 
 
 def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
@@ -152,23 +105,3 @@ def read_days(members: dict[str, Any]) -> tuple[date, date]:
     assert first is not None
     assert last is not None
     return first, last
-
-
-def show_schedule(space_id: int, schedule: ScheduleStatus) -> dict[str, Any]:
-    """A schedule as the API presents it."""
-    return {
-        "id": schedule.id,
-        "name": schedule.name,
-        "table": schedule.kind,
-        "cadence": schedule.cadence,
-        "format": str(FileForm.of_name(f"x{schedule.extension}").format),
-        "folder": folder_of(space_id, schedule.name),
-        "start_date": f"{schedule.first_day}",
-        "rewritten_days": schedule.rewritten_days,
-        "rows_per_file": schedule.rows_per_file,
-        "next_run_at": schedule.next_at,
-        "completed_at": schedule.completed_at,
-        "waiting": schedule.waiting,
-        "failed": schedule.failed,
-        "message": schedule.error,
-    }

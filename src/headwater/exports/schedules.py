@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from prometheus_client import Counter
@@ -52,8 +52,8 @@ class ExportSchedule:
 
     id: int
     name: str
-    kind: str
-    cadence: str
+    kind: Literal["events", "contacts", "companies"]
+    cadence: Literal["hourly", "daily"]
     request: dict[str, Any]
     extension: str
     rows_per_file: int

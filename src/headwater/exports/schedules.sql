@@ -40,8 +40,8 @@ WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s
 
 -- name: runs
 -- The folders of a schedule, the latest days first, and how the last run of each went.
-SELECT x.folder, x.status, x.rows_done AS rows, coalesce(cardinality(x.part_rows), 0) AS files,
-       x.completed_at, x.error
+SELECT x.error AS message, x.folder, x.status, x.rows_done AS rows,
+       coalesce(cardinality(x.part_rows), 0) AS files, x.completed_at
 FROM exports x
 WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s
 ORDER BY x.range_start DESC, x.id DESC

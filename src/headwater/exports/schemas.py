@@ -1,4 +1,4 @@
-"""JSON schemas of the bodies and answers of the endpoints of exports, for the document."""
+"""JSON schemas of the bodies of the endpoints of exports, for the document."""
 
 from __future__ import annotations
 
@@ -7,44 +7,7 @@ from typing import Any
 
 from headwater.exports.kinds import KINDS, WHOLE_RANGE
 from headwater.http.inputs.parameters import ListParameter, Parameter
-from headwater.http.openapi import MOMENT, TEXT, WHOLE, answer, body, object_schema
-
-STATUSES = ("queued", "processing", "completed", "failed")
-"""Of an export, and of a schedule's run."""
-
-
-def _answer(description: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
-    schema = {"type": "object", "required": required, "properties": properties}
-    return answer(description, schema)
-
-
-QUEUED = _answer(
-    "The export is queued.",
-    ["export_id", "status", "message"],
-    {"export_id": {"type": "integer"}, "status": {"type": "string", "const": "queued"}, "message": TEXT},
-)
-JOB = _answer(
-    "The export as it stands. Poll until it is completed or failed.",
-    ["export_id", "status", "created_at"],
-    {
-        "export_id": {"type": "integer"},
-        "status": {"type": "string", "enum": list(STATUSES)},
-        "created_at": MOMENT,
-        "message": {**TEXT, "description": "Unless completed: how far it is, or why it failed."},
-        "download_url": {
-            "type": "string",
-            "format": "uri",
-            "description": "Once completed: the file, or the first of several.",
-        },
-        "files": {
-            "type": "array",
-            "description": "Once completed, with `rows_per_file`: every file.",
-            "items": object_schema({"download_url": {**TEXT, "format": "uri"}, "rows": WHOLE}),
-        },
-        "completed_at": MOMENT,
-        "expires_at": {**MOMENT, "description": "When the link ends; every answer has a new one."},
-    },
-)
+from headwater.http.openapi import body
 
 
 def body_of(kind: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """An instant that the database or the caller has written as text."""
 
 
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
 class Message(Struct, frozen=True):
     """Confirmation of a change."""
 
@@ -51,6 +54,11 @@ class DataPage(Struct, Generic[Row], frozen=True):
     prev_page_url: str | None
 
 
+def encode_answer(answer: Any) -> bytes:
+    """Return an answer as JSON. Decimals are numbers with all their digits."""
+    return _ENCODER.encode(answer)
+
+
 def describe_answer(kind: type[Struct]) -> Schema:
     """Return a response of the OpenAPI document. The struct's docstring describes it."""
     return answer(cleandoc(kind.__doc__ or ""), _refer(kind))
@@ -59,7 +67,8 @@ def describe_answer(kind: type[Struct]) -> Schema:
 def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
     """Return the schemas of answers and of the structs in them, by name."""
     _, named = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
-    components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', msgspec.json.encode(named)))
+    text = msgspec.json.encode(named).replace(b'"type":"string","format":"decimal"', b'"type":"number"')
+    components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', text))
     for schema in components.values():
         del schema["title"]
         if "description" in schema:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated
 
-from headwater.http.openapi import NUMBER_OR_NULL
+from msgspec import Meta
 
 CURRENCY_RULE = "must be a currency code of three letters, such as EUR."
 
-AMOUNT_SCHEMAS: dict[str, dict[str, Any]] = {
-    "currency": {
-        "type": "string",
-        "pattern": "^[A-Z]{3}$",
-        "description": "The currency of `amount`: the event's own, or the Space's.",
-    },
-    "amount_in_space_currency": {
-        **NUMBER_OR_NULL,
-        "description": (
-            "`amount` by the rate of the event's day, as reports count it; null where they leave "
-            "it out, as without a rate."
-        ),
-    },
-}
-"""What is shown of an event's amount beside it."""
+AmountCurrency = Annotated[
+    str, Meta(pattern="^[A-Z]{3}$", description="The currency of `amount`: the event's own, or the Space's.")
+]
+IN_SPACE_CURRENCY = (
+    "`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without "
+    "a rate."
+)
+AmountInSpaceCurrency = Annotated[float | None, Meta(description=IN_SPACE_CURRENCY)]
+AMOUNT_FIELDS = ("currency", "amount_in_space_currency")
+"""The members of answers that explain an event's amount."""
 
 
 def parse_currency(text: str) -> str:

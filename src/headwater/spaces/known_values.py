@@ -5,6 +5,9 @@ with the nearest ones.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from headwater.http.inputs.fields import Schema
 from headwater.http.inputs.suggestions import Names
@@ -23,6 +26,8 @@ def _schema_of(sources: tuple[str, ...]) -> Schema:
 
 SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
 """The schemas of a source in answers about events and contacts, and in reports."""
+ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
+"""The type of a source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)
 _HOW_TO_ADD = (
     "Add other platforms as paid networks of your own: on the page Sources, by PUT "

@@ -60,9 +60,9 @@ Encoding: TypeAlias = Literal[
 ]
 
 
-class Reading(TypedDict):
+class FileReading(TypedDict):
     columns: dict[str, str]
-    """The field of each column, empty where it has none."""
+    """The field of each column, empty for a column that is not read."""
     constants: dict[str, str]
     """Fields that are the same in every row."""
     timezone: str | None
@@ -73,11 +73,11 @@ class Reading(TypedDict):
     encoding: Encoding
 
 
-class CreateAdImportAnswer(TypedDict):
+class QueuedImport(TypedDict):
     import_id: int
     status: Literal["queued"]
     message: str
-    reading: Reading
+    reading: FileReading
 
 
 Kind: TypeAlias = Literal["events", "touchpoints", "contacts", "ads", "spend"]
@@ -87,7 +87,7 @@ Status: TypeAlias = Literal[
 ]
 
 
-class Refusal(TypedDict):
+class RefusedImportRow(TypedDict):
     row: int
     """Rows count from 1, below the header."""
     line: int
@@ -95,7 +95,7 @@ class Refusal(TypedDict):
     reason: str
 
 
-class GetAdImportAnswer(TypedDict):
+class Import(TypedDict):
     import_id: int
     kind: Kind
     name: str
@@ -106,7 +106,7 @@ class GetAdImportAnswer(TypedDict):
     stored: int
     refused: int
     message: str
-    refusals: list[Refusal]
+    refusals: list[RefusedImportRow]
     """The first 100 rows that were refused."""
 
 
@@ -144,30 +144,30 @@ class CreateCompanyExportBody(TypedDict):
     """Make several files, of this many rows each; without it, one."""
 
 
-class CreateCompanyExportAnswer(TypedDict):
+class QueuedExport(TypedDict):
     export_id: int
     status: Literal["queued"]
     message: str
 
 
-class File(TypedDict):
+class ExportFile(TypedDict):
     download_url: str
     rows: int
 
 
-class GetCompanyExportAnswer(TypedDict):
+class Export(TypedDict):
     export_id: int
-    status: Literal["queued", "processing", "completed", "failed"]
+    status: Literal["completed", "failed", "processing", "queued"]
     created_at: str
     message: NotRequired[str]
-    """Unless completed: how far it is, or why it failed."""
+    """The progress, or why it failed; absent when completed."""
     download_url: NotRequired[str]
-    """Once completed: the file, or the first of several."""
-    files: NotRequired[list[File]]
-    """Once completed, with `rows_per_file`: every file."""
+    """When completed: the file, or the first of several."""
+    files: NotRequired[list[ExportFile]]
+    """When completed, with `rows_per_file`: all files."""
     completed_at: NotRequired[str]
     expires_at: NotRequired[str]
-    """When the link ends; every answer has a new one."""
+    """When the link expires; every answer has a new one."""
 
 
 class Company(TypedDict):
@@ -187,7 +187,7 @@ class UpdateCompanyBody(TypedDict):
     name: NotRequired[str]
 
 
-class ListContactsRow(TypedDict):
+class ListedContact(TypedDict):
     id: int
     email: str | None
     name: str | None
@@ -232,9 +232,10 @@ class ListContactsRow(TypedDict):
     """`YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC."""
 
 
-class ListContactsAnswer(TypedDict):
-    data: list[ListContactsRow]
+class ContactPage(TypedDict):
+    data: list[ListedContact]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -288,51 +289,17 @@ class CreateContactBody(TypedDict):
     """Null and blank text leave a field unset."""
 
 
-class CustomFields2(TypedDict):
-    profile_field_1: NotRequired[str]
-    profile_field_2: NotRequired[str]
-    profile_field_3: NotRequired[str]
-    profile_field_4: NotRequired[str]
-    profile_field_5: NotRequired[str]
-    profile_field_6: NotRequired[str]
-    profile_field_7: NotRequired[str]
-    profile_field_8: NotRequired[str]
-    profile_field_9: NotRequired[str]
-    profile_field_10: NotRequired[str]
-    profile_field_11: NotRequired[str]
-    profile_field_12: NotRequired[str]
-    profile_field_13: NotRequired[str]
-    profile_field_14: NotRequired[str]
-    profile_field_15: NotRequired[str]
-    profile_field_16: NotRequired[float]
-    profile_field_17: NotRequired[float]
-    profile_field_18: NotRequired[float]
-    profile_field_19: NotRequired[float]
-    profile_field_20: NotRequired[float]
-    profile_field_21: NotRequired[float]
-    profile_field_22: NotRequired[float]
-    profile_field_23: NotRequired[float]
-    profile_field_24: NotRequired[float]
-    profile_field_25: NotRequired[float]
-    profile_field_26: NotRequired[str]
-    profile_field_27: NotRequired[str]
-    profile_field_28: NotRequired[str]
-    profile_field_29: NotRequired[str]
-    profile_field_30: NotRequired[str]
-
-
-class CreateContactAnswer(TypedDict):
+class CreatedContact(TypedDict):
     id: int
     emails: list[str]
     phones: list[str]
     names: list[str]
     locations: list[str]
-    custom_fields: NotRequired[CustomFields2]
-    """The fields that are set."""
+    custom_fields: NotRequired[dict[str, str | float]]
     message: str
 
 
-class Event(TypedDict):
+class Conversion(TypedDict):
     type: Literal["conversion"]
     id: int
     event_time_utc: str
@@ -346,7 +313,7 @@ class Event(TypedDict):
     company_id: int | None
 
 
-class Event1(TypedDict):
+class Touchpoint(TypedDict):
     type: Literal["touchpoint"]
     id: int
     event_time_utc: str
@@ -366,7 +333,7 @@ class Event1(TypedDict):
     company_id: int | None
 
 
-class BrowsingSessionHit(TypedDict):
+class PageView(TypedDict):
     event_url: str | None
     referrer_host: str | None
     source: str | None
@@ -378,7 +345,7 @@ class BrowsingSessionHit(TypedDict):
     event_time_utc: str
 
 
-class FindContactByEmailAnswer(TypedDict):
+class Contact(TypedDict):
     id: int
     emails: list[str]
     phones: list[str]
@@ -387,10 +354,10 @@ class FindContactByEmailAnswer(TypedDict):
     custom_fields: dict[str, str | float]
     """The fields that are filled, by slot or by label: text, number, or date. A date is `YYYY-MM-DD` at midnight in the Space's zone, else a date-time in UTC."""
     trk_tokens: NotRequired[list[str]]
-    events: NotRequired[list[Event | Event1]]
+    events: NotRequired[list[Conversion | Touchpoint]]
     events_left_out: NotRequired[int]
-    """How many earlier items there are, where there are any."""
-    browsing_session_hits: NotRequired[list[BrowsingSessionHit]]
+    """The number of earlier items, if there are any."""
+    browsing_session_hits: NotRequired[list[PageView]]
 
 
 class CreateContactExportBody(TypedDict):
@@ -429,14 +396,13 @@ class UpdateContactBody(TypedDict):
     """Null and blank text leave a field unset."""
 
 
-class UpdateContactAnswer(TypedDict):
+class UpdatedContact(TypedDict):
     id: int
     emails: NotRequired[list[str]]
     phones: NotRequired[list[str]]
     names: NotRequired[list[str]]
     locations: NotRequired[list[str]]
-    custom_fields: NotRequired[CustomFields2]
-    """The fields that are set."""
+    custom_fields: NotRequired[dict[str, str | float]]
     message: str
 
 
@@ -444,17 +410,12 @@ class AttachContactCompanyBody(TypedDict):
     company_id: int
 
 
-class AttachContactCompanyAnswer(TypedDict):
+class ContactCompany(TypedDict):
     id: int
-    company_id: int
+    company_id: int | None
 
 
-class DetachContactCompanyAnswer(TypedDict):
-    id: int
-    company_id: None
-
-
-class GetContactJourneyRow(TypedDict):
+class JourneyConversion(TypedDict):
     type: Literal["conversion"]
     id: int
     event_time_utc: str
@@ -472,9 +433,10 @@ class GetContactJourneyRow(TypedDict):
     """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
-class GetContactJourneyAnswer(TypedDict):
-    data: list[GetContactJourneyRow | Event1]
+class JourneyPage(TypedDict):
+    data: list[JourneyConversion | Touchpoint]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
@@ -910,7 +872,7 @@ SelfReportedSource: TypeAlias = Literal[
 ]
 
 
-class ListEventsRow(TypedDict):
+class ListedEvent(TypedDict):
     id: int
     profile_id: NotRequired[str]
     company_id: NotRequired[str | None]
@@ -941,27 +903,31 @@ class ListEventsRow(TypedDict):
     """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
-class Fit(TypedDict):
+class FitCitation(TypedDict):
     id: int
     name: str
     event_name: str
     start_at: str
     end_at: str
+    """The first instant after it."""
     attribution_window: int
+    """In days."""
     conversions: int
     digest: str
+    """SHA-256 of everything the weights are made from."""
 
 
-class ListEventsAnswer(TypedDict):
-    data: list[ListEventsRow]
+class EventPage(TypedDict):
+    data: list[ListedEvent]
     path: str
+    """The address of the list."""
     per_page: int
     next_cursor: str | None
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
-    fit: NotRequired[Fit]
-    """The fit that markov goes by; with that model alone."""
+    fit: NotRequired[FitCitation]
+    """The fit that markov uses; with that model alone."""
 
 
 EventName2: TypeAlias = Literal[
@@ -1137,19 +1103,19 @@ class Batch(TypedDict):
     """Each is judged on its own: the valid ones are queued although others are not."""
 
 
-class Result(TypedDict):
+class ItemResult(TypedDict):
     index: int
-    status: Literal["queued", "invalid"]
-    receipt_id: NotRequired[str]
+    status: Literal["invalid", "queued"]
     warnings: NotRequired[list[str]]
-    """Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10."""
+    """Unknown fields, with the nearest known ones; at most 10, absent if there are none."""
+    receipt_id: NotRequired[str]
     errors: NotRequired[dict[str, list[str]]]
 
 
 class BatchAccepted(TypedDict):
     status: Literal[202]
     message: str
-    results: list[Result]
+    results: list[ItemResult]
 
 
 class CreateEventExportBody(TypedDict):
@@ -1187,10 +1153,10 @@ class Accepted(TypedDict):
     status: Literal[202]
     message: str
     warnings: NotRequired[list[str]]
-    """Fields that were sent and are none, with the nearest ones that are. Only when there are any, and at most 10."""
+    """Unknown fields, with the nearest known ones; at most 10, absent if there are none."""
 
 
-class GetEventAnswer(TypedDict):
+class Event(TypedDict):
     id: str
     profile_id: str
     company_id: str | None
@@ -1213,11 +1179,7 @@ class UpdateEventBody(TypedDict):
     """From 0 to 1e14; a numeric string is taken; null clears it."""
 
 
-class UpdateEventAnswer(TypedDict):
-    message: str
-
-
-class DeleteEventAnswer(TypedDict):
+class EventDeleted(TypedDict):
     status: Literal[200]
     message: str
 
@@ -1225,29 +1187,29 @@ class DeleteEventAnswer(TypedDict):
 Sender: TypeAlias = Literal["api_key", "webhook", "import", "assistant", "browser", "signed_browser"]
 
 
-class Event2(TypedDict):
+class ExplainedEvent(TypedDict):
     id: int
     contact_id: int
     contact_name: str | None
-    """The buyer's name, if one is known."""
+    """The buyer's name, if known."""
     company_id: int | None
     amount: float | None
     event_name: str
     event_time_utc: str
     sender: Sender | None
-    """Who reported it."""
+    """The connection that sent it."""
     currency: str
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: float | None
     """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
 
 
-class Path(TypedDict):
+class ExplainedTouchpoint(TypedDict):
     id: int
     event_time_utc: str
     contact_id: int
     sender: Sender | None
-    """Who reported it."""
+    """The connection that sent it."""
     source: str
     source_rule: str
     """The rule that named the source."""
@@ -1263,56 +1225,46 @@ class Path(TypedDict):
     keyword: str | None
 
 
-class Credit(TypedDict):
+class TouchpointCredit(TypedDict):
     touchpoint_id: int
     source: str
     amount: float | None
     amount_in_space_currency: float | None
 
 
-class Model(TypedDict):
+class ModelCredits(TypedDict):
     model: AttributionModel
     unattributed: bool
     unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_fitted"] | None
-    """no_touch: no touchpoint before the event; outside_window: none of them in the window; not_counted: none that the model counts; not_fitted: no fit to go by."""
+    """no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no fit for the event."""
     left_out: int
     """Credited touchpoints that are not listed."""
     left_out_amount: float | None
-    """What those get together."""
-    credits: list[Credit]
+    """Their credit together."""
+    credits: list[TouchpointCredit]
 
 
-class Fit2(TypedDict):
-    id: int
-    name: str
-    event_name: str
-    start_at: str
-    end_at: str
+class AttributionExplanation(TypedDict):
+    event: ExplainedEvent
     attribution_window: int
-    conversions: int
-    digest: str
-
-
-class GetEventAttributionAnswer(TypedDict):
-    event: Event2
-    attribution_window: int
-    path: list[Path]
-    """Touchpoints in the window, the earliest first; both ends of many."""
+    """In days."""
+    path: list[ExplainedTouchpoint]
+    """Touchpoints in the window, the earliest first; the first and last of many."""
     left_out: int
     """Touchpoints of the path that are not listed."""
-    models: list[Model]
-    fit: Fit2
+    models: list[ModelCredits]
+    fit: FitCitation | None
 
 
 class DeliveryList(TypedDict):
     data: list[Delivery]
 
 
-class ListExportSchedulesRow(TypedDict):
+class ExportSchedule(TypedDict):
     id: int
     name: str
-    table: Literal["events", "contacts", "companies"]
-    cadence: Literal["hourly", "daily"]
+    table: Literal["companies", "contacts", "events"]
+    cadence: Literal["daily", "hourly"]
     format: str
     folder: str
     """Where its files are, in the place of all exports."""
@@ -1323,15 +1275,15 @@ class ListExportSchedulesRow(TypedDict):
     completed_at: str | None
     """The end of the latest run."""
     waiting: int
-    """Folders that are being written, or are to be."""
+    """Folders that are being written, or waiting for it."""
     failed: int
-    """Folders whose last run has failed."""
+    """Folders whose last run failed."""
     message: str | None
-    """Why the last of these has failed."""
+    """Why the last of them failed."""
 
 
-class ListExportSchedulesAnswer(TypedDict):
-    data: list[ListExportSchedulesRow]
+class ExportScheduleList(TypedDict):
+    data: list[ExportSchedule]
 
 
 class CreateExportScheduleBody(TypedDict):
@@ -1369,17 +1321,17 @@ class CreateExportScheduleBody(TypedDict):
     """Make several files, of this many rows each; without it, one."""
 
 
-class ListExportRunsRow(TypedDict):
+class ExportRun(TypedDict):
+    message: str | None
     folder: str
-    status: Literal["queued", "processing", "completed", "failed"]
+    status: Literal["completed", "failed", "processing", "queued"]
     rows: int
     files: int
     completed_at: str | None
-    message: str | None
 
 
-class ListExportRunsAnswer(TypedDict):
-    data: list[ListExportRunsRow]
+class ExportRunList(TypedDict):
+    data: list[ExportRun]
 
 
 class CreateExportRunsBody(TypedDict):
@@ -1389,7 +1341,18 @@ class CreateExportRunsBody(TypedDict):
     """The last one, included."""
 
 
-class ListFitsRow(TypedDict):
+class FitWeight(TypedDict):
+    model: Literal["markov", "shapley_distinct"]
+    source: str
+    weight: float
+    """The weights of a model add up to 1."""
+    low: float
+    """The lower end of the 95 % interval."""
+    high: float
+    """The upper end of the 95 % interval."""
+
+
+class Fit(TypedDict):
     id: int
     name: str
     event_name: str
@@ -1397,21 +1360,24 @@ class ListFitsRow(TypedDict):
     end_at: str
     """The first instant after it."""
     attribution_window: int
+    """In days."""
     conversions: int
-    """Those with a touchpoint; at least 300."""
+    """Conversions with a touchpoint; at least 300."""
     lost: int
-    """The contacts with touchpoints and no such conversion."""
+    """Contacts with touchpoints and no such conversion."""
     untouched: int
-    """The conversions without a touchpoint, left out."""
+    """Conversions without a touchpoint, left out."""
     digest: str
-    """SHA-256 of what the weights follow from."""
+    """SHA-256 of everything the weights are made from."""
     made_at: str
     current: bool
-    """True when credit goes by it, if none is named."""
+    """True when credit uses it, unless a request names another."""
+    weights: NotRequired[list[FitWeight]]
+    """The weights of both models, largest first; absent in lists."""
 
 
-class ListFitsAnswer(TypedDict):
-    data: list[ListFitsRow]
+class FitList(TypedDict):
+    data: list[Fit]
 
 
 class CreateFitBody(TypedDict):
@@ -1427,39 +1393,6 @@ class CreateFitBody(TypedDict):
     """The days before a conversion in which touchpoints count; 30."""
     current: NotRequired[bool]
     """True to go by it from now on; the first of an event name is current anyway."""
-
-
-class Weight(TypedDict):
-    model: Literal["markov", "shapley_distinct"]
-    source: str
-    weight: float
-    """Those of a model add up to 1."""
-    low: float
-    """From here to high is its interval of 95 %."""
-    high: float
-
-
-class CreateFitAnswer(TypedDict):
-    id: int
-    name: str
-    event_name: str
-    start_at: str
-    end_at: str
-    """The first instant after it."""
-    attribution_window: int
-    conversions: int
-    """Those with a touchpoint; at least 300."""
-    lost: int
-    """The contacts with touchpoints and no such conversion."""
-    untouched: int
-    """The conversions without a touchpoint, left out."""
-    digest: str
-    """SHA-256 of what the weights follow from."""
-    made_at: str
-    current: bool
-    """True when credit goes by it, if none is named."""
-    weights: list[Weight]
-    """Of both models, the largest of each first."""
 
 
 class SecretField(TypedDict):
@@ -1525,9 +1458,9 @@ class PutRatesBody(TypedDict):
     """All are stored, or none."""
 
 
-class GetReceiptAnswer(TypedDict):
+class Receipt(TypedDict):
     id: str
-    status: Literal["queued", "stored", "duplicate", "rejected"]
+    status: Literal["duplicate", "queued", "rejected", "stored"]
     event_id: str | None
     reason: str | None
     sender: Sender | None
@@ -1656,14 +1589,14 @@ class Report(TypedDict):
     compared_left_out_money: list[UncountedMoney] | None
     reading: str
     ripeness: ReportRipeness | None
-    fit: Fit2
+    fit: FitCitation | None
     hints: NotRequired[list[Hint]]
 
 
 class ReportVersion(TypedDict):
     reading: str
     taken_at: str | None
-    fit: Fit2
+    fit: FitCitation | None
     half_life_days: int | None
 
 
@@ -1786,11 +1719,11 @@ class CohortReport(TypedDict):
     attribution_model: str
     attribution_window: int
     query_mode: str
-    fit: Fit2
+    fit: FitCitation | None
     hints: NotRequired[list[Hint]]
 
 
-Credit2: TypeAlias = Literal[
+Credit: TypeAlias = Literal[
     "all", "credited", "unattributed", "no_touch", "outside_window", "not_counted", "touched"
 ]
 
@@ -1856,7 +1789,7 @@ class CreditPage(TypedDict):
     prev_page_url: str | None
     totals: CreditSums
     """Of all pages together."""
-    credit: Credit2
+    credit: Credit
     period: ReportDates
     timezone: str
     currency: str
@@ -1865,7 +1798,7 @@ class CreditPage(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
-    fit: Fit2
+    fit: FitCitation | None
     hints: NotRequired[list[Hint]]
 
 
@@ -1937,7 +1870,7 @@ class AdSpendReport(TypedDict):
     attribution_model: str | None
     attribution_window: int
     date_basis: str
-    fit: Fit2
+    fit: FitCitation | None
     reading: str
     hints: NotRequired[list[Hint]]
 
@@ -2154,13 +2087,13 @@ class Api:
         columns: Sequence[str] | None = None,
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
-    ) -> CreateAdImportAnswer:
+    ) -> QueuedImport:
         """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
         are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
-            "CreateAdImportAnswer",
+            "QueuedImport",
             self.call(
                 "POST",
                 "/ads/imports",
@@ -2169,13 +2102,11 @@ class Api:
             ),
         )
 
-    def get_ad_import(self, import_id: int) -> GetAdImportAnswer:
+    def get_ad_import(self, import_id: int) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast(
-            "GetAdImportAnswer", self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {})
-        )
+        return cast("Import", self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {}))
 
     def list_companies(
         self,
@@ -2203,16 +2134,13 @@ class Api:
             "/companies", {"start_date": start_date, "end_date": end_date, "per_page": per_page}
         )
 
-    def create_company_export(self, body: CreateCompanyExportBody) -> CreateCompanyExportAnswer:
+    def create_company_export(self, body: CreateCompanyExportBody) -> QueuedExport:
         """Create a file of companies, in the background."""
-        return cast("CreateCompanyExportAnswer", self.call("POST", "/companies/exports", {}, body))
+        return cast("QueuedExport", self.call("POST", "/companies/exports", {}, body))
 
-    def get_company_export(self, export_id: int) -> GetCompanyExportAnswer:
+    def get_company_export(self, export_id: int) -> Export:
         """Tell how far an export is and, once it is completed, where its file is."""
-        return cast(
-            "GetCompanyExportAnswer",
-            self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}),
-        )
+        return cast("Export", self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}))
 
     def get_company(self, id: int) -> Company:
         """Get one company."""
@@ -2235,10 +2163,10 @@ class Api:
         include_custom_fields: Literal[0, 1] | None = None,
         use_custom_field_labels: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> ListContactsAnswer:
+    ) -> ContactPage:
         """List contacts made in a time range, with certain addresses, or both, newest first."""
         return cast(
-            "ListContactsAnswer",
+            "ContactPage",
             self.call(
                 "GET",
                 "/contacts",
@@ -2269,7 +2197,7 @@ class Api:
         include_custom_fields: Literal[0, 1] | None = None,
         use_custom_field_labels: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> Iterator[ListContactsRow]:
+    ) -> Iterator[ListedContact]:
         """Yield every row of `list_contacts`, asking for one page after another."""
         return self.pages(
             "/contacts",
@@ -2286,9 +2214,9 @@ class Api:
             },
         )
 
-    def create_contact(self, body: CreateContactBody) -> CreateContactAnswer:
+    def create_contact(self, body: CreateContactBody) -> CreatedContact:
         """Create a new contact, also when others have the same addresses."""
-        return cast("CreateContactAnswer", self.call("POST", "/contacts", {}, body))
+        return cast("CreatedContact", self.call("POST", "/contacts", {}, body))
 
     def find_contact_by_email(
         self,
@@ -2299,10 +2227,10 @@ class Api:
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         use_custom_field_labels: Literal[0, 1] | None = None,
         include_browsing_session_data: Literal[0, 1] | None = None,
-    ) -> FindContactByEmailAnswer:
+    ) -> Contact:
         """Get the only contact with an address, given in the query."""
         return cast(
-            "FindContactByEmailAnswer",
+            "Contact",
             self.call(
                 "GET",
                 "/contacts/by-email",
@@ -2326,10 +2254,10 @@ class Api:
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         use_custom_field_labels: Literal[0, 1] | None = None,
         include_browsing_session_data: Literal[0, 1] | None = None,
-    ) -> FindContactByEmailAnswer:
+    ) -> Contact:
         """Get the only contact with an address, given in the path."""
         return cast(
-            "FindContactByEmailAnswer",
+            "Contact",
             self.call(
                 "GET",
                 f"/contacts/by-email/{quote(str(email), safe='')}",
@@ -2343,16 +2271,13 @@ class Api:
             ),
         )
 
-    def create_contact_export(self, body: CreateContactExportBody) -> CreateCompanyExportAnswer:
+    def create_contact_export(self, body: CreateContactExportBody) -> QueuedExport:
         """Create a file of contacts, in the background."""
-        return cast("CreateCompanyExportAnswer", self.call("POST", "/contacts/exports", {}, body))
+        return cast("QueuedExport", self.call("POST", "/contacts/exports", {}, body))
 
-    def get_contact_export(self, export_id: int) -> GetCompanyExportAnswer:
+    def get_contact_export(self, export_id: int) -> Export:
         """Tell how far an export is and, once it is completed, where its file is."""
-        return cast(
-            "GetCompanyExportAnswer",
-            self.call("GET", f"/contacts/exports/{quote(str(export_id), safe='')}", {}),
-        )
+        return cast("Export", self.call("GET", f"/contacts/exports/{quote(str(export_id), safe='')}", {}))
 
     def create_contact_import(
         self,
@@ -2364,13 +2289,13 @@ class Api:
         dates: Literal["iso", "dmy", "mdy"] | None = None,
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
-    ) -> CreateAdImportAnswer:
+    ) -> QueuedImport:
         """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
         are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
-            "CreateAdImportAnswer",
+            "QueuedImport",
             self.call(
                 "POST",
                 "/contacts/imports",
@@ -2386,13 +2311,11 @@ class Api:
             ),
         )
 
-    def get_contact_import(self, import_id: int) -> GetAdImportAnswer:
+    def get_contact_import(self, import_id: int) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast(
-            "GetAdImportAnswer", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {})
-        )
+        return cast("Import", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {}))
 
     def delete_contact_pii_by_email(self, email: str) -> Erasure:
         """Have the personal data of the one contact that has or had an address erased for good."""
@@ -2407,10 +2330,10 @@ class Api:
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         use_custom_field_labels: Literal[0, 1] | None = None,
         include_browsing_session_data: Literal[0, 1] | None = None,
-    ) -> FindContactByEmailAnswer:
+    ) -> Contact:
         """Get one contact, also by an id that was merged into it."""
         return cast(
-            "FindContactByEmailAnswer",
+            "Contact",
             self.call(
                 "GET",
                 f"/contacts/{quote(str(id), safe='')}",
@@ -2424,23 +2347,19 @@ class Api:
             ),
         )
 
-    def update_contact(self, id: int, body: UpdateContactBody) -> UpdateContactAnswer:
+    def update_contact(self, id: int, body: UpdateContactBody) -> UpdatedContact:
         """Replace whole collections or all custom fields; whatever is not given stays."""
-        return cast("UpdateContactAnswer", self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body))
+        return cast("UpdatedContact", self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body))
 
-    def attach_contact_company(self, id: int, body: AttachContactCompanyBody) -> AttachContactCompanyAnswer:
+    def attach_contact_company(self, id: int, body: AttachContactCompanyBody) -> ContactCompany:
         """Make the contact a member of a company, with all its events, touchpoints and visits."""
         return cast(
-            "AttachContactCompanyAnswer",
-            self.call("PUT", f"/contacts/{quote(str(id), safe='')}/company", {}, body),
+            "ContactCompany", self.call("PUT", f"/contacts/{quote(str(id), safe='')}/company", {}, body)
         )
 
-    def detach_contact_company(self, id: int) -> DetachContactCompanyAnswer:
+    def detach_contact_company(self, id: int) -> ContactCompany:
         """Take the contact out of its company, if it has one, with all it has done."""
-        return cast(
-            "DetachContactCompanyAnswer",
-            self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/company", {}),
-        )
+        return cast("ContactCompany", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/company", {}))
 
     def get_contact_journey(
         self,
@@ -2449,10 +2368,10 @@ class Api:
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
-    ) -> GetContactJourneyAnswer:
+    ) -> JourneyPage:
         """List what a contact did: conversions and touchpoints, the most recent first."""
         return cast(
-            "GetContactJourneyAnswer",
+            "JourneyPage",
             self.call(
                 "GET",
                 f"/contacts/{quote(str(id), safe='')}/journey",
@@ -2462,7 +2381,7 @@ class Api:
 
     def iterate_get_contact_journey(
         self, id: int, *, hide_direct_touchpoints: Literal[0, 1] | None = None, per_page: int | None = None
-    ) -> Iterator[GetContactJourneyRow | Event1]:
+    ) -> Iterator[JourneyConversion | Touchpoint]:
         """Yield every row of `get_contact_journey`, asking for one page after another."""
         return self.pages(
             f"/contacts/{quote(str(id), safe='')}/journey",
@@ -2589,10 +2508,10 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> ListEventsAnswer:
+    ) -> EventPage:
         """List events of a time range, or with `sources` what they are credited to, newest first."""
         return cast(
-            "ListEventsAnswer",
+            "EventPage",
             self.call(
                 "GET",
                 "/events",
@@ -2633,7 +2552,7 @@ class Api:
         order_by: Literal["event_time", "amount"] | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
-    ) -> Iterator[ListEventsRow]:
+    ) -> Iterator[ListedEvent]:
         """Yield every row of `list_events`, asking for one page after another."""
         return self.pages(
             "/events",
@@ -2659,16 +2578,13 @@ class Api:
         """Create up to 1,000 events"""
         return cast("BatchAccepted", self.call("POST", "/events/batch", {}, body))
 
-    def create_event_export(self, body: CreateEventExportBody) -> CreateCompanyExportAnswer:
+    def create_event_export(self, body: CreateEventExportBody) -> QueuedExport:
         """Create a file of events, in the background."""
-        return cast("CreateCompanyExportAnswer", self.call("POST", "/events/exports", {}, body))
+        return cast("QueuedExport", self.call("POST", "/events/exports", {}, body))
 
-    def get_event_export(self, export_id: int) -> GetCompanyExportAnswer:
+    def get_event_export(self, export_id: int) -> Export:
         """Tell how far an export is and, once it is completed, where its file is."""
-        return cast(
-            "GetCompanyExportAnswer",
-            self.call("GET", f"/events/exports/{quote(str(export_id), safe='')}", {}),
-        )
+        return cast("Export", self.call("GET", f"/events/exports/{quote(str(export_id), safe='')}", {}))
 
     def create_event_import(
         self,
@@ -2682,13 +2598,13 @@ class Api:
         dates: Literal["iso", "dmy", "mdy"] | None = None,
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
-    ) -> CreateAdImportAnswer:
+    ) -> QueuedImport:
         """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
         are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
-            "CreateAdImportAnswer",
+            "QueuedImport",
             self.call(
                 "POST",
                 "/events/imports",
@@ -2706,31 +2622,27 @@ class Api:
             ),
         )
 
-    def get_event_import(self, import_id: int) -> GetAdImportAnswer:
+    def get_event_import(self, import_id: int) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast(
-            "GetAdImportAnswer", self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {})
-        )
+        return cast("Import", self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {}))
 
     def create_event(self, body: TrackPayload) -> Accepted:
         """Create Event"""
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
-    def get_event(self, event_id: str) -> GetEventAnswer:
+    def get_event(self, event_id: str) -> Event:
         """Get one event."""
-        return cast("GetEventAnswer", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
+        return cast("Event", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
 
-    def update_event(self, event_id: int, body: UpdateEventBody) -> UpdateEventAnswer:
+    def update_event(self, event_id: int, body: UpdateEventBody) -> Message:
         """Change or clear an event's amount."""
-        return cast(
-            "UpdateEventAnswer", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body)
-        )
+        return cast("Message", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body))
 
-    def delete_event(self, event_id: str) -> DeleteEventAnswer:
+    def delete_event(self, event_id: str) -> EventDeleted:
         """Delete an event for good. An id that does not exist gets the same answer."""
-        return cast("DeleteEventAnswer", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {}))
+        return cast("EventDeleted", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {}))
 
     def get_event_attribution(
         self,
@@ -2739,12 +2651,12 @@ class Api:
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
         fit: str | None = None,
-    ) -> GetEventAttributionAnswer:
+    ) -> AttributionExplanation:
         """Get the path to an event, with the rule that named each source, and the credit of each
         touchpoint under every attribution model.
         """
         return cast(
-            "GetEventAttributionAnswer",
+            "AttributionExplanation",
             self.call(
                 "GET",
                 f"/events/{quote(str(event_id), safe='')}/attribution",
@@ -2758,52 +2670,51 @@ class Api:
             "DeliveryList", self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {})
         )
 
-    def list_export_schedules(self) -> ListExportSchedulesAnswer:
+    def list_export_schedules(self) -> ExportScheduleList:
         """List the Space's scheduled exports by name, and how their files stand."""
-        return cast("ListExportSchedulesAnswer", self.call("GET", "/exports/schedules", {}))
+        return cast("ExportScheduleList", self.call("GET", "/exports/schedules", {}))
 
-    def create_export_schedule(self, body: CreateExportScheduleBody) -> ListExportSchedulesRow:
+    def create_export_schedule(self, body: CreateExportScheduleBody) -> ExportSchedule:
         """Write files of a table to the object store, hourly or daily, from now on."""
-        return cast("ListExportSchedulesRow", self.call("POST", "/exports/schedules", {}, body))
+        return cast("ExportSchedule", self.call("POST", "/exports/schedules", {}, body))
 
-    def delete_export_schedule(self, schedule_id: int) -> UpdateEventAnswer:
+    def delete_export_schedule(self, schedule_id: int) -> Message:
         """Remove a scheduled export. Its files stay."""
         return cast(
-            "UpdateEventAnswer",
-            self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {}),
+            "Message", self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {})
         )
 
-    def list_export_runs(self, schedule_id: int) -> ListExportRunsAnswer:
+    def list_export_runs(self, schedule_id: int) -> ExportRunList:
         """List the folders of a scheduled export, the latest 400 days, and how each stands."""
         return cast(
-            "ListExportRunsAnswer",
+            "ExportRunList",
             self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
         )
 
-    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> UpdateEventAnswer:
+    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> Message:
         """Write days of a scheduled export again, for what has changed since."""
         return cast(
-            "UpdateEventAnswer",
+            "Message",
             self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
 
-    def list_fits(self) -> ListFitsAnswer:
+    def list_fits(self) -> FitList:
         """List the Space's fits, the newest first, without their weights."""
-        return cast("ListFitsAnswer", self.call("GET", "/fits", {}))
+        return cast("FitList", self.call("GET", "/fits", {}))
 
-    def create_fit(self, body: CreateFitBody) -> CreateFitAnswer:
+    def create_fit(self, body: CreateFitBody) -> Fit:
         """Estimate the weights of sources from the journeys of some days, and keep them under a name.
         Refused with fewer than 300 conversions that have a touchpoint.
         """
-        return cast("CreateFitAnswer", self.call("POST", "/fits", {}, body))
+        return cast("Fit", self.call("POST", "/fits", {}, body))
 
-    def get_fit(self, fit_id: int) -> CreateFitAnswer:
+    def get_fit(self, fit_id: int) -> Fit:
         """Get one fit, with the weight of every source and its interval."""
-        return cast("CreateFitAnswer", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
+        return cast("Fit", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
 
-    def choose_fit(self, fit_id: int) -> ListFitsRow:
+    def choose_fit(self, fit_id: int) -> Fit:
         """Make a fit the one that credit of its event name goes by, where no other is named."""
-        return cast("ListFitsRow", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
+        return cast("Fit", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
 
     def list_platforms(self) -> PlatformList:
         """List the ad platforms that events can be forwarded to, and what each asks for."""
@@ -2821,9 +2732,9 @@ class Api:
         """Store exchange rates of the Space's own, which come before those of the operator."""
         return cast("Message", self.call("PUT", "/rates", {}, body))
 
-    def get_receipt(self, receipt_id: str) -> GetReceiptAnswer:
+    def get_receipt(self, receipt_id: str) -> Receipt:
         """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
-        return cast("GetReceiptAnswer", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {}))
+        return cast("Receipt", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {}))
 
     def get_report(
         self,
@@ -3011,7 +2922,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
-        credit: Credit2 | None = None,
+        credit: Credit | None = None,
         fit: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
@@ -3068,7 +2979,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
-        credit: Credit2 | None = None,
+        credit: Credit | None = None,
         fit: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -3344,13 +3255,13 @@ class Api:
         dates: Literal["iso", "dmy", "mdy"] | None = None,
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
-    ) -> CreateAdImportAnswer:
+    ) -> QueuedImport:
         """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
         are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
-            "CreateAdImportAnswer",
+            "QueuedImport",
             self.call(
                 "POST",
                 "/spend/imports",
@@ -3369,13 +3280,11 @@ class Api:
             ),
         )
 
-    def get_spend_import(self, import_id: int) -> GetAdImportAnswer:
+    def get_spend_import(self, import_id: int) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast(
-            "GetAdImportAnswer", self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {})
-        )
+        return cast("Import", self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {}))
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
         """Create up to 1,000 touchpoints"""
@@ -3391,13 +3300,13 @@ class Api:
         dates: Literal["iso", "dmy", "mdy"] | None = None,
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
-    ) -> CreateAdImportAnswer:
+    ) -> QueuedImport:
         """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
         are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
-            "CreateAdImportAnswer",
+            "QueuedImport",
             self.call(
                 "POST",
                 "/touchpoints/imports",
@@ -3413,11 +3322,8 @@ class Api:
             ),
         )
 
-    def get_touchpoint_import(self, import_id: int) -> GetAdImportAnswer:
+    def get_touchpoint_import(self, import_id: int) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast(
-            "GetAdImportAnswer",
-            self.call("GET", f"/touchpoints/imports/{quote(str(import_id), safe='')}", {}),
-        )
+        return cast("Import", self.call("GET", f"/touchpoints/imports/{quote(str(import_id), safe='')}", {}))

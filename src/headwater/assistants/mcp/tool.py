@@ -148,8 +148,8 @@ def list_of(row: Schema, **also: Schema) -> Schema:
 
 def partial(row: Schema) -> Schema:
     """The schema of an object any of whose members may be left out."""
-    if "oneOf" in row:
-        return {"anyOf": [partial(choice) for choice in row["oneOf"]]}
+    if "anyOf" in row:
+        return {"anyOf": [partial(choice) for choice in row["anyOf"]]}
     return {name: part for name, part in row.items() if name != "required"}
 
 
@@ -175,6 +175,6 @@ def without_words(schema: Schema) -> Schema:
     return {**schema, "properties": plain}
 
 
-def rows_schema(page: Mapping[str, Any]) -> Schema:
+def rows_schema(page: type[Struct]) -> Schema:
     """The schema of the rows of a list of the public API."""
     return schema_of(page)["properties"]["data"]["items"]

@@ -17,6 +17,7 @@ from headwater.assistants.mcp.local_times import add_local_times, has_utc_times
 from headwater.assistants.mcp.tool import ID, Arguments, Tool
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
+from headwater.http.answers import encode_answer
 from headwater.http.errors import Invalid, Problem, shorten
 
 log = structlog.get_logger()
@@ -48,7 +49,7 @@ async def call_tool(
         tool.check(arguments)
         _check_ids(tool, arguments)
         answer = await tool.call(context, arguments)
-        content = msgspec.to_builtins(answer) if isinstance(answer, msgspec.Struct) else answer
+        content = msgspec.json.decode(encode_answer(answer))
         answered = _answered(await _localize(context, content))
     except Exception as error:  # noqa: BLE001 - an assistant gets a sentence for any error
         tool_calls.labels(name, "failed").inc()

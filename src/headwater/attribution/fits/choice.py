@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
@@ -16,10 +17,10 @@ from psycopg.sql import SQL
 from headwater.attribution.fits.models import BILLION, FEWEST_CONVERSIONS, MARKOV
 from headwater.attribution.models import MODELS
 from headwater.database.queries import Queries, fetch_all
+from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import UNPRINTABLE, text_up_to
 from headwater.http.inputs.parameters import Parameter
-from headwater.http.openapi import MOMENT, TEXT, WHOLE, Schema, object_schema
 from headwater.sources.catalogue import SOURCE_IDS
 
 queries = Queries(__name__, "choice.sql")
@@ -63,6 +64,19 @@ class FitChoice:
             "model": MARKOV,
             "billion": BILLION,
         }
+
+
+class FitCitation(Struct, frozen=True):
+    """The fit that an answer is based on."""
+
+    id: int
+    name: str
+    event_name: str
+    start_at: Moment
+    end_at: Annotated[Moment, Meta(description="The first instant after it.")]
+    attribution_window: Annotated[int, Meta(description="In days.")]
+    conversions: int
+    digest: Annotated[str, Meta(description="SHA-256 of everything the weights are made from.")]
 
 
 @dataclass(frozen=True)
@@ -150,36 +164,20 @@ ONLY_FITTED = "must only be given with markov."
 """The rule of a fit's name."""
 
 
-def cite(fit: ChosenFit) -> dict[str, Any]:
-    """Return what an answer says of the fit that it goes by."""
-    return {
-        "id": fit.id,
-        "name": fit.name,
-        "event_name": fit.event_name,
-        "start_at": moment_text(fit.start_at),
-        "end_at": moment_text(fit.end_at),
-        "attribution_window": fit.window_days,
-        "conversions": fit.conversions,
-        "digest": fit.digest,
-    }
+def cite(fit: ChosenFit) -> FitCitation:
+    """Return the fit as an answer names it."""
+    return FitCitation(
+        id=fit.id,
+        name=fit.name,
+        event_name=fit.event_name,
+        start_at=moment_text(fit.start_at),
+        end_at=moment_text(fit.end_at),
+        attribution_window=fit.window_days,
+        conversions=fit.conversions,
+        digest=fit.digest,
+    )
 
 
 def moment_text(moment: datetime) -> str:
     """Return an instant as answers have it, in UTC and to the second."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-CITATION: Schema = object_schema(
-    {
-        "id": WHOLE,
-        "name": TEXT,
-        "event_name": TEXT,
-        "start_at": MOMENT,
-        "end_at": MOMENT,
-        "attribution_window": WHOLE,
-        "conversions": WHOLE,
-        "digest": TEXT,
-    }
-)
-"""The schema of that."""
-CITATION_OR_NULL: Schema = {**CITATION, "type": ["object", "null"]}

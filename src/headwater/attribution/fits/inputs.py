@@ -1,20 +1,18 @@
-"""The body that asks for a fit, and fits as the API answers them."""
+"""The body that asks for a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from headwater.attribution.fits.choice import PLAIN_NAME, moment_text
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, FITTED_MODELS, Fit, FitRequest, FittedWeight
+from headwater.attribution.fits.choice import PLAIN_NAME
+from headwater.attribution.fits.models import FitRequest
 from headwater.attribution.models import WINDOWS
 from headwater.http.errors import Invalid
-from headwater.http.inputs.fields import BOOLEAN, REQUIRED, Schema, one_of, written
+from headwater.http.inputs.fields import BOOLEAN, REQUIRED, one_of, written
 from headwater.http.inputs.objects import Property, object_of, parse_body
 from headwater.http.inputs.timerange import parse_day, whole_days
-from headwater.http.openapi import MOMENT, TEXT, WHOLE, object_schema
 from headwater.spaces.models import Space
 
 USUAL_WINDOW = 30
@@ -25,7 +23,7 @@ def _parse_day(text: str) -> date:
 
 
 _DAY = written({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_day)
-_REQUEST = object_of(
+FIT_REQUEST = object_of(
     {
         "name": Property(PLAIN_NAME, "What it is called; no other fit is.", missing=REQUIRED),
         "event_name": Property(PLAIN_NAME, "The events that are conversions.", missing=REQUIRED),
@@ -53,7 +51,7 @@ class NamedRequest:
 
 def read_fit_request(body: dict[str, Any], space: Space) -> NamedRequest:
     """The fit that a body asks for. Raises Invalid, naming every field at fault."""
-    values = parse_body(_REQUEST, body)
+    values = parse_body(FIT_REQUEST, body)
     first, last = values["start_date"], values["end_date"]
     if last < first:
         raise Invalid.of("end_date", "must not be before start_date.")
@@ -61,70 +59,3 @@ def read_fit_request(body: dict[str, Any], space: Space) -> NamedRequest:
     time = whole_days(first, last, space.zone)
     request = FitRequest(values["event_name"], time, window)
     return NamedRequest(values["name"], request, values.get("current", False))
-
-
-def fit_answer(fit: Fit, weights: Sequence[FittedWeight] | None = None) -> dict[str, Any]:
-    """Return a fit as JSON has it, with its weights where they are given."""
-    answer: dict[str, Any] = {
-        "id": fit.id,
-        "name": fit.name,
-        "event_name": fit.event_name,
-        "start_at": moment_text(fit.start_at),
-        "end_at": moment_text(fit.end_at),
-        "attribution_window": fit.window_days,
-        "conversions": fit.conversions,
-        "lost": fit.lost,
-        "untouched": fit.untouched,
-        "digest": fit.digest,
-        "made_at": moment_text(fit.made_at),
-        "current": fit.is_current,
-    }
-    if weights is not None:
-        answer["weights"] = [
-            {
-                "model": each.model,
-                "source": each.source,
-                "weight": float(each.weight),
-                "low": float(each.low),
-                "high": float(each.high),
-            }
-            for each in weights
-        ]
-    return answer
-
-
-BODY: Schema = _REQUEST.schema
-_MEMBERS: dict[str, Schema] = {
-    "id": WHOLE,
-    "name": TEXT,
-    "event_name": TEXT,
-    "start_at": MOMENT,
-    "end_at": {**MOMENT, "description": "The first instant after it."},
-    "attribution_window": WHOLE,
-    "conversions": {**WHOLE, "description": f"Those with a touchpoint; at least {FEWEST_CONVERSIONS}."},
-    "lost": {**WHOLE, "description": "The contacts with touchpoints and no such conversion."},
-    "untouched": {**WHOLE, "description": "The conversions without a touchpoint, left out."},
-    "digest": {**TEXT, "description": "SHA-256 of what the weights follow from."},
-    "made_at": MOMENT,
-    "current": {"type": "boolean", "description": "True when credit goes by it, if none is named."},
-}
-_WEIGHT = object_schema(
-    {
-        "model": {"type": "string", "enum": list(FITTED_MODELS)},
-        "source": TEXT,
-        "weight": {"type": "number", "description": "Those of a model add up to 1."},
-        "low": {"type": "number", "description": "From here to high is its interval of 95 %."},
-        "high": {"type": "number"},
-    }
-)
-LISTED = object_schema(_MEMBERS)
-FIT = object_schema(
-    {
-        **_MEMBERS,
-        "weights": {
-            "type": "array",
-            "items": _WEIGHT,
-            "description": "Of both models, the largest of each first.",
-        },
-    }
-)

@@ -34,6 +34,7 @@ from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.errors import Invalid
 from headwater.http.inputs.parameters import Query
+from headwater.intake.ingest.answers import Receipt
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.query import Measure
@@ -89,7 +90,7 @@ class EventContent:
     event: EventDetails
     refunds: tuple[int, Decimal]
     """The number of refunds of its order, and their amounts together."""
-    receipt: dict[str, Any]
+    receipt: Receipt
     explanation: EventExplanation
     path: list[PathTouch]
     columns: list[ModelColumn]

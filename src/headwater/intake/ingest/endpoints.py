@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 import structlog
-from msgspec import Raw
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
 from psycopg.errors import DatabaseError
 
 from headwater.database.outage_log import requests_outage
@@ -26,6 +27,7 @@ from headwater.http.errors import Errors, Invalid, Problem, Unavailable, bound, 
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
 from headwater.http.rate_limits import Quota, RateLimit
 from headwater.intake.inbox.inbox import Inbox, Request
+from headwater.intake.ingest.answers import Accepted, BatchAccepted, ItemResult
 from headwater.intake.ingest.forms import Form
 from headwater.intake.ingest.payload import EVENT_FORM, accept
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM, refuse_source
@@ -37,7 +39,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 TRACKING = RateLimit("track", 1000)
 """Shared by everything that an API key or a webhook sends in."""
 SCOPE: Scope = "events:write"
-QUEUED = b'{"status":202,"message":"The event is queued."'
+_QUEUED = Accepted(202, "The event is queued.")
 MAX_TRACK_BODY = 256 * 1024
 MAX_BATCH = 1000
 
@@ -148,8 +150,8 @@ class TrackEndpoint(KeyedEndpoint):
             return not_stored
         receipt = b"%d" % request.receipts[0]
         headers = [(b"x-receipt-id", receipt), *quota_headers(request.quota)]
-        content = QUEUED + b',"warnings":' + _encode(event.warnings) if event.warnings else QUEUED
-        return HttpResponse(202, content + b"}", headers)
+        answer = replace(_QUEUED, warnings=event.warnings) if event.warnings else _QUEUED
+        return HttpResponse(202, _encode(answer), headers)
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,10 @@ class BatchEndpoint(KeyedEndpoint):
         if not_stored:
             return not_stored
         receipts = iter(request.receipts)
-        for result in results:
-            if result["status"] == "queued":
-                result["receipt_id"] = str(next(receipts))
+        results = [
+            replace(result, receipt_id=str(next(receipts))) if result.status == "queued" else result
+            for result in results
+        ]
         return HttpResponse(*self._answer(results, len(rows)), quota_headers(request.quota))
 
     def _read(self, body: bytes) -> list[Raw]:
@@ -212,42 +215,36 @@ class BatchEndpoint(KeyedEndpoint):
             raise Invalid.of(name, f"must hold 1 to {MAX_BATCH} {name}.")
         return items
 
-    def _answer(self, results: list[dict[str, Any]], queued: int) -> tuple[int, bytes]:
+    def _answer(self, results: list[ItemResult], queued: int) -> tuple[int, bytes]:
         """Return the status and the body of the answer with these results."""
         name = self.items.name
-        status = 202 if queued else 422
         message = f"{queued} of {len(results)} {name} are queued."
-        content: dict[str, Any] = {"status": status, "message": message, "results": results}
-        if not queued:
-            content["errors"] = bound(
-                (f"{name}.{result['index']}.{field}", rules)
-                for result in results
-                for field, rules in result["errors"].items()
-            )
-        return status, _encode(content)
+        if queued:
+            return 202, _encode(BatchAccepted(202, message, results))
+        errors = bound(
+            (f"{name}.{result.index}.{field}", rules)
+            for result in results
+            for field, rules in (result.errors or {}).items()
+        )
+        return 422, _encode({"status": 422, "message": message, "results": results, "errors": errors})
 
 
-def _accept_all(
-    batch: BatchItems, items: list[Raw], caller: Caller
-) -> tuple[list[dict[str, Any]], list[bytes]]:
+def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
     """Return each item's result, in order, and the normalised rows of the valid ones."""
     now = time.time()
-    results: list[dict[str, Any]] = []
+    results: list[ItemResult] = []
     rows: list[bytes] = []
     for index, raw in enumerate(items):
         try:
             item = batch.form.accept(raw, now)
         except Invalid as invalid:
-            results.append({"index": index, "status": "invalid", "errors": invalid.errors})
+            results.append(ItemResult(index, "invalid", errors=invalid.errors))
             continue
         if (errors := batch.refuse(item, caller)) is not None:
-            results.append({"index": index, "status": "invalid", "errors": errors})
+            results.append(ItemResult(index, "invalid", errors=errors))
             continue
         rows.append(_encode(item))
-        result: dict[str, Any] = {"index": index, "status": "queued"}
-        if item.warnings:
-            result["warnings"] = item.warnings
-        results.append(result)
+        results.append(ItemResult(index, "queued", warnings=item.warnings or UNSET))
     return results, rows
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound
+from headwater.intake.ingest.answers import Receipt
 
 queries = Queries(__name__, "receipts.sql")
 
 
-async def fetch_receipt(connection: AsyncConnection, space_id: int, receipt_id: int) -> dict[str, Any]:
-    """Return a receipt as the API shows it. Raises NotFound."""
+async def fetch_receipt(connection: AsyncConnection, space_id: int, receipt_id: int) -> Receipt:
+    """Return a receipt as the API answers it. Raises NotFound."""
     values = {"space_id": space_id, "id": receipt_id}
     row = await fetch_optional(connection, queries["receipt"], values)
     if row is None:
         raise NotFound("Receipt")
     status, event_id, reason, sender, warnings = row
-    return {
-        "id": str(receipt_id),
-        "status": status,
-        "event_id": None if event_id is None else str(event_id),
-        "reason": reason,
-        "sender": sender,
-        "warnings": warnings or [],
-    }
+    return Receipt(
+        id=str(receipt_id),
+        status=status,
+        event_id=None if event_id is None else str(event_id),
+        reason=reason,
+        sender=sender,
+        warnings=warnings or [],
+    )

@@ -1,4 +1,4 @@
-"""The schemas of ingest in the OpenAPI document, made from the same payload definitions that
+"""The schemas of the bodies of ingest in the OpenAPI document, made from the same payload definitions that
 validate. Every rule that JSON Schema can express is there; descriptions have the others.
 """
 
@@ -11,12 +11,10 @@ import msgspec
 from headwater.http.decimals import MAX_AMOUNT
 from headwater.http.inputs.fields import BLANK, NULL, Schema, number_within
 from headwater.http.inputs.instants import ISO_SCHEMA, UNIX_SCHEMA
-from headwater.http.openapi import TEXT, answer, body
+from headwater.http.openapi import body
 from headwater.intake.ingest.endpoints import MAX_BATCH
-from headwater.intake.ingest.forms import MOST_WARNINGS
 from headwater.intake.ingest.payload import TrackPayload
 from headwater.intake.ingest.touchpoints import AD_IDS, LONGEST_ID, TouchpointPayload
-from headwater.people.identity.senders import Sender
 from headwater.spaces.custom_fields import (
     DATE_SLOTS,
     MAX_SLOT_NUMBER,
@@ -165,30 +163,6 @@ def _touchpoint_schema() -> Schema:
     }
 
 
-_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
-_WARNINGS: Schema = {
-    "description": (
-        "Fields that were sent and are none, with the nearest ones that are. Only when there are "
-        "any, and at most 10."
-    ),
-    "type": "array",
-    "items": {"type": "string"},
-    "maxItems": MOST_WARNINGS,
-}
-_RESULT = {
-    "type": "object",
-    "required": ["index", "status"],
-    "properties": {
-        "index": {"type": "integer"},
-        "status": {"type": "string", "enum": ["queued", "invalid"]},
-        "receipt_id": {"type": "string"},
-        "warnings": _WARNINGS,
-        "errors": _ERRORS,
-    },
-}
-_STATUS: Schema = {"type": "integer", "const": 202}
-
-
 def _batch_schema(name: str, item: str) -> Schema:
     items: Schema = {
         "description": ("Each is judged on its own: the valid ones are queued although others are not."),
@@ -203,62 +177,26 @@ def _batch_schema(name: str, item: str) -> Schema:
 INGEST_SCHEMAS: dict[str, Any] = {
     "TrackPayload": _track_schema(),
     "TouchpointPayload": _touchpoint_schema(),
-    "Accepted": {
-        "type": "object",
-        "required": ["status", "message"],
-        "properties": {"status": _STATUS, "message": TEXT, "warnings": _WARNINGS},
-    },
-    "BatchAccepted": {
-        "type": "object",
-        "required": ["status", "message", "results"],
-        "properties": {"status": _STATUS, "message": TEXT, "results": {"type": "array", "items": _RESULT}},
-    },
     "Batch": _batch_schema("events", "TrackPayload"),
     "TouchpointBatch": _batch_schema("touchpoints", "TouchpointPayload"),
 }
 
-_RECEIPT_HEADER: Schema = {
-    "description": "The receipt: ask GET /receipts/{receipt_id} what became of the event.",
-    "required": True,
-    "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+RECEIPT_HEADERS: Schema = {
+    "X-Receipt-Id": {
+        "description": "The receipt: GET /receipts/{receipt_id} returns what became of the event.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+    }
 }
-_RECEIPT_LINK: Schema = {
-    "operationId": "get_receipt",
-    "parameters": {"receipt_id": "$response.header.X-Receipt-Id"},
+RECEIPT_LINKS: Schema = {
+    "receipt": {"operationId": "get_receipt", "parameters": {"receipt_id": "$response.header.X-Receipt-Id"}}
 }
-
-RECEIPT: Schema = answer(
-    "What became of the event.",
-    {
-        "type": "object",
-        "required": ["id", "status", "event_id", "reason", "sender", "warnings"],
-        "properties": {
-            "id": {"type": "string"},
-            "status": {"type": "string", "enum": ["queued", "stored", "duplicate", "rejected"]},
-            "event_id": {"type": ["string", "null"]},
-            "reason": {"type": ["string", "null"]},
-            "sender": {"enum": [*Sender, None]},
-            "warnings": {
-                "description": "Fields that were ignored, and identifiers that identify nobody.",
-                "type": "array",
-                "items": {"type": "string"},
-            },
-        },
-    },
-)
 
 
 def _ref(name: str) -> Schema:
     return {"$ref": _REF + name}
 
 
-_QUEUED = "Queued and safe on disk; not yet processed."
 EVENT_BODY = body(_ref("TrackPayload"))
 EVENTS_BODY = body(_ref("Batch"))
 TOUCHPOINTS_BODY = body(_ref("TouchpointBatch"))
-ACCEPTED: Schema = {
-    **answer(_QUEUED, _ref("Accepted")),
-    "headers": {"X-Receipt-Id": _RECEIPT_HEADER},
-    "links": {"receipt": _RECEIPT_LINK},
-}
-BATCH_ACCEPTED = answer(_QUEUED, _ref("BatchAccepted"))

@@ -1,22 +1,17 @@
-"""The bodies that make, change and group contacts, and the answers to them: defined once, for
-reading and for the API's description.
+"""The bodies that make, change and group contacts: defined once, for reading and for the API's
+description.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
-
-import msgspec
 
 from headwater.http.inputs.emails import EMAIL
-from headwater.http.inputs.fields import REQUIRED, FieldType, Schema, integer, text_up_to, unless_blank
+from headwater.http.inputs.fields import REQUIRED, FieldType, integer, text_up_to, unless_blank
 from headwater.http.inputs.objects import Property, array_of, map_of, object_of, parse_body
-from headwater.http.openapi import TEXT, body
-from headwater.http.openapi import answer as response
-from headwater.people.contacts.profiles import format_date
-from headwater.spaces.custom_fields import DATE_SLOTS, NAME_RULE, NUMBER_SLOTS, SLOT_FIELDS, SLOTS
+from headwater.http.openapi import body
+from headwater.spaces.custom_fields import NAME_RULE, SLOT_FIELDS, SLOTS
 
 MOST_ITEMS = 100
 
@@ -115,70 +110,6 @@ def read_company_id(body: dict[str, Any]) -> int:
     return parse_body(MEMBERSHIP, body)["company_id"]
 
 
-# ------------------------------------------------------------------------------------ answering
-
-
-def answer(contact_id: int, values: ContactValues, zone: ZoneInfo, message: str) -> bytes:
-    """The values that a request set on a contact, as stored, in the form that answers use."""
-    members: dict[str, Any] = {"id": contact_id, **values.collections}
-    if values.custom_fields is not None:
-        members[CUSTOM_FIELDS] = {
-            name: _field_value(slot, values.custom_fields[slot], zone)
-            for slot, name in SLOTS
-            if slot in values.custom_fields
-        }
-    return msgspec.json.encode({**members, "message": message})
-
-
-def membership(contact_id: int, company_id: int | None) -> bytes:
-    """The company that a contact is now a member of."""
-    return msgspec.json.encode({"id": contact_id, "company_id": company_id})
-
-
-def _field_value(slot: int, value: str, zone: ZoneInfo) -> str | msgspec.Raw:
-    if slot in NUMBER_SLOTS:
-        return msgspec.Raw(value.encode())
-    return format_date(value, zone) if slot in DATE_SLOTS else value
-
-
-# ---------------------------------------------------------------------------------- documenting
-
-_NULL: Schema = {"type": "null"}
-_STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
-_ID: Schema = {"type": "integer"}
-
-_FIELDS_SCHEMA: Schema = {
-    "description": "The fields that are set.",
-    "type": "object",
-    "properties": {name: {"type": "number" if slot in NUMBER_SLOTS else "string"} for slot, name in SLOTS},
-    "additionalProperties": False,
-}
-_CONTACT_PROPERTIES: Schema = {
-    "id": _ID,
-    **dict.fromkeys(COLLECTIONS, _STRINGS),
-    CUSTOM_FIELDS: _FIELDS_SCHEMA,
-    "message": TEXT,
-}
-
-
-def _response(description: str, required: list[str], properties: Schema) -> dict[str, Any]:
-    schema = {"type": "object", "required": required, "properties": properties}
-    return response(description, schema)
-
-
 BODY_OF_NEW = body(NEW_CONTACT.schema)
 BODY_OF_CHANGES = body(CHANGES.schema)
 BODY_OF_COMPANY = body(MEMBERSHIP.schema)
-
-CREATED = _response(
-    "The contact as stored; `custom_fields` only when they were given.",
-    ["id", *COLLECTIONS, "message"],
-    _CONTACT_PROPERTIES,
-)
-UPDATED = _response("The canonical id, and as stored what was given.", ["id", "message"], _CONTACT_PROPERTIES)
-ATTACHED = _response(
-    "The contact's canonical id, and its company.", ["id", "company_id"], {"id": _ID, "company_id": _ID}
-)
-DETACHED = _response(
-    "The contact's canonical id; it has no company.", ["id", "company_id"], {"id": _ID, "company_id": _NULL}
-)

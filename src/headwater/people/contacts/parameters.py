@@ -17,6 +17,7 @@ from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import EVER, TimeRange
 from headwater.people.contacts import filters
+from headwater.people.contacts.answers import ROW_FIELDS
 from headwater.people.contacts.field_labels import field_names
 from headwater.people.contacts.models import (
     ContactRow,
@@ -25,7 +26,6 @@ from headwater.people.contacts.models import (
     ListContacts,
     ListJourney,
 )
-from headwater.people.contacts.schemas import ROW_FIELDS
 from headwater.spaces.models import Space
 
 MOST_EMAILS = 100

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from headwater.attribution.fits.choice import CITATION_OR_NULL
+from headwater.attribution.fits.choice import FitCitation
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
 from headwater.events.source_filter import read_sources, sources_parameter
@@ -271,7 +271,7 @@ class UncountedSpend(Struct, frozen=True):
     last_day: str
 
 
-Citation = Annotated[Any, Meta(extra_json_schema=CITATION_OR_NULL)]
+Citation = FitCitation | None
 """The fit that credit depends on."""
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.tool import ID, Arguments, Tool, arguments_of, as_in, without_words
+from headwater.assistants.mcp.tool import ID, Arguments, Tool, answer_of, arguments_of, as_in
 from headwater.attribution.fits.choice import FIT
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import EXPLANATION, encode_explanation, read_path
+from headwater.reports.explanation_answer import AttributionExplanation, describe_explanation, read_path
 from headwater.reports.questions.shared import WINDOW
 
 
@@ -23,7 +21,7 @@ async def _explain(context: ToolContext, arguments: Arguments) -> Any:
         explanation = await explain_event(
             connection, context.space_id, arguments["event_id"], window_days, by_company=by_company, fit=fit
         )
-    return msgspec.json.decode(encode_explanation(explanation, window_days))
+    return describe_explanation(explanation, window_days)
 
 
 TOOLS = (
@@ -38,7 +36,7 @@ TOOLS = (
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
         | as_in("query_report", arguments_of(WINDOW, QUERY_MODE, FIT)),
         required=("event_id",),
-        answer=without_words(EXPLANATION),
+        answer=answer_of(AttributionExplanation),
         call=_explain,
         hint="Find the event's id with list_events.",
     ),

@@ -38,6 +38,15 @@ from headwater.http.json_decoder import refuse_bad_text
 from headwater.http.openapi import MOMENT, object_schema
 from headwater.intake.merging.membership import REASSIGNMENT_SECONDS, attach_company, detach_company
 from headwater.people.contacts import filters, inputs, parameters
+from headwater.people.contacts.answers import (
+    ContactAnswer,
+    ContactCompany,
+    CreatedContact,
+    JourneyPage,
+    ListedContact,
+    UpdatedContact,
+    describe_values,
+)
 from headwater.people.contacts.journey import count_earlier, list_journey
 from headwater.people.contacts.lookup import find_by_email, resolve
 from headwater.people.contacts.models import GetContact
@@ -48,7 +57,6 @@ from headwater.people.contacts.queries import (
     list_contacts,
     queries,
 )
-from headwater.people.contacts.schemas import CONTACT, JOURNEY_ITEM, PAGE
 from headwater.people.contacts.updates import create_contact, update_contact
 from headwater.privacy.erasures import request_erasure
 
@@ -120,7 +128,7 @@ async def _create_contact(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
         contact_id = await create_contact(connection, space, values)
-    return msgspec.json.decode(inputs.answer(contact_id, values, space.zone, "Contact created."))
+    return describe_values(CreatedContact, contact_id, values, space.zone, "Contact created.")
 
 
 async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
@@ -129,20 +137,20 @@ async def _update_contact(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         space = await context.space(connection)
         canonical = await update_contact(connection, space, arguments["contact_id"], values)
-    return msgspec.json.decode(inputs.answer(canonical, values, space.zone, "Contact updated."))
+    return describe_values(UpdatedContact, canonical, values, space.zone, "Contact updated.")
 
 
 async def _attach_company(context: ToolContext, arguments: Arguments) -> Any:
     company_id = inputs.read_company_id(arguments)
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await attach_company(connection, context.space_id, arguments["contact_id"], company_id)
-    return {"id": canonical, "company_id": company_id}
+    return ContactCompany(canonical, company_id)
 
 
 async def _detach_company(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, context.space_id, arguments["contact_id"])
-    return {"id": canonical, "company_id": None}
+    return ContactCompany(canonical, None)
 
 
 async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
@@ -173,7 +181,7 @@ _SEARCHED = (
 _AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
 """The largest total of a list of contacts."""
-_LISTED_ROW = rows_schema(PAGE)
+_LISTED_ROW = schema_of(ListedContact)
 _ROW: Schema = {
     **_LISTED_ROW,
     "properties": {
@@ -185,7 +193,7 @@ _VALUES: dict[str, Schema] = {
     name: {key: part for key, part in schema.items() if key != "description"}
     for name, schema in schema_of(inputs.BODY_OF_NEW)["properties"].items()
 }
-_WHOLE = answer_of(CONTACT)
+_WHOLE = answer_of(ContactAnswer)
 # A contact's own events and visits are left to get_contact_journey.
 _CONTACT: Schema = {**_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}}
 
@@ -245,7 +253,7 @@ READING = (
         answer=object_schema(
             {
                 "id": ID,
-                "items": {"type": "array", "items": partial(JOURNEY_ITEM)},
+                "items": {"type": "array", "items": partial(rows_schema(JourneyPage))},
                 "left_out": {"type": "integer"},
                 "next_cursor": NEXT_CURSOR,
             }
@@ -264,7 +272,7 @@ WRITING = (
         ),
         arguments=_VALUES,
         required=("emails",),
-        answer=answer_of(inputs.CREATED),
+        answer=answer_of(CreatedContact),
         call=_create_contact,
         writes=True,
     ),
@@ -277,7 +285,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
-        answer=answer_of(inputs.UPDATED),
+        answer=answer_of(UpdatedContact),
         call=_update_contact,
         writes=True,
         destructive=True,
@@ -291,7 +299,7 @@ WRITING = (
         arguments=_CONTACT_ID
         | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
         required=("contact_id", "company_id"),
-        answer=answer_of(inputs.ATTACHED),
+        answer=ContactCompany,
         call=_attach_company,
         writes=True,
         destructive=True,
@@ -304,7 +312,7 @@ WRITING = (
         description="Take a contact out of its company, with all it has done.",
         arguments=_CONTACT_ID,
         required=("contact_id",),
-        answer=answer_of(inputs.DETACHED),
+        answer=ContactCompany,
         call=_detach_company,
         writes=True,
         destructive=True,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from headwater.assistants.mcp.confirmation import (
     CONFIRM,
@@ -28,17 +29,16 @@ from headwater.assistants.mcp.tool import (
     arguments_of,
     as_in,
     list_of,
-    rows_schema,
     schema_of,
 )
 from headwater.attribution.fits.choice import FIT, cite
 from headwater.events import parameters
+from headwater.events.answers import EventAnswer, ListedEvent
 from headwater.events.fields import complete
 from headwater.events.fitted_selection import load_listing
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
-from headwater.events.schemas import BODY_OF_CHANGE, EVENT, PAGE
-from headwater.events.updates import read_change, update_event
+from headwater.events.updates import CHANGE, read_change, update_event
 from headwater.forwarding.deliveries.delivery_log import list_of_event
 from headwater.forwarding.deliveries.removal import remove_event
 from headwater.http.inputs.parameters import JsonInput
@@ -50,7 +50,7 @@ from headwater.intake.ingest.payload import EVENT_FORM
 from headwater.intake.ingest.schemas import INGEST_SCHEMAS
 from headwater.people.contacts import filters
 from headwater.people.identity.senders import Sender
-from headwater.spaces.currencies import AMOUNT_SCHEMAS
+from headwater.spaces.currencies import AMOUNT_FIELDS
 
 _EVENT_ID = {"event_id": {**ID, "description": "The event's id, from list_events."}}
 _PERIOD = object_schema({"start_date": TEXT, "end_date": TEXT})
@@ -71,7 +71,7 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
         listing, fit = await load_listing(connection, space.id, listing)
         page = await list_events(connection, space.id, listing)
     period = {date.name: dated[date.name] for date in DATES.parameters}
-    cited = {} if fit is None else {FIT.name: cite(fit)}
+    cited = {} if fit is None else {FIT.name: asdict(cite(fit))}
     return {**page_answer(page, cursors), "period": period, **cited}
 
 
@@ -87,7 +87,7 @@ def _with_fields(arguments: Arguments) -> Arguments:
 def _with_amounts(listing: ListEvents) -> ListEvents:
     """Return the list with the currency of each row, regardless of the selected fields."""
     selection = listing.selection
-    chosen = complete((*selection.fields, *AMOUNT_SCHEMAS), credited=selection.attribution is not None)
+    chosen = complete((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
     return replace(listing, selection=replace(selection, fields=chosen))
 
 
@@ -119,7 +119,7 @@ async def _update_amount(context: ToolContext, arguments: Arguments) -> Any:
     return {
         "message": "Event updated." if not count else _REFUNDED,
         "amount_before": msgspec.json.decode(before)["amount"],
-        **{name: after[name] for name in ("amount", *AMOUNT_SCHEMAS)},
+        **{name: after[name] for name in ("amount", *AMOUNT_FIELDS)},
         "refunds_of_its_order": refunds,
     }
 
@@ -189,7 +189,7 @@ TOOLS = (
             "query_report."
         ),
         arguments=_LISTED,
-        answer=list_of(rows_schema(PAGE), period=_PERIOD),
+        answer=list_of(schema_of(ListedEvent), period=_PERIOD),
         call=_list_events,
     ),
     Tool(
@@ -198,7 +198,7 @@ TOOLS = (
         description="One event by its id. Where it came from: explain_attribution.",
         arguments=_EVENT_ID,
         required=("event_id",),
-        answer=answer_of(EVENT),
+        answer=answer_of(EventAnswer),
         call=_get_event,
         hint=_UNKNOWN,
     ),
@@ -224,7 +224,7 @@ TOOLS = (
             "purchases of their own with a negative amount, and would be deducted twice; the "
             "answer lists those of its order. Ad platforms keep what they were sent."
         ),
-        arguments=_EVENT_ID | schema_of(BODY_OF_CHANGE)["properties"],
+        arguments=_EVENT_ID | CHANGE.schema["properties"],
         required=("event_id", "amount"),
         answer=object_schema(
             {

@@ -9,8 +9,8 @@ import msgspec
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import filled
 from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, partial, schema_of
+from headwater.events.answers import EventAnswer
 from headwater.events.queries import fetch_event, find_order, queries
-from headwater.events.schemas import EVENT
 from headwater.http.inputs.fields import text_up_to
 from headwater.http.inputs.parameters import JsonInput, Parameter
 from headwater.http.openapi import object_schema
@@ -25,7 +25,7 @@ _NUMBER = Parameter(
     required=True,
 )
 _ANSWER = object_schema(
-    {"events": {"type": "array", "items": partial(schema_of(EVENT))}, "has_more": {"type": "boolean"}}
+    {"events": {"type": "array", "items": partial(schema_of(EventAnswer))}, "has_more": {"type": "boolean"}}
 )
 
 
