@@ -534,7 +534,7 @@ export type Platform2 = "meta" | "google" | "tiktok" | "linkedin" | "reddit" | "
 
 export type CreateDestinationBody = {
   platform: Platform2;
-  /** What people call it; the platform's title unless told. */
+  /** Its name; by default the platform's title. */
   name?: string;
   /** All of them: those left out have their defaults. */
   settings?: Record<string, unknown>;
