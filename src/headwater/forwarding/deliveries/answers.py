@@ -58,7 +58,7 @@ class DeliveryDetail(DeliveryAnswer, frozen=True):
 
 
 class ReplayResult(Struct, frozen=True):
-    """How many deliveries were queued again."""
+    """The number of deliveries that were queued again."""
 
     queued: int
     too_old: Annotated[int, Meta(description="Not replayed: the platform takes no events of that age.")]

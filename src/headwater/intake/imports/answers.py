@@ -22,7 +22,7 @@ STATUSES = ["uploaded", "checking", "checked", "queued", "running", "finished", 
 
 
 class FileReading(Struct, frozen=True):
-    """How the file of an import is read."""
+    """The way in which the file of an import is read."""
 
     columns: Annotated[
         dict[str, str], Meta(description="The field of each column, empty for a column that is not read.")

@@ -48,7 +48,7 @@ class BatchAccepted(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """What became of an accepted event."""
+    """The outcome of an accepted event."""
 
     id: str
     status: Literal["queued", "stored", "duplicate", "rejected"]
