@@ -44,6 +44,8 @@ TRUSTED: Mapping[str, str] = {
     "intake/imports/spend_reader.py _place_reader": "cells that the checks read, one by one",
     "base/mail_server.py": "a setting of the operator",
     "assistants/mcp/local_times.py": "an answer of our own",
+    "assistants/mcp/tool_calls.py call_tool": "an answer of our own",
+    "http/answers.py describe_components": "schemas of our own structs",
     "assistants/mcp/pages.py": "rows that we wrote",
     "assistants/mcp/hosts.py AllowedHosts.of": "a setting of the operator",
     "assistants/mcp/tools/": "an answer of our own, or arguments that mcp.arguments reads",
