@@ -87,8 +87,8 @@ UNSTATED = re.compile(
     re.DOTALL,
 )
 """Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
-point, of NUL and of empty arrays anywhere, and of domains of companies; of what a destination's platform asks for, and
-control characters.
+point, of NUL and of empty arrays anywhere, and of domains of companies; of what a destination's
+platform asks for, and control characters.
 """
 
 
