@@ -13,21 +13,20 @@
 
 -------------------------------------------------------------------------------- Moments
 
--- Timestamps as the API shows them: UTC, milliseconds only when they are not zero. Rounding tells
--- a whole second at a tenth of the cost of truncating. It is not IMMUTABLE: PostgreSQL would not
--- inline an immutable function that calls stable ones, and every call would cost several times as
--- much.
+-- Timestamps in the API's form: UTC, milliseconds only when they are not zero. Rounding tests for a whole
+-- second at a tenth of the cost of truncating. Not IMMUTABLE: PostgreSQL would not inline an immutable
+-- function that calls stable ones, and every call would cost several times as much.
 CREATE FUNCTION iso_utc(moment timestamptz) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(
     moment AT TIME ZONE 'UTC',
     CASE WHEN moment::timestamptz(0) = moment
          THEN 'YYYY-MM-DD"T"HH24:MI:SS"Z"' ELSE 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"' END);
 
--- Leases and pauses use the database's clock, which may be put back, or be another machine's after
--- a failover. A moment that was set at most `longest` ahead and lies further ahead than that was
--- set by a clock that has been put back since: waiting for it would take as long as the clock
--- jumped. Twice as far is allowed, so that clocks that differ by seconds take no lease from
--- anybody. A lease that ends too early does no harm: its holder finds its token gone.
+-- Leases and pauses use the database's clock, which may be set back, or belong to another machine after a
+-- failover. A lease is set at most `longest` ahead. If it ends much later than that, the clock has been set
+-- back since, and waiting for the lease would take as long as the clock jumped. Twice as far is allowed, so
+-- that clocks that differ by seconds do not end leases. Ending a lease too early is harmless: its owner finds
+-- that its token is gone.
 CREATE FUNCTION has_come(moment timestamptz, longest interval)
 RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
 RETURN moment <= now() OR moment > now() + 2 * longest;
@@ -93,8 +92,8 @@ CREATE TABLE spaces (
     -- The consent of events that do not name their own.
     ad_consent text NOT NULL DEFAULT 'unknown'
         CHECK (ad_consent IN ('granted', 'denied', 'unknown')),
-    -- The part of revenue, in per cent, that the goods cost: the contribution is revenue without it
-    -- and without spend. NULL where nobody has set it.
+    -- The cost of goods in per cent of revenue: the contribution is revenue minus goods and spend. NULL if it
+    -- is not set.
     cost_rate numeric(5, 2) CHECK (cost_rate BETWEEN 0 AND 100),
     half_life_days smallint NOT NULL DEFAULT 7 CHECK (half_life_days BETWEEN 1 AND 365),
     -- Days after which page views are deleted; NULL keeps them.
@@ -156,13 +155,13 @@ CREATE TABLE failed_jobs (
 
 -------------------------------------------------------------------------------- Accounts
 
--- Not of one Space: somebody may be a member of several.
+-- Not tied to one Space: a user may be a member of several.
 CREATE TABLE users (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- Trimmed and lower-case.
     email text NOT NULL UNIQUE,
     name text NOT NULL DEFAULT '',
-    -- Argon2id; NULL until somebody who was invited has chosen a password.
+    -- Argon2id; NULL until an invited user has chosen a password.
     password_hash text,
     created_at timestamptz NOT NULL DEFAULT now(),
     disabled_at timestamptz
@@ -177,8 +176,8 @@ CREATE TABLE memberships (
 );
 CREATE INDEX memberships_user ON memberships (user_id);
 
--- Offers of a membership. It becomes that of whoever opens the link, with an account of their own:
--- nobody proves here that an address is theirs, so an address by itself must not open a Space.
+-- Invitations. The membership goes to the logged-in user who opens the link. Addresses are not verified, so
+-- an address alone must not open a Space.
 CREATE TABLE invitations (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -201,7 +200,7 @@ CREATE TABLE sessions (
     -- SHA-256 of the cookie's 256 random bits.
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
     user_id bigint NOT NULL REFERENCES users ON DELETE CASCADE,
-    -- Browser and system, such as "Firefox on Linux", for people telling their sessions apart.
+    -- Browser and system, such as "Firefox on Linux", so that users can recognise their sessions.
     device text NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL DEFAULT now(),
     last_seen_at timestamptz NOT NULL DEFAULT now(),
@@ -212,7 +211,7 @@ CREATE INDEX sessions_user ON sessions (user_id);
 -- Links that work once: the first user of an installation, a forgotten password.
 CREATE TABLE one_time_links (
     token_hash bytea PRIMARY KEY CHECK (length(token_hash) = 32),
-    -- NULL: whoever opens it makes the first account.
+    -- NULL: opening the link creates the first account.
     user_id bigint REFERENCES users ON DELETE CASCADE,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
@@ -222,11 +221,11 @@ CREATE TABLE one_time_links (
 -- Failed logins by account and by address, and registrations by address. Losing them in a crash
 -- costs one window's count.
 CREATE UNLOGGED TABLE attempts (
-    -- What is counted, and of whom: a hash, so that no address or e-mail is kept here.
+    -- A hash of the kind of attempt and its account or address, so that no address is stored here.
     subject bytea PRIMARY KEY,
     -- When each attempt was made that still counts, the oldest first.
     taken_at timestamptz[] NOT NULL,
-    -- When none of them counts any more.
+    -- When the last counted attempt expires.
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX attempts_expired ON attempts (expires_at);
@@ -237,7 +236,7 @@ CREATE TABLE api_keys (
     name text NOT NULL,
     -- SHA-256 of the key: 256 random bits need no slow hash.
     key_hash bytea NOT NULL UNIQUE CHECK (length(key_hash) = 32),
-    -- The key's last four characters, for people telling their keys apart.
+    -- The key's last four characters, so that users can recognise their keys.
     hint text NOT NULL,
     scopes text[] NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -263,7 +262,7 @@ CREATE TABLE oauth_clients (
     last_used_at timestamptz
 );
 
--- What an assistant, or a script of somebody's, shows to be let in: one user, one Space.
+-- The tokens of assistants and scripts, each for one user and one Space.
 CREATE TABLE mcp_tokens (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -273,7 +272,7 @@ CREATE TABLE mcp_tokens (
     -- Of an OAuth token, the client's id.
     client_id text,
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
-    -- The token's last four characters, for people telling their tokens apart.
+    -- The token's last four characters, so that users can recognise their tokens.
     hint text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     last_used_at timestamptz,
@@ -290,7 +289,7 @@ CREATE TABLE oauth_codes (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
     code_hash bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
-    -- The page on which somebody agreed: it makes one code.
+    -- The consent page that was confirmed; it creates one code.
     consent_hash bytea NOT NULL UNIQUE CHECK (length(consent_hash) = 32),
     user_id bigint NOT NULL REFERENCES users,
     client_id text NOT NULL,
@@ -315,9 +314,9 @@ CREATE TABLE oauth_codes (
 -- ids follow the order of arrival.
 CREATE SEQUENCE receipt_ids;
 
--- In this table and those it leads to, `sender` is who sent the row: an API key, a webhook, an
--- import, an assistant, a page, or a page with a signature of the site's. What a page tells of the
--- business is not believed (people/identity/senders.py).
+-- In this table and its followers, `sender` is the origin of the row: an API key, a webhook, an import, an
+-- assistant, a page, or a page with a signature of the site. Claims of a page about the business are not
+-- believed (people/identity/senders.py).
 CREATE TABLE inbox (
     space_id bigint NOT NULL,
     id bigint NOT NULL DEFAULT nextval('receipt_ids'),
@@ -456,9 +455,9 @@ CREATE TABLE contact_identifiers (
     -- identifier listed for several contacts belongs to the row of the highest.
     recency bigint NOT NULL,
     origin_id bigint NOT NULL,
-    -- When the origin first got the value, among the Space's merges: a number of receipt_ids drawn
-    -- under the Space's lock, as the ids of merges are. A receipt's own number would not tell, as
-    -- a replayed one is processed out of its turn.
+    -- When the origin first got the value, relative to the Space's merges: a number from receipt_ids drawn
+    -- under the Space's lock, like the ids of merges. The receipt's own number would not do, because replayed
+    -- receipts are processed out of order.
     since bigint NOT NULL,
     -- How a name divides into first and last name, where the sender named both and the boundary is
     -- not the first blank. Of the kind `name` only.
@@ -506,8 +505,8 @@ CREATE INDEX merges_revision ON merges (space_id, revision);
 CREATE INDEX merges_undone_revision ON merges (space_id, undone_revision)
     WHERE undone_revision IS NOT NULL;
 
--- Whoever knows customers' addresses could give a browser's past to all of them. So a browser, and
--- an address, joins few known contacts in an hour. These are the contacts that browsers joined in
+-- A person who knows customers' addresses could assign a browser's past to all of them. So a browser, and an
+-- address, joins only a few existing contacts within an hour. These are the contacts that browsers joined in
 -- the last hour; older rows are deleted with the next ones.
 CREATE TABLE unsigned_joins (
     space_id bigint NOT NULL,
@@ -546,7 +545,7 @@ CREATE TABLE erasures (
     PRIMARY KEY (space_id, id)
 );
 CREATE INDEX erasures_waiting ON erasures (space_id, id) WHERE erased_at IS NULL;
--- Before anything is sent, a look here tells whether its person is to be erased.
+-- Checked before anything is sent: whether the event's person is to be erased.
 CREATE INDEX erasures_contact ON erasures (space_id, contact_id);
 -- The journal of erasures looks for new ones every few seconds.
 CREATE INDEX erasures_requested ON erasures (requested_at);
@@ -578,8 +577,8 @@ CREATE TABLE events (
     do_not_capi boolean NOT NULL DEFAULT false,
     -- A superset of the sources on the contact's path at the time of the event.
     source_mask bigint NOT NULL DEFAULT 0,
-    -- What the pipeline noticed, e.g. an identifier ignored as junk. Warnings quote names that a
-    -- sender gave to unknown fields, among which there may be anything.
+    -- What the pipeline noticed, for example an identifier ignored as junk. Warnings quote the names of
+    -- unknown fields, which may contain anything.
     warnings text[],
     received_at timestamptz NOT NULL,
     origin_id bigint,
@@ -593,8 +592,8 @@ CREATE TABLE events (
     -- answer counts as (sources/answers.py). The source stays when the person is erased.
     heard_about_us text,
     self_reported_source text,
-    -- True once somebody other than the page has set the amount: reports leave out amounts beyond a
-    -- bound (spend/rates/counted_amounts.py), and a lower bound applies to what only a page reported.
+    -- True once a sender other than the page has set the amount. Reports leave out amounts above a limit
+    -- (spend/rates/counted_amounts.py), and amounts reported only by a page have a lower one.
     amount_confirmed boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
@@ -604,8 +603,7 @@ CREATE INDEX events_time ON events (space_id, event_time, id)
 CREATE INDEX events_contact ON events (space_id, contact_id, event_time);
 CREATE INDEX events_company_time ON events (space_id, company_id, event_time, id)
     WHERE company_id IS NOT NULL;
--- The keys and orders of pages are told apart among themselves: none of them keeps out an event of
--- the business's own.
+-- Keys and orders of pages are unique among themselves, so that none of them blocks an event of the business.
 CREATE UNIQUE INDEX events_idempotency ON events (space_id, event_name, idempotency_key)
     WHERE idempotency_key IS NOT NULL AND sender IS DISTINCT FROM 'browser';
 CREATE UNIQUE INDEX events_browser_idempotency ON events (space_id, event_name, idempotency_key)
@@ -616,8 +614,8 @@ CREATE UNIQUE INDEX events_order ON events (space_id, event_name, order_id)
 CREATE UNIQUE INDEX events_browser_order ON events (space_id, event_name, order_id)
     WHERE order_id IS NOT NULL AND NOT is_upsell AND event_name <> 'upsell_purchase'
       AND sender = 'browser';
--- People look for an order by its id or by its name: every event of it has one of them. The operator
--- class serves refunds, too, whose ids begin with that of their order.
+-- Users look for an order by its id or by its name; every event of the order has one of them. The operator
+-- class also serves refunds, whose ids begin with the order's.
 CREATE INDEX events_by_order_id ON events (space_id, order_id text_pattern_ops)
     WHERE order_id IS NOT NULL;
 CREATE INDEX events_by_order_name ON events (space_id, order_name) WHERE order_name IS NOT NULL;
@@ -639,12 +637,12 @@ ALTER TABLE events
     ALTER COLUMN warnings SET STATISTICS 0, ALTER COLUMN cookies SET STATISTICS 0,
     ALTER COLUMN heard_about_us SET STATISTICS 0;
 
--- Money that came back, by order. Reports of an order are kept as their senders sent them, so that
--- the refunds that follow from them are the same in whatever order they arrive.
+-- Refunds, by order. Reports of an order are kept as they were sent, so that the refunds derived from them
+-- are the same in any order of arrival.
 CREATE TABLE order_refunds (
     space_id bigint NOT NULL,
     order_id text NOT NULL,
-    -- The order under which its reports are kept, if this is another id of the same order.
+    -- The order that keeps the reports, if this is another id of the same order.
     main_id text,
     -- All known ids of the order.
     order_ids text[] NOT NULL,
@@ -704,7 +702,7 @@ CREATE TABLE touchpoints (
     company_id bigint,
     occurred_at timestamptz NOT NULL,
     tag_set_id integer NOT NULL DEFAULT 0,
-    -- sources/catalogue.py numbers the listed sources, paid_networks those of a Space's own.
+    -- sources/catalogue.py numbers the listed sources, paid_networks the Space's own networks.
     source_id smallint NOT NULL CHECK (source_id BETWEEN 1 AND 253),
     -- Whether it was sent by itself, not made by an event: then it is all that became of its
     -- receipt, while an event's receipt ends with the event.
@@ -715,15 +713,15 @@ CREATE TABLE touchpoints (
     source_rule text NOT NULL,
     url text,
     referrer_host text,
-    -- The ad platforms' own cookies, as the browser had them: fbp, fbc, ttp, scid, rdt_uuid.
+    -- The ad platforms' cookies in the browser: fbp, fbc, ttp, scid, rdt_uuid.
     cookies jsonb,
     -- What the pipeline noticed of one that was sent, e.g. an identifier ignored as junk.
     warnings text[],
     sender text,
     PRIMARY KEY (space_id, id)
 );
--- The indexes of attribution: the path of a contact, or a company, in order, with what tells its
--- touches apart, without touching the heap.
+-- The indexes for attribution: the path of a contact or a company, in order, with the columns that identify
+-- its touches, without touching the heap.
 CREATE INDEX touchpoints_contact ON touchpoints (space_id, contact_id, occurred_at, id)
     INCLUDE (source_id, tag_set_id);
 CREATE INDEX touchpoints_company ON touchpoints (space_id, company_id, occurred_at, id)
@@ -741,7 +739,7 @@ CREATE TABLE ad_names (
     id text NOT NULL,
     name text NOT NULL,
     platform text,
-    -- The order in which ids were first named, which is the order of the list.
+    -- The order in which ids were first named; lists use it.
     number bigint GENERATED ALWAYS AS IDENTITY,
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space_id, kind, id)
@@ -751,8 +749,7 @@ CREATE UNIQUE INDEX ad_names_number ON ad_names (space_id, number);
 
 -------------------------------------------------------------------------------- Sources of a Space
 
--- A Space's own names of sources: values of utm_source in its links, in lower case, and the listed
--- source that each stands for.
+-- A Space's names of sources: lower-case values of utm_source, and the listed source of each.
 CREATE TABLE source_names (
     space_id bigint NOT NULL REFERENCES spaces,
     name text NOT NULL,
@@ -766,7 +763,7 @@ CREATE TABLE source_names (
 -- that is left, and is deleted with its last piece.
 CREATE TABLE reclassifications (
     space_id bigint NOT NULL REFERENCES spaces,
-    -- A value of utm_source, as in source_names; it may have been taken away there.
+    -- A value of utm_source in source_names, where it may have been removed since.
     name text NOT NULL,
     -- The work goes through touchpoints and page views by their ids: from the first there was, up to
     -- the last receipt that had been given out when the name was changed.
@@ -797,7 +794,7 @@ CREATE TABLE paid_networks (
     UNIQUE (space_id, name)
 );
 
--- A Space's own phrases of answers, and what they stand for.
+-- A Space's phrases of answers, and the source of each.
 CREATE TABLE answer_phrases (
     space_id bigint NOT NULL REFERENCES spaces,
     -- Words without case and accents.
@@ -807,8 +804,8 @@ CREATE TABLE answer_phrases (
     PRIMARY KEY (space_id, phrase)
 );
 
--- Stored answers that are read anew, as the phrases have changed: those of events above one id, up
--- to another. The row is deleted with the last piece.
+-- Stored answers that are read again because the phrases have changed: those of events above one id, up to
+-- another. The row is deleted with the last batch.
 CREATE TABLE answer_rereadings (
     space_id bigint PRIMARY KEY REFERENCES spaces,
     after_id bigint NOT NULL,
@@ -822,7 +819,7 @@ CREATE TABLE sites (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
     name text NOT NULL,
-    -- Public: it stands in every page. It only lets browsers write, from pages of these origins.
+    -- Public: every page contains it. It only allows writes from browsers, from pages of these origins.
     site_key text NOT NULL UNIQUE,
     origins text[] NOT NULL,
     -- Page views by bots, which are left out: only their number is stored, and when the last came.
@@ -844,8 +841,7 @@ CREATE TABLE sites (
 -- A report with an unknown key says by its origin alone whose site it may be of.
 CREATE INDEX sites_origins ON sites USING gin (origins);
 
--- Why reports of pages were refused: the latest of each reason, so that a site has a handful of rows
--- whatever strangers send.
+-- Why reports of pages were refused: the latest per reason, so that strangers cannot add rows.
 CREATE TABLE site_refusals (
     space_id bigint NOT NULL,
     site_id bigint NOT NULL,
@@ -856,7 +852,7 @@ CREATE TABLE site_refusals (
     PRIMARY KEY (space_id, site_id, reason)
 );
 
--- The latest test of a site that somebody began in the console.
+-- The latest test of a site, started in the console.
 CREATE TABLE site_tests (
     space_id bigint NOT NULL,
     site_id bigint NOT NULL,
@@ -871,8 +867,8 @@ CREATE TABLE site_tests (
     PRIMARY KEY (space_id, site_id)
 );
 
--- A visit is a run of page views of one contact in one browser, which the device tells: a hash of
--- its token.
+-- A visit is a sequence of page views of one contact in one browser, identified by its device: a hash of its
+-- token.
 CREATE TABLE visits (
     space_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -908,11 +904,11 @@ CREATE TABLE hits (
     -- Given by the browser, so that a page view sent twice counts once.
     key uuid NOT NULL,
     language text,
-    -- The campaign parameters and click ids of the page's URL in one text, to tell whether another
-    -- page view carries the same; NULL when it carries none.
+    -- The campaign parameters and click ids of the page's URL in one text, to compare page views; NULL
+    -- without any.
     campaign text,
-    -- The origin of a view that began its visit, or has a campaign: the touchpoint it makes, if any,
-    -- is made of it. No other page view ever makes one.
+    -- The origin of a view that starts its visit or has a campaign. Only such a view makes a touchpoint, from
+    -- this.
     touch jsonb,
     PRIMARY KEY (space_id, id)
 );
@@ -928,8 +924,8 @@ ALTER TABLE hits
     ALTER COLUMN language SET STATISTICS 0, ALTER COLUMN campaign SET STATISTICS 0,
     ALTER COLUMN touch SET STATISTICS 0;
 
--- When a click id was first seen, and in which browser: on a link that somebody passed on it says
--- nothing about whoever follows it later.
+-- When a click id was first seen, and in which browser. On a shared link it is no evidence about later
+-- visitors.
 CREATE TABLE clicks (
     space_id bigint NOT NULL,
     -- A hash of the parameter's name and value.
@@ -941,10 +937,10 @@ CREATE TABLE clicks (
 CREATE INDEX clicks_device ON clicks (space_id, device);
 ALTER TABLE clicks ALTER COLUMN click SET STATISTICS 0, ALTER COLUMN device SET STATISTICS 0;
 
--- The upkeep of old page views, of a Space that keeps them for a time only (page_view_days).
+-- The deletion of old page views, in a Space that keeps them for a limited time (page_view_days).
 CREATE TABLE page_view_upkeep (
     space_id bigint PRIMARY KEY,
-    -- Views from before have been deleted, as far as there were any; NULL where none ever was.
+    -- Views before this day have been deleted; NULL if there never were any.
     forgotten_before timestamptz,
     -- When there was nothing left to do.
     looked_at timestamptz NOT NULL
@@ -974,9 +970,9 @@ CREATE FUNCTION linear_units(units bigint, place bigint, touches bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN units / touches + (place <= units % touches)::int;
 
--- Two fifths to each end and one fifth shared by the m touches between: over the denominator 5m
--- an end has 2m parts and a middle touch 1, hence two remainders, `ends` and `middles`. Whichever
--- is larger has its touches served first.
+-- Two fifths to each end, and one fifth shared by the m touches between: over the denominator 5m an end has
+-- 2m parts and a middle touch 1, hence two remainders, `ends` and `middles`. The touches with the larger
+-- remainder are served first.
 CREATE FUNCTION u_shaped_left_over(units bigint, m bigint, ends bigint, middles bigint, place bigint)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (CASE
@@ -993,8 +989,8 @@ RETURN CASE WHEN touches < 3 THEN linear_units(units, place, touches) ELSE
         units, touches - 2, 2 * units % 5 * (touches - 2), units % (5 * (touches - 2)), place)
 END;
 
--- Time decay: the credit of a touch halves with every half-life by which it is older than the latest
--- touch of its path. Weights are whole numbers, the same as those of attribution/decay.py.
+-- Time decay: a touch has half the credit of one that is a half-life younger. Weights are whole numbers,
+-- equal to those of attribution/decay.py.
 CREATE FUNCTION whole_seconds(moment timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN floor(extract(epoch FROM moment))::bigint;
@@ -1032,7 +1028,7 @@ CREATE TABLE fits (
     untouched bigint NOT NULL,
     -- All that the weights follow from: how often each transition and each set of sources occurred.
     counts jsonb NOT NULL,
-    -- Of all this, as hexadecimal SHA-256.
+    -- The SHA-256 of all this, in hexadecimal.
     digest text NOT NULL,
     made_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space_id, id),
@@ -1061,13 +1057,13 @@ CREATE TABLE current_fits (
     FOREIGN KEY (space_id, fit_id) REFERENCES fits (space_id, id) ON DELETE CASCADE
 );
 
--- The names of events that a Space has a fit made of every month, which it uses from then on.
+-- The event names for which a Space makes a fit every month, and then uses it.
 CREATE TABLE monthly_fits (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     event_name text NOT NULL,
     -- When the next is due; an hour later while one is being made.
     next_at timestamptz NOT NULL,
-    -- Why there was none the last time, in words.
+    -- Why the last attempt failed, in words.
     error text,
     PRIMARY KEY (space_id, event_name)
 );
@@ -1076,13 +1072,13 @@ CREATE INDEX monthly_fits_due ON monthly_fits (next_at);
 
 -------------------------------------------------------------------------------- Paths
 
--- Paths in packed columns, from which reports are computed: every event of a day with the touches
--- before it. All of it is derived from events and touchpoints, and can be thrown away and made anew.
+-- Paths in packed columns, from which reports are computed: every event of a day with the touches before
+-- it. All of it is derived from events and touchpoints, and can be deleted and rebuilt.
 --
 --     events, touchpoints ──changes──▶ pending_paths ──worker──▶ path_segments
 --             └────────────── a report reads both ──────────────────┘
 --
--- An event is in a segment, or pending, or both; while it is pending, its segment is not believed.
+-- An event is in a segment, or pending, or both. While it is pending, its row in the segment is ignored.
 CREATE TABLE pending_paths (
     space_id bigint NOT NULL,
     day date NOT NULL,
@@ -1152,25 +1148,25 @@ CREATE TABLE path_segments (
 
 -------------------------------------------------------------------------------- History
 
--- What a Space's reports were made of: its changes are counted, and what a change takes away or
--- alters is kept as it was before, so that two readings of a report can be told apart.
+-- The history behind a Space's reports. Changes are numbered, and rows that a change deletes or alters are
+-- kept in their old form, so that two snapshots of a report can be compared.
 --
---     change ──┬──▶ events, touchpoints, merges       as they are
+--     change ──┬──▶ events, touchpoints, merges       in their current form
 --              ├──▶ revisions                         the number of the change, the Space's next
---              └──▶ new_rows, former_events,        what came with it, and what was before it
+--              └──▶ new_rows, former_events,        what it added, and what was there before it
 --                   former_touchpoints
 --
--- A merge moves rows without changing what they are, and they know whose they were at first: it is
--- kept as the numbers of the changes that made and undid it.
+-- A merge moves rows without altering them, and they keep their first contact. It is stored as the numbers
+-- of the changes that made and undid it.
 
--- The number of changes that a Space has had. Whoever makes one takes the next number first and has
--- the row until it commits, so numbers commit in their order: whoever reads one has read all before.
+-- The number of changes in a Space. A change takes the next number first and holds the row until it commits,
+-- so numbers commit in order: a reader of one number has read all earlier ones.
 CREATE TABLE revisions (
     space_id bigint PRIMARY KEY,
     revision bigint NOT NULL,
-    -- Drawn anew when a backup is restored: numbers from then on are of another past.
+    -- Drawn again when a backup is restored: later numbers then belong to another history.
     era integer NOT NULL,
-    -- The number from which on everything is known, and when it was given out.
+    -- The number from which the history is complete, and when it was given out.
     known_from bigint NOT NULL DEFAULT 0,
     known_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
@@ -1227,9 +1223,9 @@ CREATE INDEX former_touchpoints_made_at ON former_touchpoints USING brin (made_a
 
 -------------------------------------------------------------------------------- Spend and rates
 
--- Cost of ads, as the platforms report it: a row for each day, place in an ad account, country and
--- currency. Of several reports of one key the latest counts: that with the latest `as_of`, of one
--- moment the last row, so that the ledger does not depend on the order in which reports come in.
+-- Ad spend as the platforms report it: a row for each day, place in an ad account, country and currency. Of
+-- several reports for one key the latest `as_of` counts, and of equal ones the last row, so that the ledger
+-- does not depend on the order of arrival.
 CREATE TABLE spend (
     space_id bigint NOT NULL,
     -- On the ad account's clock.
@@ -1238,7 +1234,7 @@ CREATE TABLE spend (
     -- which an index cannot hold.
     key bytea NOT NULL CHECK (length(key) = 16),
     platform text NOT NULL,
-    -- Empty where the row is of more than one: of all campaigns of an account, of all countries.
+    -- Empty where the row covers more than one: all campaigns of an account, all countries.
     account_id text NOT NULL,
     campaign_id text NOT NULL,
     adset_id text NOT NULL,
@@ -1251,28 +1247,28 @@ CREATE TABLE spend (
     -- By the platform's own count, and in the row's currency.
     platform_conversions numeric(20, 6) CHECK (platform_conversions >= 0),
     platform_revenue numeric(20, 6) CHECK (platform_revenue >= 0),
-    -- The ad account's zone; NULL where nobody has named it.
+    -- The ad account's time zone; NULL if it is not known.
     timezone text,
     -- When the platform reported this, and the row's place in that report.
     as_of timestamptz NOT NULL,
     place integer NOT NULL,
-    -- The order in which keys were first stored, which is the order of the list within a day.
+    -- The order in which keys were first stored; lists use it within a day.
     number bigint GENERATED ALWAYS AS IDENTITY,
-    -- The number of the change with which the row came in, or got its present figures.
+    -- The number of the change that added the row or its current figures.
     revision bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (space_id, date, key)
 );
 CREATE UNIQUE INDEX spend_number ON spend (space_id, date, number);
 
--- The ledger of spend as it was, so that a report of spend can say why it has changed:
+-- The old rows of the spend ledger, so that a report of spend can explain its changes:
 --
 --     a key     first import      replaced by a later report      deleted
 --               revision 4                 revision 7             revision 9
 --     spend          ├─ 25.00, revision 4 ─┤├─ 30.00, revision 7 ──┤
 --     former_spend                          25.00, 4 until 7        30.00, 7 until 9
 --
--- A row has the figures that were counted from one change until another, and the reason of the
--- second. NULL is what a report did not name.
+-- A row has the figures that counted from one change until another, and the reason of the second. NULL is a
+-- figure that a report left out.
 CREATE TABLE former_spend (
     space_id bigint NOT NULL,
     until_revision bigint NOT NULL,
@@ -1313,7 +1309,7 @@ CREATE TABLE reference_changes (
     made_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The rates as they were until a change; without a rate where there was none.
+-- The rates until a change; NULL where there was no rate.
 CREATE TABLE former_reference_rates (
     until_revision bigint NOT NULL,
     date date NOT NULL,
@@ -1345,8 +1341,8 @@ CREATE TABLE former_rates (
     PRIMARY KEY (space_id, until_revision, date, base, currency)
 );
 
--- The days, in UTC, on which a Space has events that name a currency: a report has to look for events
--- of another currency than its own on no other day. What is deleted leaves its day behind.
+-- The days, in UTC, on which a Space has events with a currency of their own. A report looks for foreign
+-- currencies on these days only. Deleting events leaves their days.
 CREATE TABLE currency_days (
     space_id bigint NOT NULL,
     currency text NOT NULL,
@@ -1366,7 +1362,7 @@ CREATE TABLE webhooks (
     name text NOT NULL,
     -- SHA-256 of the token in the URL: 256 random bits need no slow hash.
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
-    -- The token's last four characters, for people telling their URLs apart.
+    -- The token's last four characters, so that users can recognise their URLs.
     hint text NOT NULL,
     -- What the sender signs with, encrypted under a key that is not in the database when
     -- HEADWATER_SECRET_KEY is set.
@@ -1386,7 +1382,7 @@ CREATE TABLE webhooks (
     PRIMARY KEY (space_id, id)
 );
 
--- The last deliveries of each, as they came: to see what is wrong, and to replay.
+-- The last deliveries of each webhook, unchanged, to find faults and to replay.
 CREATE TABLE webhook_deliveries (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -1431,8 +1427,8 @@ CREATE TABLE imports (
     PRIMARY KEY (space_id, kind, digest, mapping)
 );
 
--- Uploaded files, each from its upload to its end: the row is the job. How far a file is stands in
--- imports, as for one that is brought in at a terminal.
+-- Uploaded files, each from its upload to its end: the row is the job. The progress is in imports, as for a
+-- file imported at a terminal.
 CREATE TABLE import_jobs (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -1448,7 +1444,7 @@ CREATE TABLE import_jobs (
     -- How its bytes are read as a table.
     encoding text NOT NULL DEFAULT 'utf-8-sig',
     delimiter text NOT NULL DEFAULT ',',
-    -- How the table's columns, in their order, and cells are read, as it was chosen on the page.
+    -- How the table's columns, in their order, and its cells are read, as selected on the page.
     reading json,
     again boolean NOT NULL DEFAULT false,
     status text NOT NULL DEFAULT 'uploading'
@@ -1493,7 +1489,7 @@ ALTER TABLE refused_rows
 
 -------------------------------------------------------------------------------- Exports
 
--- The row is the job, and what the API tells of it.
+-- The row is the job, and the API's answer.
 CREATE TABLE exports (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -1507,8 +1503,8 @@ CREATE TABLE exports (
         CHECK (status IN ('queued', 'processing', 'completed', 'failed')),
     created_at timestamptz NOT NULL DEFAULT now(),
     attempts int NOT NULL DEFAULT 0,
-    -- Whoever holds the token works on it, until the lease ends; the lease is renewed with progress.
-    -- `leased_until` stays when a lease ends, so that it says up to when erasures were held off.
+    -- The process with the token works on it until the lease ends, and renews the lease with its progress.
+    -- `leased_until` stays when a lease ends: it shows until when erasures were blocked.
     lease uuid,
     leased_until timestamptz,
     retry_at timestamptz NOT NULL DEFAULT now(),
@@ -1557,7 +1553,7 @@ CREATE TABLE export_schedules (
     request jsonb NOT NULL,
     extension text NOT NULL,
     rows_per_file bigint NOT NULL,
-    -- The first day of events, and the first of which there is no whole file yet.
+    -- The first day of events, and the first day without a complete file.
     first_day date NOT NULL,
     next_day date NOT NULL,
     -- Days before, which every run writes again.
@@ -1596,10 +1592,10 @@ CREATE TABLE destinations (
     wait_until timestamptz NOT NULL DEFAULT '-infinity',
     -- Calls in a row that failed for the destination as a whole.
     failures int NOT NULL DEFAULT 0,
-    -- Who is sending, and until when nobody else does.
+    -- The process that is sending, and the end of its lease.
     lease uuid,
     leased_until timestamptz,
-    -- It stays until the platform has taken a call again, so that its recovery can be told, too.
+    -- It stays until the platform accepts a call again, so that the recovery can be reported too.
     held_since timestamptz,
     -- The last try with a made-up event: when, whether the platform took it, its answer, and what
     -- helps against a failure. NULL while it has not been tried since it was changed.
@@ -1616,7 +1612,7 @@ CREATE TABLE deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY,
     destination_id bigint NOT NULL,
     event_id bigint NOT NULL,
-    -- By which the platform tells repeats: given once, the same on every attempt.
+    -- The id by which the platform deduplicates: assigned once, the same in every attempt.
     dedup_id text NOT NULL,
     status text NOT NULL DEFAULT 'queued'
         CHECK (status IN ('queued', 'retrying', 'delivered', 'failed', 'expired', 'skipped')),
@@ -1663,10 +1659,10 @@ CREATE TABLE delivery_attempts (
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (space_id, delivery_id, id);
 ALTER TABLE delivery_attempts ALTER COLUMN error SET STATISTICS 0;
 
--- How many deliveries of each destination have each status, by the quarter of an hour in which they
--- were written: every time zone's days consist of such quarters. A trigger changes them in the
--- transaction that changes the deliveries. Each backend has rows of its own (`writer`), so that no
--- transaction ever waits for another's count; a count is the sum of them.
+-- How many deliveries of each destination have each status, by the quarter of an hour of their creation: the
+-- days of every time zone consist of such quarters. A trigger updates them in the transaction that changes
+-- the deliveries. Each backend has rows of its own (`writer`), so no transaction waits for another's count; a
+-- count is their sum.
 CREATE TABLE delivery_counts (
     space_id bigint NOT NULL,
     destination_id bigint NOT NULL,
@@ -1685,9 +1681,9 @@ CREATE FUNCTION quarter_of(moment timestamptz) RETURNS timestamptz LANGUAGE sql 
     PARALLEL SAFE
 RETURN date_bin('15 minutes', moment, TIMESTAMPTZ '2000-01-01 00:00:00+00');
 
--- Only called by the triggers below, of which each names what is there: `added`, `taken` or both.
--- A cluster (Citus) plans the INSERT, and finds none of the trigger's rows there: they are counted
--- first, and the counts added one by one, of which a statement has few.
+-- Only called by the triggers below, with the transition tables that exist: `added`, `taken` or both. A
+-- cluster (Citus) plans the INSERT on nodes without the trigger's rows, so they are counted first and the few
+-- counts are added one by one.
 CREATE FUNCTION count_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     counts delivery_counts[];
@@ -1735,8 +1731,8 @@ CREATE TRIGGER count_updated AFTER UPDATE ON deliveries
 
 -------------------------------------------------------------------------------- Alerts
 
--- Counts of a Space by the hour, or day, of its clock, for as long as alerts look back. Made of other
--- tables; what became of the rows since does not change it.
+-- Counts of a Space by the hour, or day, in its time zone, for as long as alerts look back. They are copied
+-- from other tables and do not follow later changes of the rows.
 CREATE TABLE hour_counts (
     space_id bigint NOT NULL,
     measure text NOT NULL,
@@ -1784,12 +1780,12 @@ CREATE TABLE alerts (
     subject text NOT NULL,
     title text NOT NULL,
     cause text NOT NULL,
-    -- The step of the Space's clock at which it began, for rules that judge counts.
+    -- The hour or day in the Space's time zone at which it began, for rules that judge counts.
     began timestamp NOT NULL,
     opened_at timestamptz NOT NULL,
     ended_at timestamptz,
     is_severe boolean NOT NULL DEFAULT false,
-    -- Looks in a row by which all is well again.
+    -- Consecutive checks without a problem.
     well int NOT NULL DEFAULT 0,
     acknowledged_at timestamptz,
     acknowledged_by bigint REFERENCES users ON DELETE SET NULL,
@@ -1820,13 +1816,13 @@ CREATE INDEX alert_steps_alert ON alert_steps (space_id, alert_id, id);
 
 -------------------------------------------------------------------------------- Notifications
 
--- Where a Space wants to be told of its alerts and reports.
+-- Where a Space receives its alerts and reports.
 CREATE TABLE channels (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
     kind text NOT NULL CHECK (kind IN ('email', 'webhook')),
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-    -- An e-mail address; of a webhook nothing, as its address is a secret.
+    -- An e-mail address; empty for a webhook, because its address is a secret.
     address text,
     -- The webhook's address, encrypted, and what people know it by.
     secret bytea,
@@ -1835,7 +1831,7 @@ CREATE TABLE channels (
     rules text[] NOT NULL,
     made_by bigint REFERENCES users ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- An address of nobody in the Space has to agree first.
+    -- An address outside the Space's members must agree first.
     confirmed_at timestamptz,
     removed_at timestamptz,
     -- How the last message, or test, went.
@@ -1898,7 +1894,7 @@ CREATE INDEX scheduled_reports_made_by ON scheduled_reports (made_by);
 
 -------------------------------------------------------------------------------- Pages of reports
 
--- Pages of reports that somebody keeps under a name: an address without the host.
+-- Saved views: pages of reports with a name, as addresses without the host.
 CREATE TABLE saved_views (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -1913,7 +1909,7 @@ CREATE TABLE saved_views (
 );
 CREATE INDEX saved_views_user ON saved_views (user_id);
 
--- Links by which somebody without an account sees one page of reports, as it was chosen.
+-- Links that show one page of reports with its filters to people without an account.
 CREATE TABLE share_links (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -1928,7 +1924,7 @@ CREATE TABLE share_links (
     revoked_at timestamptz,
     -- To the minute.
     last_opened_at timestamptz,
-    -- Whether whoever has the link sees the notes, too.
+    -- Whether the link also shows the notes.
     with_notes boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
