@@ -160,8 +160,8 @@ PLATFORMS = {
 
 
 def platform_of(source: str) -> Key:
-    """The platform that sells the clicks of a source."""
-    if not source.endswith("_ads"):
+    """The platform that bills the clicks of a source: a source that is no ad network bills its own."""
+    if source == "direct" or source.endswith("_organic") or source.startswith("ai_"):
         return None
     return PLATFORMS.get(source) or source.removesuffix("_ads")
 
