@@ -51,8 +51,8 @@ def test_it_works(database_url: str, stage: Stage) -> None:
     assert stage.rows("touchpoints", "id", "contact_id", "source_id") == touches
     assert stage.rows("events", "id", "contact_id", "source_mask") == events
     receipts = answers(database_url, stage)["receipts"]
-    assert [each and each["status"] for each in receipts[:4]] == [None] * 4
-    assert receipts[-1]["status"] == "stored"
+    assert [each and each.status for each in receipts[:4]] == [None] * 4
+    assert receipts[-1].status == "stored"
 
 
 def test_a_visit_under_way_keeps_its_late_page_views(stage: Stage) -> None:

@@ -73,7 +73,7 @@ def test_it_works(api: Api) -> None:
     google = by_key(answer)["google"]
     figures = ("spend", "spend_before", "spend_change", "roas", "roas_before", "roas_change")
     assert [google[name] for name in figures] == [25, 20, Decimal("0.25"), 4, 3, Decimal("0.3333")]
-    email = by_key(answer)[None]
+    email = by_key(answer)["email"]
     assert [email[f"credited_revenue{end}"] for end in ("", "_before", "_change")] == [20, 0, None]
     assert (email["roas_before"], email["roas_change"]) == (None, None)
     assert "meta" not in by_key(answer)
@@ -127,7 +127,7 @@ def test_as_csv(api: Api) -> None:
     table = list(csv.DictReader(io.StringIO(text)))
     names = ("platform", "spend", "spend_before", "spend_change")
     assert [tuple(row[name] for name in names) for row in table] == [
-        ("google", "25", "20", "0.25"), ("x", "5", "0", ""), ("", "0", "0", ""),
+        ("google", "25", "20", "0.25"), ("x", "5", "0", ""), ("email", "0", "0", ""),
         ("", "4", "8", "-0.5"),
     ]  # fmt: skip
 
