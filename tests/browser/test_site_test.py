@@ -222,7 +222,7 @@ def test_what_the_endpoint_refused(walk: Walk) -> None:
     walk.visit.goto(f"{walk.here}/test")
     expect(walk.page.locator("[data-fault=origin_unknown]")).to_contain_text(walk.shop.origin)
     walk.visit.goto(walk.here)
-    walk.look_until(walk.page.get_by_text("and are none of its addresses").is_visible)
+    walk.look_until(walk.page.get_by_text("are not one of its addresses").is_visible)
 
 
 @pytest.mark.usefixtures("worker")

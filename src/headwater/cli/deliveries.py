@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from headwater.base.settings import Settings
 from headwater.forwarding.deliveries import delivery_log
