@@ -26,6 +26,13 @@ def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
+@pytest.fixture
+def connection(database_url: str) -> Iterator[psycopg.Connection]:
+    """To the old one; the others' connection is lent for the whole run."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
 def test_it_works(
     database_url: str, connection: psycopg.Connection, space_id: int, make_key: Callable[..., str]
 ) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from headwater.database.json_lines import ColumnType
+from headwater.events.answers import ListedEvent
 from headwater.events.fields import FIELDS, columns
+from headwater.http.answers import inline_schema
 from headwater.people.companies.export_lines import COLUMNS as COMPANY_COLUMNS
 from headwater.people.contacts.export_lines import COLUMNS as CONTACT_COLUMNS
 from headwater.people.contacts.export_lines import TRK_TOKENS
@@ -46,7 +48,15 @@ def test_types_are_those_of_the_schemas() -> None:
         ColumnType.WHOLE: "integer", ColumnType.AMOUNT: "number", ColumnType.BOOLEAN: "boolean",
         ColumnType.TEXT: "string", ColumnType.MOMENT: "string",
     }  # fmt: skip
+    schemas = inline_schema(ListedEvent)["properties"]
+    assert list(schemas) == list(FIELDS)
     for name, field in FIELDS.items():
-        kinds = field.schema["type"]
-        assert names[field.type] in ([kinds] if isinstance(kinds, str) else kinds), name
-        assert (field.type is ColumnType.MOMENT) == (field.schema.get("format") == "date-time")
+        schema = schemas[name]
+        variants = schema.get("anyOf", [schema])
+        kinds = [kind for each in variants for kind in _listed(each.get("type", "string"))]
+        assert names[field.type] in kinds, name
+        assert (field.type is ColumnType.MOMENT) == ("date-time" in [each.get("format") for each in variants])
+
+
+def _listed(kinds: str | list[str]) -> list[str]:
+    return [kinds] if isinstance(kinds, str) else kinds

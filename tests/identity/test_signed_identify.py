@@ -143,7 +143,7 @@ def test_what_was_not_signed(made: tuple[Site, str], changes: dict[str, Any], to
 
 
 @pytest.mark.parametrize(
-    ("age", "told"), [(MAX_AGE + 60, "more than 24 hours old"), (-3600, "of the future")]
+    ("age", "told"), [(MAX_AGE + 60, "more than 24 hours old"), (-3600, "in the future")]
 )
 def test_a_signature_has_its_time(made: tuple[Site, str], age: float, told: str) -> None:
     site, secret = made

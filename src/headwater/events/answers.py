@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.attribution.fits.choice import FitCitation
-from headwater.http.answers import DataPage
+from headwater.http.answers import DataPage, Instant
 from headwater.sources.answers import SELF_REPORTED
 from headwater.spaces.currencies import AmountCurrency, AmountInSpaceCurrency
 from headwater.spaces.known_values import ListedSource
@@ -28,7 +27,7 @@ class EventAnswer(Struct, frozen=True):
     configured_name: str
     amount: float | None
     is_upsell: bool
-    event_time_utc: datetime
+    event_time_utc: Instant
     order_id: str | None
     order_name: str | None
     currency: AmountCurrency
@@ -46,7 +45,7 @@ class ListedEvent(Struct, frozen=True, kw_only=True):
     configured_name: str | UnsetType = UNSET
     amount: float | UnsetType | None = UNSET
     is_upsell: bool | UnsetType = UNSET
-    event_time_utc: datetime
+    event_time_utc: Instant
     order_id: OptionalText = UNSET
     order_name: OptionalText = UNSET
     event_url: OptionalText = UNSET

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.exports.formats import FileForm
 from headwater.exports.schedules import ScheduleStatus, folder_of
-from headwater.http.answers import DataList, Moment, Uri
+from headwater.http.answers import DataList, Instant, Moment, Uri
 
 ExportStatus = Literal["queued", "processing", "completed", "failed"]
 """The status of an export, and of a schedule's run."""
@@ -63,8 +62,8 @@ class ExportScheduleAnswer(Struct, frozen=True):
     start_date: str
     rewritten_days: int
     rows_per_file: int
-    next_run_at: datetime
-    completed_at: Annotated[datetime | None, Meta(description="The end of the latest run.")]
+    next_run_at: Instant
+    completed_at: Annotated[Instant | None, Meta(description="The end of the latest run.")]
     waiting: Annotated[int, Meta(description="Folders that are being written, or waiting for it.")]
     failed: Annotated[int, Meta(description="Folders whose last run failed.")]
     message: Annotated[str | None, Meta(description="Why the last of them failed.")]
@@ -82,7 +81,7 @@ class ExportRun(Struct, frozen=True):
     status: ExportStatus
     rows: int
     files: int
-    completed_at: datetime | None
+    completed_at: Instant | None
 
 
 class ExportRunList(DataList[ExportRun], frozen=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from inspect import cleandoc
 from typing import Annotated, Any, Generic, TypeVar, cast
 
@@ -25,6 +26,8 @@ _SUFFIX = re.compile(rb'("(?:#/components/schemas/)?\w+?)Answer"')
 Uri = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """An instant that the database or the caller has written as text."""
+Instant = Annotated[datetime, Meta(tz=True)]
+"""An instant, with its offset from UTC."""
 
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

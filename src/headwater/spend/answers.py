@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 
 from msgspec import Struct
 
-from headwater.http.answers import DataPage
+from headwater.http.answers import DataPage, Instant
 
 
 class SpendRowAnswer(Struct, frozen=True):
@@ -26,7 +26,7 @@ class SpendRowAnswer(Struct, frozen=True):
     platform_conversions: float | None
     platform_revenue: float | None
     timezone: str | None
-    as_of: datetime
+    as_of: Instant
 
 
 class SpendPage(DataPage[SpendRowAnswer], frozen=True):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from headwater.http.answers import DataList, DataPage
+from headwater.http.answers import DataList, DataPage, Instant
 
 
 class DeliveryAnswer(Struct, frozen=True):
@@ -22,12 +21,12 @@ class DeliveryAnswer(Struct, frozen=True):
     status: Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
     reason: Annotated[str | None, Meta(description="Why it was skipped.")]
     attempts: int
-    due_at: Annotated[datetime | None, Meta(description="The next attempt; null when finished.")]
+    due_at: Annotated[Instant | None, Meta(description="The next attempt; null when finished.")]
     touchpoint_id: Annotated[int | None, Meta(description="The touchpoint that was credited.")]
     http_status: int | None
     error: Annotated[str | None, Meta(description="The error of the last attempt, in words.")]
-    created_at: datetime
-    finished_at: datetime | None
+    created_at: Instant
+    finished_at: Instant | None
 
 
 class DeliveryPage(DataPage[DeliveryAnswer], frozen=True):
@@ -41,7 +40,7 @@ class DeliveryList(DataList[DeliveryAnswer], frozen=True):
 class DeliveryAttempt(Struct, frozen=True):
     """One attempt to deliver an event."""
 
-    attempted_at: datetime
+    attempted_at: Instant
     outcome: str
     http_status: int | None
     error: str | None

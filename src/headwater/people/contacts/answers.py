@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from headwater.http.answers import DataPage
+from headwater.http.answers import DataPage, Instant
 from headwater.people.contacts.inputs import CUSTOM_FIELDS, ContactValues
 from headwater.people.contacts.journey import MOST_ITEMS
 from headwater.people.contacts.profiles import format_date
@@ -79,7 +78,7 @@ class TouchpointAnswer(Struct, frozen=True, tag_field="type", tag="touchpoint"):
     """A visit from a source."""
 
     id: int
-    event_time_utc: datetime
+    event_time_utc: Instant
     event_url: str | None
     referrer_host: str | None
     source: ListedSource
@@ -100,7 +99,7 @@ class ConversionAnswer(Struct, frozen=True, tag_field="type", tag="conversion"):
     """An event in a contact's journey."""
 
     id: int
-    event_time_utc: datetime
+    event_time_utc: Instant
     event_url: str | None
     event_name: str
     configured_name: str
@@ -133,7 +132,7 @@ class PageView(Struct, frozen=True):
     browser: str | None
     os: str | None
     event_name: str
-    event_time_utc: datetime
+    event_time_utc: Instant
 
 
 class ContactAnswer(Struct, frozen=True):

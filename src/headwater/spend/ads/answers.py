@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
-from headwater.http.answers import DataPage
+from headwater.http.answers import DataPage, Instant
 
 
 class AdNameAnswer(Struct, frozen=True):
@@ -17,7 +16,7 @@ class AdNameAnswer(Struct, frozen=True):
     id: str
     name: str
     platform: str | None
-    updated_at: datetime
+    updated_at: Instant
 
 
 class AdNamePage(DataPage[AdNameAnswer], frozen=True):
