@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from headwater.base.settings import SettingError, Settings, read_settings
-from headwater.forwarding.destinations.destination_check import try_destination
+from headwater.forwarding.destinations.destination_check import DestinationCheck, try_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import AdConsent, ConvertedPerson, SkipReason
 from headwater.forwarding.platforms.origins import named_hosts, url_of
@@ -104,7 +104,7 @@ def test_what_it_need_not_say_itself(acme: Platform) -> None:
     to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
     checked = asyncio.run(try_destination(sender, to, acme))
-    assert checked == (True, 201, "Acme Ads took the test event.", None)
+    assert checked == DestinationCheck(True, 201, "Acme Ads took the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
     refused = but(BARE, consent=AdConsent(ad_user_data=False))

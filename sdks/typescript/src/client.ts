@@ -5,7 +5,7 @@
 // nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing
 // is done: the attempt whose answer was lost did it.
 
-import { Api, type Accepted, type FileContent, type Query, type Result, type TrackPayload } from "./api.ts";
+import { Api, type Accepted, type FileContent, type Query, type ItemResult, type TrackPayload } from "./api.ts";
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
 
 const PREFIX = "/public-api/v1";
@@ -55,7 +55,7 @@ export class Client extends Api {
   }
 
   /** Sends events, 1,000 at a time; yields the result of each, in order. Rejects as `track` does. */
-  async *trackMany(events: readonly TrackPayload[]): AsyncGenerator<Result, void, undefined> {
+  async *trackMany(events: readonly TrackPayload[]): AsyncGenerator<ItemResult, void, undefined> {
     for (let start = 0; start < events.length; start += LARGEST_BATCH) {
       const batch = events.slice(start, start + LARGEST_BATCH).map(withKey);
       for (const result of await this.#trackBatch(batch)) {
@@ -64,7 +64,7 @@ export class Client extends Api {
     }
   }
 
-  async #trackBatch(events: TrackPayload[]): Promise<Result[]> {
+  async #trackBatch(events: TrackPayload[]): Promise<ItemResult[]> {
     try {
       const { results } = await this.createEvents({ events });
       if (results?.length === events.length) return results;
@@ -171,7 +171,7 @@ function apiError(status: number, text: string): ApiError {
 }
 
 /** The results of a batch without a valid event: errors are under `events.<index>.<field>`. */
-function refusals(error: ApiError, count: number): Result[] {
+function refusals(error: ApiError, count: number): ItemResult[] {
   if (Object.keys(error.errors).length === 0) throw error; // somebody else's
   const results = Array.from({ length: count }, (_, index) => {
     const errors: FieldErrors = {};
