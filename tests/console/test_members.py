@@ -187,6 +187,14 @@ def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, 
     assert given["email"] in answer.text
 
 
+def test_a_refused_invitation_keeps_its_role(owner: Person, space_id: int) -> None:
+    page = page_of(space_id)
+    answer = owner.browser.fill(page, f"{page}/invite", email="", role="admin")
+    assert answer.status_code == 422
+    invitation = answer.text.partition(f'action="{page}/invite"')[2].partition("</form>")[0]
+    assert re.findall(r'value="(\w+)" checked', invitation) == ["admin"]
+
+
 @pytest.mark.parametrize("member", ["", "x", "-1", "9" * 30, "0"])
 def test_no_such_member(owner: Person, space_id: int, member: str) -> None:
     page = page_of(space_id)

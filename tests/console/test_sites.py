@@ -67,6 +67,10 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     wrong = owner.browser.fill(here, f"{here}/end", confirm="Other")
     assert wrong.status_code == 422
     assert "Type “Shop” to end it." in wrong.text
+    nothing = owner.browser.fill(here, f"{here}/end", confirm="")
+    assert nothing.status_code == 422
+    assert 'value="Shop"' in nothing.text, "the settings on the page are those of the site"
+    assert "https://*.shop.example" in nothing.text
     ended = owner.browser.fill(here, f"{here}/end", confirm=" Shop ")
     assert "The site has ended" in ended.text
     assert "Sites that have ended" in ended.text

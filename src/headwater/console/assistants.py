@@ -32,7 +32,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     )
 
 
-@ROUTES.action("/create", _CREATE, _refuse)
+@ROUTES.action("/create", _CREATE, _refuse, _refuse)
 async def post_create(visit: PageVisit) -> Response:
     """Create a personal token and show it this once."""
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))

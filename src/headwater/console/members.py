@@ -33,11 +33,13 @@ async def show_members(visit: PageVisit) -> Response:
     return await _page(visit)
 
 
-async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    values: dict[str, Any] = {"errors": errors_of(refusal), "problem": problem_of(refusal)}
-    if visit.form.text("email"):
-        values["typed"] = visit.typed("email", "role")
-    return await _page(visit, refusal.status, **values)
+async def _refuse_invitation(visit: PageVisit, refusal: Refusal) -> Response:
+    typed, errors = visit.typed("email", "role"), errors_of(refusal)
+    return await _page(visit, refusal.status, typed=typed, errors=errors)
+
+
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
+    return await _page(visit, refusal.status, problem=problem_of(refusal))
 
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:
@@ -45,7 +47,7 @@ def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS
     return SentForm(name, permission, lock=members.lock_members)
 
 
-@ROUTES.action("/invite", _managing_form("invite"), _refuse)
+@ROUTES.action("/invite", _managing_form("invite"), _refuse_invitation)
 async def post_invite(visit: PageVisit) -> Response:
     """Invite a person by e-mail address; the link is shown this once."""
     role = read_role(visit.form)
@@ -57,7 +59,7 @@ async def post_invite(visit: PageVisit) -> Response:
     return await _page(visit, made=made)
 
 
-@ROUTES.action("/role", _managing_form("role"), _refuse)
+@ROUTES.action("/role", _managing_form("role"), conflict=_refuse_change)
 async def post_role(visit: PageVisit) -> FlashMessage:
     """Change the role of a member."""
     role = read_role(visit.form)
@@ -70,7 +72,7 @@ async def post_role(visit: PageVisit) -> FlashMessage:
     return FlashMessage.ROLE_CHANGED
 
 
-@ROUTES.action("/remove", _managing_form("remove", Permission.READ), _refuse)
+@ROUTES.action("/remove", _managing_form("remove", Permission.READ), conflict=_refuse_change)
 async def post_remove(visit: PageVisit) -> Response | FlashMessage:
     """Remove a member. All members may remove themselves."""
     member = await _fetch_member(visit)
@@ -84,7 +86,7 @@ async def post_remove(visit: PageVisit) -> Response | FlashMessage:
     return redirect(visit.request, HOME, FlashMessage.LEFT) if leaves else FlashMessage.MEMBER_REMOVED
 
 
-@ROUTES.action("/uninvite", _managing_form("uninvite"), _refuse)
+@ROUTES.action("/uninvite", _managing_form("uninvite"))
 async def post_uninvite(visit: PageVisit) -> FlashMessage:
     """Revoke an invitation."""
     number = visit.form.number("invitation")

@@ -5,7 +5,7 @@ shows the page or acts on a form in one transaction, and what a form got wrong i
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,34 +126,37 @@ class SpacePages:
 
         def register(show: Show) -> Show:
             async def get(request: Request) -> Response:
-                visitor = await require_visitor(request)
-                async with services(request).database.transaction() as connection:
-                    inside = await enter(connection, request, visitor, permission)
-                    return await show(PageVisit(request, connection, inside))
+                async with _open_visit(request, permission) as visit:
+                    return await show(visit)
 
             self.add(end, get)
             return show
 
         return register
 
-    def action(self, end: str, sent: SentForm, refuse: Refuse | None = None) -> Callable[[Act], Act]:
+    def action(
+        self, end: str, sent: SentForm, refuse: Refuse | None = None, conflict: Refuse | None = None
+    ) -> Callable[[Act], Act]:
         """Act on a posted form. An Invalid or a Conflict that the handler raises undoes what it has
-        done; `refuse` then makes the answer, in a transaction of its own.
+        done; then `refuse` answers an Invalid and `conflict` a Conflict, in a transaction of its own.
+        Without them the error has a page of its own.
         """
+        answers = {Invalid: refuse, Conflict: conflict}
 
         def register(act: Act) -> Act:
-            self.add(end, self._handler(act, sent, refuse), "POST")
+            self.add(end, self._handler(act, sent, answers), "POST")
             return act
 
         return register
 
-    def _handler(self, act: Act, sent: SentForm, refuse: Refuse | None) -> Handler:
+    def _handler(self, act: Act, sent: SentForm, answers: Mapping[type[Refusal], Refuse | None]) -> Handler:
         async def post(request: Request) -> Response:
             form = await read_sent_form(request, sent)
             try:
                 async with open_visit(request, sent, form) as visit:
                     answer = await act(visit)
             except (Invalid, Conflict) as refusal:
+                refuse = answers[Invalid if isinstance(refusal, Invalid) else Conflict]
                 if refuse is None:
                     raise
                 async with open_visit(request, sent, form) as visit:
@@ -166,13 +169,20 @@ class SpacePages:
 
 
 @asynccontextmanager
-async def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AsyncGenerator[PageVisit]:
-    """Yield the visit of a member who has sent a form, in a transaction. Raises as `enter` does."""
+async def _open_visit(
+    request: Request, permission: Permission, form: PostedForm = EMPTY, lock: Lock | None = None
+) -> AsyncGenerator[PageVisit]:
     visitor = await require_visitor(request)  # read once a request
     async with services(request).database.transaction() as connection:
-        if sent.lock is not None:
-            await sent.lock(connection, read_space_id(request))
-        yield PageVisit(request, connection, await enter(connection, request, visitor, sent.permission), form)
+        if lock is not None:
+            await lock(connection, read_space_id(request))
+        inside = await enter(connection, request, visitor, permission)
+        yield PageVisit(request, connection, inside, form)
+
+
+def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AbstractAsyncContextManager[PageVisit]:
+    """Return the visit of a member who has sent a form, in a transaction. Raises as `enter` does."""
+    return _open_visit(request, sent.permission, form, sent.lock)
 
 
 async def read_sent_form(request: Request, sent: SentForm) -> PostedForm:
@@ -186,9 +196,8 @@ async def enter_space(request: Request, permission: Permission = Permission.READ
     """Return the visitor in the Space of the path, for a handler that opens transactions itself.
     Raises as `enter` does.
     """
-    visitor = await require_visitor(request)
-    async with services(request).database.transaction() as connection:
-        return await enter(connection, request, visitor, permission)
+    async with _open_visit(request, permission) as visit:
+        return visit.inside
 
 
 def errors_of(refusal: Refusal) -> Errors:

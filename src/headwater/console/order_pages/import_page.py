@@ -73,7 +73,7 @@ async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
     return await _page(visit, refusal.status, reading=_chosen(visit.form, job.kind), errors=errors)
 
 
-@ROUTES.action("/check", _FORM, _refuse_check)
+@ROUTES.action("/check", _FORM, _refuse_check, _refuse_check)
 async def post_check(visit: PageVisit) -> Response:
     """Have all rows checked as they would be read."""
     job = await _fetch_job(visit)
@@ -103,7 +103,7 @@ async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
     return visit.redirect(_path(visit))
 
 
-@ROUTES.action("/start", _FORM, _show_progress)
+@ROUTES.action("/start", _FORM, conflict=_show_progress)
 async def post_start(visit: PageVisit) -> FlashMessage:
     """Have the rows of a checked file stored."""
     job, again = await _fetch_job(visit), bool(visit.form.text("again"))
@@ -111,7 +111,7 @@ async def post_start(visit: PageVisit) -> FlashMessage:
     return FlashMessage.IMPORT_STARTED
 
 
-@ROUTES.action("/cancel", _FORM, _show_progress)
+@ROUTES.action("/cancel", _FORM, conflict=_show_progress)
 async def post_cancel(visit: PageVisit) -> FlashMessage:
     """Cancel an import; what is stored stays."""
     job = await _fetch_job(visit)

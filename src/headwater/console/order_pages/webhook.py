@@ -55,7 +55,7 @@ async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
     )
 
 
-@ROUTES.action("/test", _TEST, refuse_change)
+@ROUTES.action("/test", _TEST, refuse_change, refuse_change)
 async def post_test(visit: PageVisit) -> Response:
     """Show the outcome that a body, or a kept delivery, would have now. Nothing is stored."""
     webhook = await fetch_active_webhook(visit)

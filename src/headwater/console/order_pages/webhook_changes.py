@@ -22,7 +22,7 @@ _SETTINGS = SentForm("change webhook", Permission.CHANGE_SETTINGS)
 _DATA = SentForm("change webhook", Permission.WRITE_DATA)
 
 
-@ROUTES.action("/secret", SECRET, refuse_change)
+@ROUTES.action("/secret", SECRET, refuse_change, refuse_change)
 async def post_secret(visit: PageVisit) -> Response | FlashMessage:
     """Replace the signing secret with the typed one, or with a new one that is shown this once."""
     webhook, is_new = await fetch_active_webhook(visit), bool(visit.form.text("make"))
@@ -32,7 +32,7 @@ async def post_secret(visit: PageVisit) -> Response | FlashMessage:
     return await render_webhook(visit, webhook.id, made=secret) if is_new else FlashMessage.SECRET_SAVED
 
 
-@ROUTES.action("/address", ADDRESS, refuse_change)
+@ROUTES.action("/address", ADDRESS, refuse_change, refuse_change)
 async def post_address(visit: PageVisit) -> Response:
     """Give a webhook another address, which is shown this once."""
     webhook = await fetch_active_webhook(visit)
@@ -41,7 +41,7 @@ async def post_address(visit: PageVisit) -> Response:
     return await render_webhook(visit, webhook.id, token=token)
 
 
-@ROUTES.action("/pause", _SETTINGS, refuse_change)
+@ROUTES.action("/pause", _SETTINGS, refuse_change, refuse_change)
 async def post_pause(visit: PageVisit) -> FlashMessage:
     """Keep what arrives from now on, and read it later."""
     webhook = await fetch_active_webhook(visit)
@@ -49,7 +49,7 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
     return FlashMessage.WEBHOOK_PAUSED
 
 
-@ROUTES.action("/resume", _SETTINGS, refuse_change)
+@ROUTES.action("/resume", _SETTINGS, refuse_change, refuse_change)
 async def post_resume(visit: PageVisit) -> FlashMessage:
     """Read what arrives again."""
     webhook = await fetch_active_webhook(visit)
@@ -57,7 +57,7 @@ async def post_resume(visit: PageVisit) -> FlashMessage:
     return FlashMessage.WEBHOOK_RESUMED
 
 
-@ROUTES.action("/delete", _SETTINGS, refuse_change)
+@ROUTES.action("/delete", _SETTINGS, refuse_change, refuse_change)
 async def post_delete(visit: PageVisit) -> Response:
     """Revoke the webhook's address permanently."""
     webhook = await fetch_active_webhook(visit)
@@ -65,7 +65,7 @@ async def post_delete(visit: PageVisit) -> Response:
     return visit.redirect("/orders", FlashMessage.WEBHOOK_DELETED)
 
 
-@ROUTES.action("/replay", _DATA, refuse_change)
+@ROUTES.action("/replay", _DATA, refuse_change, refuse_change)
 async def post_replay(visit: PageVisit) -> FlashMessage:
     """Read one delivery again."""
     webhook, delivery_id = await fetch_active_webhook(visit), visit.form.number("delivery")
@@ -75,7 +75,7 @@ async def post_replay(visit: PageVisit) -> FlashMessage:
     return FlashMessage.DELIVERY_REPLAYED if is_accepted else FlashMessage.DELIVERY_STILL_REFUSED
 
 
-@ROUTES.action("/replay-failed", _DATA, refuse_change)
+@ROUTES.action("/replay-failed", _DATA, refuse_change, refuse_change)
 async def post_replay_failed(visit: PageVisit) -> FlashMessage:
     """Read every refused delivery again."""
     webhook = await fetch_active_webhook(visit)

@@ -36,14 +36,16 @@ async def show_site(visit: PageVisit) -> Response:
     return await _page(visit)
 
 
-async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    values: dict[str, Any] = {"errors": site_errors(errors_of(refusal))}
-    if not visit.form.text(CONFIRM):
-        values["typed"] = visit.typed(*SITE_FIELDS)
-    return await _page(visit, refusal.status, **values)
+async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
+    typed, errors = visit.typed(*SITE_FIELDS), site_errors(errors_of(refusal))
+    return await _page(visit, refusal.status, typed=typed, errors=errors)
 
 
-@ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse)
+async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
+    return await _page(visit, refusal.status, errors=errors_of(refusal))
+
+
+@ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse_change)
 async def post_change(visit: PageVisit) -> FlashMessage:
     """Change a site's settings."""
     new = read_site(visit.form)
@@ -52,7 +54,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
     return FlashMessage.SITE_CHANGED
 
 
-@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse)
+@ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse_end)
 async def post_end(visit: PageVisit) -> Response:
     """End a site, once its name was typed."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
