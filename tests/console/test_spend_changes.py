@@ -37,7 +37,7 @@ def test_it_works(
     assert "Restated spend Later reports of platforms" in page
     assert "google 4711 of" in page, page
     assert "+15.00 EUR" in page
-    assert "Late events Conversions of before that came in after it. 0 +1 +20.00 0" in page
+    assert "Late events Earlier conversions that arrived late. 0 +1 +20.00 0" in page
     assert "ROAS 4.00 3.00 -1.00 revenue over spend" in page
     assert "Spring 25.00 40.00 100.00 120.00 4.00 3.00 restated spend +15.00" in page
     assert "0 unexplained" in page

@@ -66,7 +66,8 @@ UNSTATED = re.compile(
     r"|must not be more than ten years later\."
     r"|must not contain NUL characters\."
     r")$"
-    r"|^The .* must not (hold (numbers with fractions, arrays or objects|empty objects)|be empty)\.$"
+    r"|^The .* must not hold (numbers with fractions, arrays or objects|empty objects)\.$"
+    r"|^The (?![a-z0-9_.]+ must).* must not be empty\.$"
     r"|^The company_id must be an integer of at most 18 digits\.$"
     r"|^The ads\.\d+\.id must be a string of at most 512 characters or an integer\.$"
     r"|^The (settings|secrets)\..* (is none|is required\.|is not a value|must (not )?\w+ )"
@@ -87,8 +88,8 @@ UNSTATED = re.compile(
     re.DOTALL,
 )
 """Rules between parameters, about the calendar, the clock and the Space, of integers with a decimal
-point, of NUL and of empty arrays anywhere, and of domains of companies; of what a destination's
-platform asks for, and control characters.
+point, of NUL anywhere, of empty arrays under names that no member of the API can have, and of domains
+of companies; of what a destination's platform asks for, and control characters.
 """
 
 

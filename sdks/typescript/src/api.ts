@@ -1107,7 +1107,7 @@ export type CreateFitBody = {
   end_date: string;
   /** The days before a conversion in which touchpoints count; 30. */
   attribution_window?: AttributionWindow;
-  /** True to go by it from now on; the first of an event name is current anyway. */
+  /** True to use it from now on; the first fit of an event name is current anyway. */
   current?: boolean;
 };
 

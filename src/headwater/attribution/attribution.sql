@@ -1,7 +1,7 @@
 -- name: credited
--- Every credited row: an event `e` with each touch `t` that gets a part of it. The sources filter
--- what has been weighted: they never change a credit. What an amount is made of is worked out once
--- an event.
+-- Every credited row: an event `e` with each touch `t` that gets a share of it. The sources filter the
+-- result after credit is shared out, so they never change a credit. The units of an amount are computed
+-- once an event.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
        t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches,
        m.units, m.step{also}
@@ -11,7 +11,7 @@ CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
 
 -- name: has_credit
--- Whether a touch that has credit of event `e` is of the requested sources.
+-- Whether a touch with credit of event `e` has one of the requested sources.
 EXISTS (SELECT FROM ({credited_touches}) t WHERE t.source_id = ANY(%(source_ids)s));
 
 -- name: units
@@ -92,8 +92,8 @@ s.{share} + (row_number() OVER (ORDER BY s.{lost} DESC, s.place)
  ) s);
 
 -- name: turn_of_source
--- Of one amount: the share of the source of touch `r`, those of all sources together, and the source's
--- turn when the units left over are given out.
+-- For one amount: the share of the source of touch `r`, the sum of all sources' shares, and the source's
+-- turn when the remaining units are given out.
 r.{share}, sum(r.{share}) FILTER (WHERE r.nth = 1) OVER () AS {given},
 dense_rank() OVER (ORDER BY r.{lost} DESC, r.met) AS {turn}
 
@@ -102,8 +102,8 @@ dense_rank() OVER (ORDER BY r.{lost} DESC, r.met) AS {turn}
 linear_units(s.{share} + (s.{turn} <= m.{units} - s.{given})::int, s.nth, s.alike) AS {share}
 
 -- name: spread_by_source
--- Every touch of a path gets a share of the units: those of its source, shared out by the weights of
--- the distinct sources as they were met, and then equally among the touches of each.
+-- Every touch of a path gets a share of its source's units. The units go to the distinct sources by
+-- weight, in the order of their first touch, and then equally to the touches of each.
 (SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches, {shares}
  FROM (
     SELECT r.id, r.occurred_at, r.source_id, r.tag_set_id, r.place, r.touches, r.nth, r.alike,
@@ -131,8 +131,8 @@ linear_units(s.{share} + (s.{turn} <= m.{units} - s.{given})::int, s.nth, s.alik
  ) s);
 
 -- name: holders
--- Whose touches are of these sources, looking at a bounded number of them. Beyond the bound there
--- are too many to be of use, and they are only counted.
+-- The contacts with touches of these sources, among a bounded number of touches. Above the bound they are
+-- too many to be useful, and are only counted.
 WITH h AS MATERIALIZED (
     SELECT t.contact_id, {company_id} AS company_id FROM touchpoints t
     WHERE t.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s)

@@ -24,7 +24,7 @@ _EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 @dataclass(frozen=True)
 class TouchAges:
-    """The times of touches, by which older ones have less credit."""
+    """The times of touches, for models that give older ones less credit."""
 
     seconds: IntArray
     """The whole seconds since 1970 of every touch."""
@@ -33,7 +33,7 @@ class TouchAges:
 
 @dataclass(frozen=True)
 class SourceWeights:
-    """The worth of sources, by which they have credit."""
+    """The weights of sources, for models that share credit by them."""
 
     sources: IntArray
     """The number of every touch's source."""
@@ -65,13 +65,13 @@ class Credited:
     counts: IntArray
     """Of each event, how many of its touches are credited."""
     ages: TouchAges | None = None
-    """Only where credit goes by them."""
+    """Only for models that use ages."""
     worth: SourceWeights | None = None
     """The same."""
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
-        """Return the share of each credited touch in its event's whole number of units, of which
-        each event has at most 1e18. The shares of an event add up to its units.
+        """Return the share of each credited touch in its event's whole number of units, at most 1e18 an
+        event. The shares of an event add up to its units.
         """
         match spread:
             case Spread.WHOLE:
@@ -141,7 +141,7 @@ class Crediting:
         return Credited(events, picks[events], has.astype(np.int64))
 
     def _credit_each(self, model: str) -> Credited:
-        """Return every touch that counts for a model, with what its shares go by."""
+        """Return every touch that counts for a model, with the values that its share depends on."""
         rule = MODELS[model]
         if rule.is_fitted:
             weights = self._fitted[model]
@@ -174,7 +174,7 @@ class Crediting:
         return self._each[source_ids]
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
-        """Return each event's first or last touch of some sources; -1 where there is none."""
+        """Return each event's first or last touch of some sources; -1 without one."""
         narrowed, touches = self._only(source_ids)
         at = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0

@@ -1,5 +1,5 @@
-"""The weights of time decay, as whole numbers: of touches by how much older they are than the
-latest of their path. Pure.
+"""The weights of time decay, as whole numbers: a touch's weight depends on how much older it is than the
+latest touch of its path. Pure.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def _weights_of_steps() -> list[int]:
 
 # The latest touch of a path weighs 1, one that is a half-life older a half, and so on. Only the
 # time between touches matters: if all were a day further from the purchase, each would weigh less
-# by one factor, which the shares do not show. With a half-life of seven days, in 2**20:
+# by the same factor, which does not change the shares. With a half-life of seven days, in 2**20:
 #
 #     days before the latest touch      0          3.5         7         14        21
 #     steps of a half-life              0          512       1024      2048      3072
 #     weight                      1048576      741455    524288    262144    131072
 #
-# After the first half-life the numbers are those of before, halved as often as half-lives have
-# passed, and rounded down: after twenty-one of them 0.
+# After the first half-life the numbers repeat, halved once for each half-life and rounded down: after
+# twenty-one of them 0.
 
 _FIRST = np.array(_weights_of_steps(), dtype=np.int64)
 _TABLE = np.concatenate([_FIRST >> halvings for halvings in range(LATEST_WEIGHT.bit_length() + 1)])
-"""The weights by steps: the last is 0, as all after it."""
+"""The weights by steps. The last is 0, and so are all after it."""
 
 
 def weigh(seconds: IntArray, half_life_days: int) -> IntArray:

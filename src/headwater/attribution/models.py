@@ -34,7 +34,7 @@ PAID = CountingTouches(
 )
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
 FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
-"""The weight of a touch's source in the fit that a model goes by."""
+"""The weight of a touch's source in the fit."""
 WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
 """The touches of sources that the fit gives a weight."""
 
@@ -60,7 +60,7 @@ WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
 
 
 class Spread(Enum):
-    """The way in which something is shared out over the credited touches."""
+    """How an amount is shared out over the credited touches."""
 
     WHOLE = "whole"
     LINEAR = "linear"
@@ -92,7 +92,7 @@ class CreditShare:
     """
 
     def credit_of(self, amount: SharedAmount) -> Composable:
-        """Return the share of an amount: of its `units`, each of which is worth a `step`."""
+        """Return the share of an amount: the number of its `units`, each worth a `step`."""
 
         def column(name: str) -> Composable:
             return SQL("c.{}").format(amount.column(name))
@@ -130,7 +130,7 @@ class Model:
     counting: tuple[CountingTouches, ...] = (ANY,)
     """The touches that count; each only where those before it find no touch."""
     is_fitted: bool = False
-    """True when it goes by the weights that a fit has for sources."""
+    """True when it uses the weights of sources in a fit."""
 
     @property
     def goes_by_age(self) -> bool:
@@ -139,7 +139,7 @@ class Model:
 
     @property
     def is_weighted(self) -> bool:
-        """True when shares are by weights, of which hardly any is a whole part of all."""
+        """True when shares depend on weights, so that they are rarely simple fractions."""
         return self.share.spread in (Spread.BY_AGE, Spread.BY_SOURCE)
 
     @property

@@ -55,16 +55,16 @@ _NARROWED: dict[tuple[bool, bool], Composable] = {
 
 @dataclass(frozen=True)
 class Attribution:
-    """The rule by which touches get credit, and the sources whose credit is requested."""
+    """The model and window that decide which touches get credit, and the requested sources."""
 
     model: str
     window_days: int
     """One of WINDOWS."""
     source_ids: tuple[int, ...]
     by_company: bool = False
-    """True when an event's path is that of its whole company, if it has one."""
+    """True when an event's path includes its whole company, if it has one."""
     weights: tuple[int, ...] = ()
-    """Of sources, from number 1, in the fit that a fitted model goes by; at most a billion."""
+    """The weights of sources, from number 1, in the fit of the model; at most a billion."""
 
     def parameters(self) -> dict[str, Any]:
         """The values that `credited_rows` binds, besides `space_id`."""

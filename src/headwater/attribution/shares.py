@@ -18,7 +18,7 @@ IntArray = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Recipients:
-    """Those among whom the units of events are shared out, event by event in order."""
+    """The recipients of the units of events, event by event in order."""
 
     events: IntArray
     """The event of each."""
@@ -106,7 +106,7 @@ class WeightedRecipients:
         return (ends - starts)[of.events], ends[of.events]
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return each one's share in its event's units, of which there are 60 bits."""
+        """Return each recipient's share in its event's units, which have up to 60 bits."""
         if self._equal:
             return self._recipients.evenly(units)
         of, (totals, places) = self._recipients, self._totals
@@ -149,7 +149,7 @@ def _running(values: IntArray) -> IntArray:
 
 
 def _sums(shares: IntArray, of: Recipients) -> IntArray:
-    """Return what the shares of each event come to; sums may go round, as may what is left."""
+    """Return the sum of the shares of each event. Sums may overflow, and so may the remainder."""
     before = _running(shares)
     return before[of.firsts + of.counts] - before[of.firsts]
 
@@ -193,7 +193,7 @@ _NUMBERS = 1 + LAST_NUMBER
 
 @dataclass(frozen=True)
 class SourcesMet:
-    """The distinct sources of events' touches, event by event, as they were first met."""
+    """The distinct sources of events' touches, event by event, in the order of their first touch."""
 
     _met: WeightedRecipients
     """Those sources, with their weights."""
@@ -206,9 +206,7 @@ class SourcesMet:
 
     @classmethod
     def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> SourcesMet:
-        """Return those of credited touches that have these sources; `weights` are by the number of
-        a source.
-        """
+        """Return the recipients with these sources among credited touches; `weights` are by source number."""
         keys = credited.events * _NUMBERS
         keys += sources
         order, begins = _ordered(keys)

@@ -1392,7 +1392,7 @@ class CreateFitBody(TypedDict):
     attribution_window: NotRequired[AttributionWindow]
     """The days before a conversion in which touchpoints count; 30."""
     current: NotRequired[bool]
-    """True to go by it from now on; the first of an event name is current anyway."""
+    """True to use it from now on; the first fit of an event name is current anyway."""
 
 
 class SecretField(TypedDict):

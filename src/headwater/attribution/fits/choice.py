@@ -1,5 +1,5 @@
-"""The fit that a model goes by: the one that is named, or the Space's current one for the events'
-name. Whatever is worked out by a fit names it, so that it can be worked out again.
+"""The fit that a model uses: the named one, or the Space's current one for the event name. Every result names
+its fit, so that it can be computed again.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ FIT = Parameter(
 
 @dataclass(frozen=True)
 class FitChoice:
-    """The choice of the fit that a model goes by."""
+    """The choice of the fit that a model uses."""
 
     name: str | None
     """Its name; None for a current one."""
     event_names: tuple[str, ...]
     """The events that it is for; empty is any."""
     fit_id: int | None = None
-    """Its number, where that is what it is chosen by."""
+    """Its number, if it is chosen by number."""
 
     def parameters(self, space_id: int) -> dict[str, Any]:
         """The values that the statement of the candidates binds."""
@@ -81,7 +81,7 @@ class FitCitation(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ChosenFit:
-    """A fit as far as credit goes by it."""
+    """The parts of a fit that credit depends on."""
 
     id: int
     name: str
@@ -109,12 +109,12 @@ class ChosenFit:
 
 
 def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, Any]]:
-    """The statement whose rows are the fits of which `choose` takes one, and what it binds."""
+    """Return the statement that reads the candidates for `choose`, and its values."""
     return queries["candidates"], choice.parameters(space_id)
 
 
 async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitChoice) -> ChosenFit:
-    """The fit that a choice is of. Raises Invalid where there is none, or several."""
+    """Return the fit of a choice. Raises Invalid without one, or with several."""
     return choose(choice, await _candidates(connection, space_id, choice))
 
 
@@ -156,7 +156,7 @@ def _refused(rule: str) -> Invalid:
 
 
 def is_needed(models: Sequence[str]) -> bool:
-    """Return whether any of some models goes by a fit."""
+    """Return whether any of these models uses a fit."""
     return any(MODELS[model].is_fitted for model in models)
 
 

@@ -20,8 +20,8 @@ _START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 
 def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return all that the weights follow from, as JSON has it, in one order. `name_of` names the
-    numbers of sources.
+    """Return everything that the weights follow from, in its JSON form and one order. `name_of` maps the
+    numbers of sources to names.
     """
     transitions = journeys.transitions(journeys.counts)
     names = _states([name_of(number) for number in journeys.sources])
@@ -43,7 +43,7 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
 
 
 def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
-    """Return the digest by which a fit is known: of the request and of what was counted."""
+    """Return the digest that identifies a fit, computed from the request and the counts."""
     content = {
         "event_name": request.event_name,
         "window_days": request.window_days,

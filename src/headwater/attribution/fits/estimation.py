@@ -16,7 +16,7 @@ from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 
 RESAMPLES = 500
 BOUNDS = (2.5, 97.5)
-"""The percentiles of the resamples between which an interval of 95 % lies."""
+"""The percentiles of the resamples at the ends of a 95 % interval."""
 Weigh = Callable[[FloatArray], FloatArray]
 
 
@@ -33,10 +33,11 @@ class Estimate:
 def estimate(
     journeys: JourneyKinds, seed: int, name_of: Callable[[int], str]
 ) -> Mapping[str, list[Estimate]]:
-    """Return by model the estimates of all sources that somebody came from, the largest first.
+    """Return by model the estimates of all sources with visits, the largest first.
 
-    An interval is from a bootstrap over contacts: each counts as often as a number drawn with mean
-    1 says, with all its journeys, as those of one contact are alike. The same seed draws the same.
+    Intervals come from a bootstrap over contacts: each contact counts a random number of times with mean 1,
+    with all of its journeys, because the journeys of one contact are alike. The same seed gives the same
+    result.
     """
     weighers = {MARKOV: _by_markov(journeys), SHAPLEY: _by_shapley(journeys)}
     resamples = _resamples(journeys, weighers, seed)

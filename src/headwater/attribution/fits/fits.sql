@@ -18,8 +18,8 @@ WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
   AND e.event_time >= %(start)s AND e.event_time < %(end)s;
 
 -- name: lost
--- Everybody with touches in the time and without such a conversion in it: the sources of those
--- touches that are within the window before the last of them.
+-- All contacts with touches in the period and without such a conversion in it: the sources of their
+-- touches within the window before the last one.
 SELECT t.contact_id, string_agg(int2send(t.source_id), '' ORDER BY t.occurred_at, t.id)
 FROM (
     SELECT t.contact_id, t.occurred_at, t.id, t.source_id,

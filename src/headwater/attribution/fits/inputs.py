@@ -33,7 +33,7 @@ FIT_REQUEST = object_of(
             one_of(WINDOWS), "The days before a conversion in which touchpoints count; 30."
         ),
         "current": Property(
-            BOOLEAN, "True to go by it from now on; the first of an event name is current anyway."
+            BOOLEAN, "True to use it from now on; the first fit of an event name is current anyway."
         ),
     }
 )

@@ -1,5 +1,5 @@
-"""Journeys: the sources that contacts came from, in order, until they converted or were lost; as
-columns of numbers, in which equal journeys are one kind. Pure.
+"""Journeys: the sources of contacts, in order, until they converted or were lost. They are stored as columns
+of numbers; equal journeys are one kind. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BESIDES_SOURCES = 3
 
 @dataclass(frozen=True)
 class Journey:
-    """One conversion with the touches before it, or somebody's touches without any."""
+    """One conversion with the touches before it, or the touches of a contact without conversion."""
 
     contact_id: int
     source_ids: tuple[int, ...]
@@ -90,8 +90,8 @@ class JourneyKinds:
         return int(self.counts[~self.converted].sum())
 
     def transitions(self, counts: FloatArray) -> FloatArray:
-        """Return how many transitions there are from every state to every other, where there are
-        so many journeys of each kind.
+        """Return the number of transitions from every state to every other, given the number of journeys of
+        each kind.
         """
         states = len(self.sources) + BESIDES_SOURCES
         flat = np.bincount(self.steps, counts[self.step_kinds], minlength=states * states)

@@ -8,15 +8,15 @@ import numpy as np
 
 from headwater.attribution.fits.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
 
-# A removed source leads to null: whoever would have come by it is lost. So what is left of the
+# A removed source leads to null: a contact who would have come through it is lost. The remaining
 # conversions are those of journeys that never enter it, and the removal effect of a source is the
 # share of the chain's conversions whose journeys do:
 #
 #     effect = P(a journey enters it) P(conversion from there) / P(conversion from the start)
 #
-# All three stand in the inverse N of 1 - Q, where Q are the chances between start and sources, in
-# which N[a, b] is how often a journey from a is in b: it ever enters b with N[a, b] / N[b, b]. It
-# equals taking out one source after another and computing each chain anew.
+# All three follow from the inverse N of 1 - Q, where Q are the probabilities between start and sources
+# and N[a, b] is how often a journey from a is in b: it ever enters b with N[a, b] / N[b, b]. The result
+# equals removing one source after another and computing each chain anew.
 
 
 def removal_effects(transitions: FloatArray) -> FloatArray:

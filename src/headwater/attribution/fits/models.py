@@ -1,4 +1,4 @@
-"""Fits: what one is made of, and what it says."""
+"""Fits: their inputs and their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEWEST_CONVERSIONS = 300
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The journeys that a fit is made of."""
+    """The journeys from which a fit is computed."""
 
     event_name: str
     """The conversions."""
@@ -34,7 +34,7 @@ class FittedWeight:
     model: str
     source: str
     weight: Decimal
-    """From 0 to 1; those of a model add up to 1."""
+    """From 0 to 1; the weights of a model add up to 1."""
     low: Decimal
     high: Decimal
 
@@ -62,7 +62,7 @@ class Fit:
     and how many conversions had these.
     """
     digest: str
-    """Of the request and the counts, as hexadecimal SHA-256."""
+    """The SHA-256 of the request and the counts, in hexadecimal."""
     made_at: datetime
     is_current: bool
-    """True when it is what the Space goes by for its event name, where none is named."""
+    """True when the Space uses it for its event name by default."""

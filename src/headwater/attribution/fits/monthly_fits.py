@@ -1,5 +1,5 @@
-"""Fits that are made every month, of the event names for which a Space wants it: of the last whole
-months, and current from then on.
+"""Makes fits every month for the event names that a Space has chosen, from the last whole months. Each
+becomes the current one.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from headwater.spaces.spaces import fetch_space
 queries = Queries(__name__, "monthly_fits.sql")
 fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outcome"])
 due_spaces = DueSpaces(queries["due"])
-"""Spaces of which a fit is due."""
+"""Return the Spaces with a fit due."""
 
 MONTHS = 3
-"""The whole months that a fit is made of: enough conversions for most, and recent."""
+"""The number of whole months in a fit: enough conversions for most Spaces, and recent."""
 WINDOW_DAYS = 30
 HOUR = 6
 """On the Space's clock, of the first day of a month: what happened in the month before is in."""
@@ -37,12 +37,12 @@ AGAIN = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class MonthlyFit:
-    """An event name of which a fit is made every month."""
+    """An event name with a fit every month."""
 
     event_name: str
     next_at: datetime
     error: str | None
-    """Why there was none the last time; None when there was, or none was due yet."""
+    """Why the last attempt failed; None if it succeeded, or if there was none yet."""
 
 
 async def start_monthly(connection: AsyncConnection, space: Space, event_name: str, now: datetime) -> None:
@@ -57,7 +57,7 @@ async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: s
 
 
 async def list_monthly(connection: AsyncConnection, space_id: int) -> list[MonthlyFit]:
-    """The event names of which fits are made every month."""
+    """Return the event names with a fit every month."""
     cursor = connection.cursor(row_factory=class_row(MonthlyFit))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
@@ -114,7 +114,7 @@ class MonthlyFitter:
         return True
 
     async def _make(self, space: Space, event_name: str, now: datetime) -> str | None:
-        """Make a fit and go by it. Returns why there is none."""
+        """Make a fit and use it from then on. Returns the reason if it could not be made."""
         first, last = months_before(now, space.zone)
         request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
         name = f"{event_name} to {last:%Y-%m}"

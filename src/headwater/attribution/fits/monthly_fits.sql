@@ -9,13 +9,13 @@ ON CONFLICT (space_id, event_name) DO NOTHING;
 DELETE FROM monthly_fits m WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;
 
 -- name: list
--- The event names of which fits are made every month.
+-- The event names with a fit every month.
 SELECT m.event_name, m.next_at, m.error FROM monthly_fits m
 WHERE m.space_id = %(space_id)s
 ORDER BY m.event_name;
 
 -- name: due
--- For the operator's side: Spaces of which a fit is due.
+-- For the operator: Spaces with a fit due.
 SELECT DISTINCT d.space_id FROM (
     SELECT m.space_id FROM monthly_fits m
     WHERE m.next_at <= %(now)s
@@ -32,6 +32,6 @@ WHERE m.space_id = %(space_id)s AND m.event_name = (
 RETURNING m.event_name;
 
 -- name: finish
--- When the next one is due, and why there was none, if there was none.
+-- Store the time of the next fit, and the error of this one, if any.
 UPDATE monthly_fits m SET next_at = %(next_at)s, error = %(error)s
 WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;

@@ -28,7 +28,7 @@ queries = Queries(__name__, "fits.sql")
 Rows = Sequence[tuple[Any, ...]]
 
 MAKING_SECONDS = 19.5
-"""The time for which a request that makes a fit should have its connection."""
+"""Seconds for which a request that makes a fit needs its connection."""
 _SEED_DIGITS = 16
 _STEP = Decimal("1e-9")
 _TOLERANCE = Decimal("2e-9")
@@ -133,7 +133,7 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
 
 
 async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
-    """Go by a fit from now on, where none is named for its event name. Raises NotFound."""
+    """Use a fit from now on when none is named for its event name. Raises NotFound."""
     await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
     return await fetch_fit(connection, space_id, fit_id)
 

@@ -1,1 +1,1 @@
-"""The past of what reports are made of: changes, counted, and rows as they were before them."""
+"""The history behind reports: numbered changes, and rows in their old form."""

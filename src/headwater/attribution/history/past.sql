@@ -26,7 +26,7 @@ WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
 ORDER BY f.until_revision;
 
 -- name: contacts_of_events
--- The contacts of those of some events that are of some days.
+-- The contacts of events on some days.
 SELECT DISTINCT e.contact_id
 FROM unnest(%(ids)s::bigint[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -56,14 +56,14 @@ SELECT m.merged_id, m.survivor_id FROM merges m
 WHERE m.space_id = %(space_id)s AND m.undone_revision > %(revision)s;
 
 -- name: survivors
--- What some contacts are part of now.
+-- The contacts into which some contacts are merged now.
 SELECT DISTINCT coalesce(c.merged_into, c.id)
 FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
 
 -- name: merges
--- The merges of some contacts and of those that are part of them now, as far as they held after a
--- change.
+-- The merges of some contacts and of the contacts that are part of them now, if they were in force after
+-- a change.
 SELECT m.merged_id, m.survivor_id, m.revision, m.undone_revision
 FROM (
     SELECT c.id FROM contacts c

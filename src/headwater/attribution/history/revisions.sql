@@ -1,19 +1,18 @@
 -- name: draw
--- The number of a change, before anything that it changes: whoever changes the same Space waits here
--- until this one is committed, so that no two wait for each other's rows in a circle.
+-- Take the number of a change before it changes anything. Other changes of the Space wait here until this
+-- one is committed, so they cannot deadlock on each other's rows.
 INSERT INTO revisions AS r (space_id, revision, era)
 VALUES (%(space_id)s, 1, (random() * 2147483646)::integer)
 ON CONFLICT (space_id) DO UPDATE SET revision = r.revision + 1;
 
 -- name: latest
--- The number of a Space's latest change, of which past it is one, and from which number on its
--- changes are known.
+-- The number of a Space's latest change, its history, and the first number from which it is complete.
 SELECT coalesce(max(r.revision), 0), coalesce(max(r.era), 0), coalesce(max(r.known_from), 0), now()
 FROM revisions r
 WHERE r.space_id = %(space_id)s;
 
 -- name: at
--- The number of a Space's latest change by a moment, or none where that is not known any more.
+-- The number of a Space's latest change at a time; no row if it is no longer known.
 SELECT greatest(r.known_from, added.revision, event.revision, touchpoint.revision, made.revision,
                 undone.revision)
 FROM revisions r
@@ -41,6 +40,5 @@ LEFT JOIN LATERAL (
 WHERE r.space_id = %(space_id)s AND r.known_at <= %(moment)s;
 
 -- name: begin_era
--- For the operator's side: what is counted from now on is of another past than what was counted
--- after the backup was made.
+-- For the operator: numbers from now on belong to another history than those given out after the backup.
 UPDATE revisions r SET era = %(era)s;

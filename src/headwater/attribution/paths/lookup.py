@@ -9,7 +9,7 @@ import numpy as np
 from headwater.attribution.paths.path_data import BoolArray, IntArray
 
 _SPARSE, _SHORT = 16, 1 << 20
-"""A table has at most so many entries a number, or so many entries."""
+"""The most entries of a table: this many for each number, or this many in all."""
 _SMALL, _MANY = 1 << 18, 256
 """The most entries of a table made for one look, and the fewest values that are worth it."""
 _NONE = np.array([], dtype=np.int64)
@@ -83,7 +83,7 @@ class NumberMap:
 _BITS = 63
 """Of a number above zero."""
 _DENSE = 16
-"""Values that span no more than so many times their number are marked in a table, not sorted."""
+"""Values whose range is at most this many times their number are marked in a table instead of sorted."""
 
 
 def distinct_values(values: IntArray) -> IntArray:

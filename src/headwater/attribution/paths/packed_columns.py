@@ -13,7 +13,7 @@ from headwater.attribution.paths.path_data import NO_AMOUNT, IntArray
 WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 """The types of numbers by how many octets each has. Without any, all are the base."""
 _WIDE = 1 << 32
-"""Numbers from here on have a sign, as unsigned ones do not mix with those."""
+"""Numbers of this width and above are signed, because unsigned ones do not mix with those."""
 
 
 class DamagedColumn(Exception):
@@ -22,9 +22,9 @@ class DamagedColumn(Exception):
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """Unsigned integers, each as wide as the largest needs; added to the base they are the values.
+    """Unsigned integers, each as wide as the largest needs. The base is added to restore the values.
 
-    A column of amounts counts from 1, as 0 stands for none.
+    A column of amounts starts at 1, because 0 marks a missing amount.
     """
 
     base: int
@@ -32,12 +32,12 @@ class PackedColumn:
 
     @property
     def checksum(self) -> int:
-        """A number that tells damage to the column."""
+        """A number that reveals damage to the column."""
         return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
 
 
 def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
-    """Return a stored column. Raises DamagedColumn when it is not what the checksum was made of."""
+    """Return a stored column. Raises DamagedColumn when the checksum does not match."""
     column = PackedColumn(base, data)
     if column.checksum != checksum:
         raise DamagedColumn

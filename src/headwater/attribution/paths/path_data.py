@@ -21,7 +21,7 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 NO_AMOUNT = -(2**63)
-"""In the column of amounts: the event has none."""
+"""In the column of amounts: the event has no amount."""
 LEFT_OUT, ROUNDED_AWAY = 1 << 62, 1 << 61
 """Likewise, above zero or below: the event's amount is left out of a report, or its value in the
 report's currency rounds to zero. No real amount is as large.
@@ -29,12 +29,12 @@ report's currency rounds to zero. No real amount is as large.
 
 
 class Column(StrEnum):
-    """The columns: those of events, then those of touches."""
+    """The columns of events, then the columns of touches."""
 
     EVENT_IDS = "event_ids"
     CONTACTS = "contacts"
     COMPANIES = "companies"
-    """0 is none."""
+    """0 means none."""
     NAMES = "names"
     """Places in `event_names`."""
     SECONDS = "seconds"
@@ -44,7 +44,7 @@ class Column(StrEnum):
     sign of the amount that the event states.
     """
     STARTS = "starts"
-    """The place among the touches at which the event's path begins."""
+    """The index of the first touch of the event's path."""
     LENGTHS = "lengths"
     """The number of touches on the whole path."""
     OLDER_1 = "older_1"
@@ -53,12 +53,12 @@ class Column(StrEnum):
     OLDER_30 = "older_30"
     OLDER_60 = "older_60"
     OLDER_90 = "older_90"
-    """The number of touches at the path's beginning that are before a window of so many days."""
+    """The number of touches at the start of the path that are older than a window of this many days."""
     TOUCH_SECONDS = "touch_seconds"
     SOURCES = "sources"
     TAG_SETS = "tag_sets"
     KINDS = "kinds"
-    """The EventKind of the event. Last, as stored segments list their columns in this order."""
+    """The EventKind of the event. It comes last because stored segments list their columns in this order."""
 
 
 class EventKind(IntEnum):

@@ -1,6 +1,5 @@
-"""Reads the paths of a Space's events: from segments where they can be believed, from the tables
-where they are pending, missing or damaged. Both within one snapshot, so that every event is read
-once, as it is.
+"""Reads attribution paths: from valid segments, and from the tables for events that are pending, missing or
+in a damaged segment. Both in one snapshot, so that every event is read exactly once.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _NO_IDS = np.array([], dtype=np.int64)
 
 
 class PathReader:
-    """Reads paths in a transaction of which all statements see the same rows."""
+    """Reads paths in a transaction whose statements all see the same rows."""
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class PathReader:
                 yield block, await self.read_live(unknown[start : start + MAX_LIVE_EVENTS])
 
     async def _with_events(self, days: Collection[date]) -> set[date]:
-        """Return those of some days on which there are events."""
+        """Return the days with events among some days."""
         if not days:
             return set()
         values = {"space_id": self._space_id, "days": sorted(days)}
@@ -114,8 +113,8 @@ class PathReader:
     async def _blocks(
         self, scan: ScanPlan, blocks: Sequence[Block], damaged: set[date]
     ) -> AsyncIterator[Piece]:
-        """Yield what is to be believed of some blocks of segments, in order. A day of which one is
-        damaged is added to `damaged`.
+        """Yield the valid paths of some blocks of segments, in order. A day with a damaged segment is added
+        to `damaged`.
         """
         at, gathered = 0, list[PathData]()
         async for day, records in self._records(scan, blocks):
@@ -191,7 +190,7 @@ class PathReader:
 
 
 def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
-    """Return the paths of each part of some events; deleted events have none."""
+    """Return the paths of some events, in parts; deleted events have none."""
     event_ids = np.concatenate(parts)
     order = np.argsort(event_ids)
     numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]

@@ -12,8 +12,8 @@ FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 
 -- name: read_common
--- Some columns of those segments of some days in which one of some sources is common and that are not
--- known, each behind its stamp.
+-- Some columns of the segments of some days that are not cached and in which one of some sources is common,
+-- each with its stamp.
 SELECT s.stamp, s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
@@ -59,8 +59,8 @@ SELECT p.day FROM pending_paths p WHERE p.space_id = %(space_id)s
 ORDER BY day;
 
 -- name: days_with_events
--- Those of some days on which there are events. Their ends are computed before: behind a policy an
--- index is not searched by what a function makes of another table's column.
+-- The days with events among some days. The ends of the days are computed first: under a row-level policy
+-- an index is not used for values that a function computes from another table's column.
 WITH days AS MATERIALIZED (
     SELECT d.day, d.day::timestamp AT TIME ZONE 'UTC' AS start,
            (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC' AS ends
@@ -86,8 +86,8 @@ JOIN events e
   ON e.space_id = %(space_id)s AND e.event_time >= d.start AND e.event_time < d.ends;
 
 -- name: pending
--- The events whose segments are not to be believed, by day, and the changes by which they are not:
--- numbers of eight octets, highest first.
+-- The events whose segments are outdated, by day, and the changes since: numbers of eight octets, highest
+-- first.
 SELECT p.day, string_agg(int8send(p.event_id), ''), string_agg(int8send(p.id), '')
 FROM pending_paths p
 WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s

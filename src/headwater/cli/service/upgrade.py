@@ -18,7 +18,7 @@ from headwater.operations.upgrades.errors import UpgradeError
 from headwater.operations.upgrades.upgrade import Upgraded, remove_kept
 from headwater.operations.upgrades.upgrade import upgrade as upgrade_cluster
 
-NOTHING = f"The cluster is of PostgreSQL {MAJOR} already."
+NOTHING = f"The cluster already has PostgreSQL {MAJOR}."
 REMOVAL = (
     "The old cluster is kept. People who are erased from now on stay in it: remove it with"
     " `headwater upgrade --remove-old` once all is well."

@@ -47,24 +47,21 @@ _SINCE = Parameter(
 )
 _NOT_HERE = frozenset({"compare", "query_mode"})
 WORDS: Mapping[ChangeCause, tuple[str, str]] = {
-    ChangeCause.NEW_EVENTS: ("New events", "Conversions of since then."),
-    ChangeCause.LATE_EVENTS: ("Late events", "Conversions of before that came in after it."),
+    ChangeCause.NEW_EVENTS: ("New events", "Conversions received since then."),
+    ChangeCause.LATE_EVENTS: ("Late events", "Earlier conversions that arrived late."),
     ChangeCause.LATE_TOUCHES: (
         "Late touchpoints",
-        "Touchpoints that came in after conversions that they precede.",
+        "Touchpoints that arrived after the conversions they precede.",
     ),
     ChangeCause.WITHDRAWN_TOUCHES: (
         "Withdrawn touchpoints",
-        "Page views that lead a visit no more, as earlier ones came in.",
+        "Page views that no longer start a visit because an earlier one arrived.",
     ),
     ChangeCause.MERGES: ("Merges", "People who turned out to be one."),
     ChangeCause.UNMERGES: ("Unmerges", "Merges that were undone."),
     ChangeCause.EDITS: ("Edits", "Amounts that were changed."),
     ChangeCause.DELETIONS: ("Deletions", "Conversions that were deleted."),
-    ChangeCause.REPLACEMENTS: (
-        "Replacements",
-        "Reports of pages that gave way to the same ones from a server.",
-    ),
+    ChangeCause.REPLACEMENTS: ("Replacements", "Browser events replaced by the same event from your server."),
     ChangeCause.CLASSIFICATION: ("Names of sources", "Your own names of sources, applied to the past."),
     ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Rows of spend that were deleted."),
     ChangeCause.SPEND_REPLACEMENTS: (
