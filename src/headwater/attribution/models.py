@@ -60,7 +60,7 @@ WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
 
 
 class Spread(Enum):
-    """How an amount is shared out over the credited touches."""
+    """The way in which an amount is shared out over the credited touches."""
 
     WHOLE = "whole"
     LINEAR = "linear"
