@@ -89,6 +89,29 @@ def test_revenue_of_new_customers(api: Api, space: Stage) -> None:
     assert answer["totals"]["new_customer_revenue"] == 120
 
 
+@pytest.mark.parametrize("model", ["linear", "u_shaped", "time_decay", "shapley_distinct", "last_touch"])
+def test_customer_of_two_platforms_is_one_customer(api: Api, space: Stage, model: str) -> None:
+    """In the row of each platform, and once in the figures of all; under a model with one touch only
+    one platform has them.
+    """
+    contact_id = space.contact()
+    for hour, source in ((9, "google_ads"), (10, "facebook_ads"), (11, "instagram_ads")):
+        space.touchpoint(contact_id, source, occurred_at=f"2026-05-13 {hour}:00:00+00")
+    space.event(contact_id, amount=60, event_time="2026-05-13 12:00:00+00")
+    put(api, spent(12, "google", 20), spent(12, "meta", 10), spent(12, "tiktok", 5))
+    asked = {"attribution_model": model, "attribution_window": 30}
+    shared = int(model != "last_touch")
+    listed = dict(rows(report(api, **asked), "platform", "new_customers"))
+    assert (listed["google"], listed["meta"]) == (1 + shared, 1)
+    tops = [report(api, **asked, group_by=group) for group in ("platform", "source", "month", "none")]
+    for answer in tops:
+        assert (answer["with_spend"]["new_customers"], answer["with_spend"]["cac"]) == (2, 17.5)
+        assert (answer["totals"]["new_customers"], answer["totals"]["cac"]) == (3, 17.5)
+    assert rows(tops[2], "new_customers", "cac") == [(3, 17.5)]
+    (narrowed,) = rows(report(api, **asked, group_by="month", only="platform:google"), "new_customers", "cac")
+    assert narrowed == (1 + shared, Decimal(20) / (1 + shared))
+
+
 @pytest.mark.usefixtures("space")
 def test_contribution_after_the_cost_rate(api: Api, space: Stage) -> None:
     """What the rate and spend leave of revenue, in rows and totals; null until there is a rate."""

@@ -4,7 +4,7 @@ own day; what has no rate, or is beyond a bound, is left out and named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 from decimal import Decimal
@@ -91,13 +91,18 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
     unsplit = {*paid_on} - {*SOURCES} if group == "source" else set[str]()
     has_ratios = all(_is_filtered(*condition) for condition in question.only)
 
+    customers = _paid_customers(facts, replace(question, group_by=groups), paid_on)
+
     def paid(key: Key | None = None, *, of_row: bool = False) -> list[Fraction]:
         parts = [
             figures for keys, figures in by_platform.items()
             if (keys[-1] if groups else keys) in paid_on
             and (not of_row or _key(group, keys[0]) == key)
         ]  # fmt: skip
-        return [sum(each, Fraction(0)) for each in zip(*parts, strict=True)] or [Fraction(0)] * 4
+        revenue, conversions, _, new_revenue = [
+            sum(each, Fraction(0)) for each in zip(*parts, strict=True)
+        ] or [Fraction(0)] * 4
+        return [revenue, conversions, customers(key, of_row=of_row), new_revenue]
 
     of = partial(_figures, spending, ratios=has_ratios)
     no_credit = [Fraction(0)] * 4
@@ -114,6 +119,18 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
         rows, *tops, of(nowhere, no_credit, no_credit),
         left_out_money(spending, facts, question), left_out_spend(spending, question),
     )  # fmt: skip
+
+
+def _paid_customers(facts: Facts, question: Question, platforms: Collection[str]) -> Callable[..., Fraction]:
+    """Count the new customers of some platforms, each once, however many of them share its order."""
+    others = tuple(condition for condition in question.only if condition[0] != "platform")
+    only = (*others, *(("platform", platform) for platform in sorted(platforms)))
+    by_key, total = _credit(facts, replace(question, only=only)) if platforms else ({}, [Fraction(0)] * 4)
+
+    def count(key: Key | None = None, *, of_row: bool = False) -> Fraction:
+        return by_key.get(key, [Fraction(0)] * 4)[2] if of_row else total[2]
+
+    return count
 
 
 def _figures(

@@ -30,7 +30,7 @@ from headwater.reports.changes.credit import CreditChanges, Terms, load_changes,
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.measures import Figures as ReportFigures
 from headwater.reports.engine.measures import Sums, figures_of
-from headwater.reports.engine.passes import PlanLoader
+from headwater.reports.engine.passes import PeriodPlan, PlanLoader
 from headwater.reports.engine.report import GroupKey, name_keys
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.result import Keys, PeriodSums
@@ -42,6 +42,7 @@ from headwater.reports.questions.cost_figures import (
     Credit,
     credit_of,
     credit_queries,
+    customers_query,
     spend_problem,
 )
 from headwater.reports.questions.spend import FIGURES, check_only
@@ -73,6 +74,7 @@ SUMS = tuple(name for name in FIGURES if name not in RATIOS)
 Names = Mapping[Keys, tuple[GroupKey, ...]]
 LedgerByKey = Mapping[Key, LedgerFigures]
 CreditByKeys = Mapping[tuple[Key, ...], Credit]
+CustomersByKeys = Mapping[tuple[Key, ...], int]
 
 
 async def query_spend_changes(
@@ -83,16 +85,19 @@ async def query_spend_changes(
     """
     report = replace(query.report, compare=Comparison.NONE)
     check_only(report)
-    queries = credit_queries(report).all
-    for credit_query in queries:
+    queries = credit_queries(report)
+    for credit_query in queries.all:
         check_changes(replace(query, report=credit_query))
     async with open_reader(connection, space_id, report.currency, money=True) as reader:
-        plans = [planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)]
+        plans = await _make_plans(reader, queries.all)
         snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
+        changed = await _load_changed_spend(reader, report, snapshots)
+        counts = [customers_query(queries.of_all, platforms) for platforms in changed.platforms]
+        plans += await _make_plans(reader, [count for count in counts if count is not None])
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
-        credit = await in_thread(_split_credit, reports, names)
-        ledger = await _load_ledger(reader, report, snapshots, reports[0].terms, _listed(credit))
+        credit = await in_thread(_split_credit, reports, names, counts)
+        ledger = await _load_ledger(reader, report, changed, reports[0].terms, _listed(credit))
         table = _Table(report, reader.space, ledger, credit)
         labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
         total, rows = table.total(), await in_thread(table.rows, labels)
@@ -131,9 +136,17 @@ class _Credit:
     by_key: CreditByKeys
     by_platform: CreditByKeys
     """By the group's key, unless the group is of touches, and the platform."""
+    paid_customers: CustomersByKeys | None = None
+    """The new customers of all platforms with spend, each once; None where the sum over platforms is
+    the same, and in the part of a cause.
+    """
 
 
 _NO_CREDIT = _Credit(NO_CREDIT, {}, {})
+
+
+async def _make_plans(reader: ReportReader, queries: Iterable[ReportQuery]) -> list[PeriodPlan]:
+    return [planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)]
 
 
 async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
@@ -141,9 +154,32 @@ async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
     return await name_keys(reader, changes.planned.period, changes.planned.dimensions, keys)
 
 
-def _split_credit(reports: Sequence[CreditChanges], names: Sequence[Names]) -> ExplainedChange[_Credit]:
-    """Join the reports of credit, of all orders and of first orders, without and with the platform."""
-    return zip_changes([changes.sums for changes in reports]).map(partial(_join_credit, reports, names))
+def _split_credit(
+    reports: Sequence[CreditChanges], names: Sequence[Names], counts: Sequence[ReportQuery | None]
+) -> ExplainedChange[_Credit]:
+    """Join the reports of credit, of all orders and of first orders, without and with the platform.
+    Reports of the new customers of several platforms follow them, one for each snapshot that has one.
+    """
+    of_credit = reports[:4]
+    credit = zip_changes([changes.sums for changes in of_credit]).map(
+        partial(_join_credit, of_credit, names[:4])
+    )
+    following = iter(zip(reports[4:], names[4:], strict=True))
+
+    def counted(side: _Credit, at: int) -> _Credit:
+        if counts[at] is None:
+            return side
+        changes, named = next(following)
+        return replace(side, paid_customers=_count_customers(changes.sums.sides[at], named))
+
+    return ExplainedChange(counted(credit.start, 0), counted(credit.end, 1), credit.causes)
+
+
+def _count_customers(sums: PeriodSums, named: Names) -> CustomersByKeys:
+    """Return the new customers of every row by its keys, and of everything under no keys."""
+    rows = {tuple(key.value for key in named[sums.keys(at)]): sums.at(at) for at in range(sums.groups.groups)}
+    counted = {keys: _figures(sums.query, row) for keys, row in {**rows, (): sums.total}.items()}
+    return {keys: credit_of(figures, {}).new_customers for keys, figures in counted.items()}
 
 
 def _join_credit(
@@ -201,13 +237,24 @@ class _Ledger:
     """Platforms whose spend can't be assigned to one source."""
 
 
-async def _load_ledger(
-    reader: ReportReader,
-    query: ReportQuery,
-    snapshots: Snapshots,
-    terms: Sequence[Terms],
-    listed: Collection[Key],
-) -> _Ledger:
+@dataclass(frozen=True)
+class _ChangedSpend:
+    """The spend of a query at both snapshots, in its own currencies, and the changes between them."""
+
+    start: list[Piece]
+    end: list[Piece]
+    split: SpendChanges
+    names: Mapping[Group, Mapping[str, str]]
+
+    @property
+    def platforms(self) -> tuple[Collection[Key], Collection[Key]]:
+        """The platforms with spend at both snapshots."""
+        return Spent(self.start, {}).platforms, Spent(self.end, {}).platforms
+
+
+async def _load_changed_spend(
+    reader: ReportReader, query: ReportQuery, snapshots: Snapshots
+) -> _ChangedSpend:
     """Load the changes of the spend that a query is about. Raises ReportTooLarge."""
     connection, space_id = reader.connection, reader.space.id
     since, until = snapshots.start.point.revision, snapshots.end.point.revision
@@ -218,22 +265,34 @@ async def _load_ledger(
     except TooManyChangesError:
         raise ReportTooLarge from None
     await reader.bound_time()
-    pieces = list(split.pieces)
-    names = await fetch_piece_names(connection, space_id, pieces)
+    names = await fetch_piece_names(connection, space_id, list(split.pieces))
+    only = query.filters.only
+    start, end = (
+        [piece for piece in pieces if is_chosen(piece, only, names)] for pieces in (split.start, split.end)
+    )
+    return _ChangedSpend(start, end, split, names)
+
+
+async def _load_ledger(
+    reader: ReportReader,
+    query: ReportQuery,
+    changed: _ChangedSpend,
+    terms: Sequence[Terms],
+    listed: Collection[Key],
+) -> _Ledger:
+    """Return the changes of spend in the report's currency, by the rates of both snapshots."""
+    pieces = list(changed.split.pieces)
     exchanges = [
-        await load_exchange(connection, space_id, reader.currency, pieces, each.rates_at)
+        await load_exchange(reader.connection, reader.space.id, reader.currency, pieces, each.rates_at)
         for each in (terms[0], terms[-1])
     ]
-    return await in_thread(_add_up_ledger, query, split, names, exchanges, listed)
+    return await in_thread(_add_up_ledger, query, changed, exchanges, listed)
 
 
 def _add_up_ledger(
-    query: ReportQuery,
-    split: SpendChanges,
-    names: Mapping[Group, Mapping[str, str]],
-    exchanges: Sequence[SpendExchange],
-    listed: Collection[Key],
+    query: ReportQuery, changed: _ChangedSpend, exchanges: Sequence[SpendExchange], listed: Collection[Key]
 ) -> _Ledger:
+    split, names, start, end = changed.split, changed.names, changed.start, changed.end
     group, only = query.group_by[0] if query.group_by else None, query.filters.only
     first, last = exchanges
 
@@ -243,13 +302,12 @@ def _add_up_ledger(
     def by_key(pieces: Iterable[Piece], exchange: SpendExchange) -> LedgerByKey:
         return Spent([exchange.convert(piece) for piece in pieces], names).by_key(group, listed)
 
-    start, end = choose(split.start), choose(split.end)
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
     for cause, share in split.causes.items():
         causes[cause] = _subtract(by_key(choose(share.new), last), by_key(choose(share.gone), last))
-        changed = [row for row in share.rows if is_chosen(Piece(row.row, False), only, names)]
-        rows[cause] = len(changed), tuple(nlargest(MAX_LARGEST, changed, partial(_weight, last)))
+        moved = [row for row in share.rows if is_chosen(Piece(row.row, False), only, names)]
+        rows[cause] = len(moved), tuple(nlargest(MAX_LARGEST, moved, partial(_weight, last)))
     if first != last:
         causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))
     sides = Spent(start, {}), Spent(end, {})
@@ -258,7 +316,7 @@ def _add_up_ledger(
         Spent((), names).names_of(group),
         rows,
         (first.left_out(start), last.left_out(end)),
-        (sides[0].platforms, sides[1].platforms),
+        changed.platforms,
         {platform for side in sides for platform in side.unsplit(group)},
     )
 
@@ -281,6 +339,8 @@ class _Side:
     credit: _Credit
     paid: CreditByKeys
     """The credit of platforms with spend, by the group's key unless the group is of touches."""
+    all_paid: Credit
+    """That of everything."""
     columns: tuple[str, ...]
     """Parts of causes have no ratios."""
 
@@ -291,7 +351,11 @@ class _Side:
         for keys, part in credit.by_platform.items():
             if keys[-1] in (platforms or ()):
                 paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(part)
-        return cls(spent, credit, paid, SUMS if platforms is None else FIGURES)
+        all_paid, customers = Credit.sum_of(paid.values()), credit.paid_customers
+        if customers is not None:
+            all_paid = replace(all_paid, new_customers=customers[()])
+            paid = {keys: replace(part, new_customers=customers.get(keys, 0)) for keys, part in paid.items()}
+        return cls(spent, credit, paid, all_paid, SUMS if platforms is None else FIGURES)
 
 
 class _Table:
@@ -319,8 +383,7 @@ class _Table:
         """Return the change of everything."""
 
         def figures(side: _Side) -> Figures:
-            spent, paid = sum_of(side.spent.values()), Credit.sum_of(side.paid.values())
-            return self._figures(side, spent, side.credit.total, paid)
+            return self._figures(side, sum_of(side.spent.values()), side.credit.total, side.all_paid)
 
         return FigureChange.of(self._sides.map(figures))
 

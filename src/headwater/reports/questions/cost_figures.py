@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.reports.engine.measures import Figure, MeasureChange, change_between, plain, rounded
 from headwater.reports.engine.measures import Figures as ReportFigures
 from headwater.reports.engine.report import ReportResult, ReportRow
@@ -214,37 +215,77 @@ def credit_queries(query: ReportQuery) -> CreditQueries:
     return CreditQueries(of_all, of_new, paid, paid_new)
 
 
+def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQuery | None:
+    """Return the report of the new customers of several platforms together; None where the sum over
+    the platforms is the same. A customer whose first order two platforms share is one customer:
+
+        Anna's first order   meta 1/2, google 1/2   meta 1 + google 1, and 1 of both
+    """
+    shares_credit = any(MODELS[model].take is CreditedTouches.EACH for model in query.models)
+    if len(platforms) < 2 or not shares_credit:
+        return None
+    others = (condition for condition in query.filters.only if condition.group is not Group.PLATFORM)
+    only = (*others, *(KeyCondition(Group.PLATFORM, key) for key in sorted(platforms, key=str)))
+    return replace(
+        query,
+        measures=(Measure.NEW_CUSTOMERS,),
+        group_by=tuple(group for group in query.group_by if group not in OF_TOUCHES),
+        filters=replace(query.filters, only=only),
+        limit=ALL_ROWS,
+        order_by=None,
+        descending=True,
+    )
+
+
 class CreditByKey:
     """The credit of a period, by the keys of its group and by platform."""
 
-    def __init__(self, queries: CreditQueries, reports: Sequence[ReportResult]) -> None:
-        """`reports` are those of all queries, in their order."""
+    def __init__(
+        self,
+        queries: CreditQueries,
+        reports: Sequence[ReportResult],
+        platforms: Collection[Key],
+        customers: ReportResult | None,
+    ) -> None:
+        """`reports` are those of all queries, in their order; `platforms` have spend, and `customers`
+        is the report of `customers_query` for them.
+        """
         of_all, of_new, *paid = reports
         self.listed = [row.keys[0] for row in of_all.rows if row.keys]
         self.total = _credit_of(of_all.total, of_new.total)
         self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
         self._has_own_platform = bool(queries.of_all.by_touch)
+        self._platforms = platforms
+        self._customers = None if customers is None else count_customers(customers)
 
     def at(self, key: Key) -> Credit:
         """Return the credit of a group."""
         return self._rows.get((key,), NO_CREDIT)
 
-    def paid_at(self, key: Key, platforms: Collection[Key]) -> Credit | None:
-        """Return the part of a group's credit that sources of some platforms have; None for a group
-        of touches, whose credit is its own.
+    def paid_at(self, key: Key) -> Credit | None:
+        """Return the part of a group's credit that platforms with spend have; None for a group of
+        touches, whose credit is its own.
         """
-        return None if self._has_own_platform else self._paid(platforms, key)
+        return None if self._has_own_platform else self._paid(key)
 
-    def paid(self, platforms: Collection[Key]) -> Credit:
-        """Return the credit of the sources of some platforms."""
-        return self._paid(platforms)
+    @property
+    def paid(self) -> Credit:
+        """The credit of the platforms with spend."""
+        return self._paid()
 
-    def _paid(self, platforms: Collection[Key], *key: Key) -> Credit:
-        return Credit.sum_of(
+    def _paid(self, *key: Key) -> Credit:
+        total = Credit.sum_of(
             credit
             for keys, credit in self._by_platform.items()
-            if keys[-1] in platforms and keys[: len(key)] == key
+            if keys[-1] in self._platforms and keys[: len(key)] == key
         )
+        return total if self._customers is None else replace(total, new_customers=self._customers.get(key, 0))
+
+
+def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
+    """Return the new customers of every row by its keys, and of everything under no keys."""
+    rows = {_keys_of(row): row for row in (*report.rows, report.total)}
+    return {keys: int(_number(row.figures, Measure.NEW_CUSTOMERS)) for keys, row in rows.items()}
 
 
 def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:

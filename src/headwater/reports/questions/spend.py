@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -37,7 +37,9 @@ from headwater.reports.questions.cost_figures import (
     NOT_OF_SPEND,
     CostFigures,
     CreditByKey,
+    CreditQueries,
     credit_queries,
+    customers_query,
     spend_problem,
 )
 from headwater.reports.questions.shared import (
@@ -176,13 +178,26 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         days = (period.start.date(), period.end.date())
         only = query.filters.only
         spent = await load_spent(connection, space_id, days, answers[0].currency, only)
-        credit = CreditByKey(of_period, answers)
+        credit = await _load_credit(connection, space_id, of_period, answers, spent.platforms)
         report = _join(period, answers[0], credit, spent, space.sources)
         made.append(report.at_cost_rate(space.cost_rate))
     now, *before = made
     if before:
         now = _compared(now, before[0], query, space.zone)
     return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
+
+
+async def _load_credit(
+    connection: AsyncConnection,
+    space_id: int,
+    queries: CreditQueries,
+    answers: Sequence[ReportResult],
+    platforms: Collection[Key],
+) -> CreditByKey:
+    """Return the credit of a period from its reports, and from one of new customers where needed."""
+    query = customers_query(queries.of_all, platforms)
+    customers = await query_reports(connection, space_id, [query]) if query else [None]
+    return CreditByKey(queries, answers, platforms, customers[0])
 
 
 def check_only(query: ReportQuery) -> None:
@@ -209,7 +224,7 @@ def _join(
     by_key = spent.by_key(group, listed)
     whole = sum_of(by_key.values())
     nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
-    platforms, unsplit = spent.platforms, spent.unsplit(group)
+    unsplit = spent.unsplit(group)
     names = spent.names_of(group)
     keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
@@ -220,13 +235,13 @@ def _join(
             CostFigures(
                 by_key.get(key, NOTHING),
                 credit.at(key),
-                credit.paid_at(key, platforms),
+                credit.paid_at(key),
                 has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
             ),
         )
         for key, label in keys.items()
     ]
-    paid = credit.paid(platforms)
+    paid = credit.paid
     has_ratios = problem is None
     return CostReport(
         group,
